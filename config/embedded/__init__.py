@@ -1,0 +1,1 @@
+"""An embedded PostgreSQL for development, the demo and the tests; never for production."""

@@ -1,0 +1,44 @@
+"""Makes environments: a `.env` from `.env.example`, or a stand-in for production's, for checks.
+
+    python -m config.environment .env.example > .env
+    python -m config.environment --deployment -- COMMAND …
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+PLACEHOLDER = "<random>"
+CHARACTERS = 50
+
+
+def fill(example: str) -> str:
+    """The text of a `.env`, each placeholder replaced by a random value of its own."""
+    while PLACEHOLDER in example:
+        example = example.replace(PLACEHOLDER, secrets.token_urlsafe(CHARACTERS), 1)
+    return example
+
+
+def deployment() -> dict[str, str]:
+    """Settings of a production that does not exist: for checks that only read settings."""
+    return {
+        "DEBUG": "false",
+        "SECRET_KEY": secrets.token_urlsafe(CHARACTERS),
+        "SECRETS_ENCRYPTION_KEYS": secrets.token_urlsafe(CHARACTERS),
+        "DATABASE_URL": "postgresql://service@127.0.0.1:1/absent",
+        "ALLOWED_HOSTS": "partners.invalid",
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Runs as the module's docstring says; the exit status."""
+    if arguments[:2] == ["--deployment", "--"]:
+        return subprocess.run(arguments[2:], env=os.environ | deployment(), check=False).returncode  # noqa: S603
+    sys.stdout.write(fill(Path(arguments[0]).read_text()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

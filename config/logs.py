@@ -1,0 +1,86 @@
+"""Logging: JSON lines in production, readable ones while DEBUG; never a message of an exception.
+
+The text of an exception can hold what a partner sent (PostgreSQL quotes the values of a violated
+constraint), so a line names the exception's class and where it was raised, and no more.
+"""
+
+import logging
+import logging.config
+import traceback
+from types import TracebackType
+from typing import Any
+
+import orjson
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+
+def describe_exception(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Replaces `exc_info` by the classes and code places of the exception and its causes."""
+    info = event.pop("exc_info", None)
+    if info is True:
+        import sys
+
+        info = sys.exc_info()
+    error = info[1] if isinstance(info, tuple) else info
+    if isinstance(error, BaseException):
+        event["failure"] = _places(error)
+    return event
+
+
+def _places(error: BaseException) -> list[str]:
+    lines: list[str] = []
+    seen: BaseException | None = error
+    while seen is not None and len(lines) < 100:
+        lines.append(f"{type(seen).__module__}.{type(seen).__qualname__}")
+        lines += _frames(seen.__traceback__)
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    return lines
+
+
+def _frames(trace: TracebackType | None) -> list[str]:
+    return [f"  {f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(trace)[-12:]]
+
+
+def _to_json(event: Any, **_: Any) -> str:
+    return orjson.dumps(event, default=str).decode()
+
+
+def configure(*, debug: bool) -> None:
+    """Sets up the standard library's logging and structlog to write the same lines to standard error."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        describe_exception,
+    ]
+    renderer: Any = structlog.dev.ConsoleRenderer() if debug else structlog.processors.JSONRenderer(serializer=_to_json)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {
+                "structlog": {
+                    "()": structlog.stdlib.ProcessorFormatter,
+                    "foreign_pre_chain": shared,
+                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+                }
+            },
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structlog"}},
+            "root": {"handlers": ["stderr"], "level": "WARNING"},
+            "loggers": {
+                "partners": {"level": "INFO"},
+                "users": {"level": "INFO"},
+                "transactions": {"level": "INFO"},
+                # Below ERROR it repeats what the request line says, with the path in full.
+                "django.request": {"level": "ERROR"},
+
+            },
+        }
+    )

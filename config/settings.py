@@ -1,0 +1,195 @@
+"""Settings, from the environment or `.env`. docs/operations.md explains each variable.
+
+A bad value stops the start with the variable's name and what to set.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config import logs
+from config.checks import rate_setting, required, secret_setting, time_zone_setting, whole_number
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+env.read_env(BASE_DIR / ".env")
+
+DEBUG = env.bool("DEBUG", default=False)
+SECRET_KEY = secret_setting("SECRET_KEY", env.str("SECRET_KEY", default=""), debug=DEBUG)
+# Newest first: the first encrypts, all decrypt.
+SECRETS_ENCRYPTION_KEYS = [
+    secret_setting("SECRETS_ENCRYPTION_KEYS", key, debug=DEBUG)
+    for key in env.list("SECRETS_ENCRYPTION_KEYS", default=[]) or [""]
+]
+
+_local_names = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=_local_names if DEBUG else [])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# What partners meet
+PARTNER_RATE_LIMIT = rate_setting("PARTNER_RATE_LIMIT", env.str("PARTNER_RATE_LIMIT", default="600/minute"))
+CLOCK_SKEW_SECONDS = whole_number(
+    "CLOCK_SKEW_SECONDS", env.str("CLOCK_SKEW_SECONDS", default="300"), lowest=1, highest=3600
+)
+COMPLIANCE_TIME_ZONE = time_zone_setting(
+    "COMPLIANCE_TIME_ZONE", env.str("COMPLIANCE_TIME_ZONE", default="America/Toronto")
+)
+REDIS_URL = env.str("REDIS_URL", default="")
+
+# Serving
+HOST = env.str("HOST", default="127.0.0.1")
+PORT = whole_number("PORT", env.str("PORT", default="8000"), lowest=1, highest=65535)
+WEB_WORKERS = whole_number(
+    "WEB_WORKERS", env.str("WEB_WORKERS", default=str(os.cpu_count() or 1)), lowest=1, highest=256
+)
+
+# The database. `default` serves under a role that can alter neither history nor the schema;
+# `owner`, which migrates, need not be configured where the service runs.
+_embedded = EmbeddedServer(BASE_DIR / ".local" / "postgres")
+_database_url = env.str("DATABASE_URL", default="")
+_owner_url = env.str("OWNER_DATABASE_URL", default="")
+if not _database_url:
+    required(
+        "DATABASE_URL", _embedded if DEBUG else None, "set it to postgresql://…: the embedded server is for DEBUG=true"
+    )
+    _database_url, _owner_url = _embedded.url(SERVICE_ROLE), _owner_url or _embedded.url(OWNER_ROLE)
+    _engine = "config.embedded"
+else:
+    _engine = "django.db.backends.postgresql"
+
+
+def _database(url: str, name: str) -> dict[str, Any]:
+    try:
+        config: dict[str, Any] = dict(environ.Env.db_url_config(url))
+    except Exception as error:
+        raise ImproperlyConfigured(f"{name} is not a database URL: set it to postgresql://user@host/name.") from error
+    if config.get("ENGINE") != "django.db.backends.postgresql" or not config.get("NAME"):
+        raise ImproperlyConfigured(f"{name} must name a PostgreSQL database: postgresql://user@host/name.")
+    # The embedded server's socket folder comes as a query parameter.
+    config["HOST"] = config.get("OPTIONS", {}).pop("host", config["HOST"])
+    return config | {"ENGINE": _engine}
+
+
+DATABASES = {"default": _database(_database_url, "DATABASE_URL")}
+DATABASES["default"] |= {
+    "CONN_MAX_AGE": None,
+    "OPTIONS": {
+        **DATABASES["default"].get("OPTIONS", {}),
+        "connect_timeout": 3,
+        "application_name": "partner-service",
+        # A statement seen once is prepared from the second time on.
+        "server_side_binding": True,
+        "prepare_threshold": 1,
+        # An answer comes within seconds, whatever holds a lock; jit costs more than it saves on short statements.
+        "options": "-c timezone=UTC -c jit=off -c statement_timeout=4s -c lock_timeout=3s"
+        " -c idle_in_transaction_session_timeout=30s",
+    },
+}
+if _owner_url:
+    DATABASES["owner"] = _database(_owner_url, "OWNER_DATABASE_URL")
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    # First, so that its `migrate`, which runs as the owner, replaces Django's.
+    "partners",
+    "users",
+    "transactions",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "pgtrigger",
+    "pghistory",
+]
+
+# The first two see every request; the others only those outside /v1 (config/middleware.py).
+MIDDLEWARE = [
+    "partners.api.middleware.RequestMiddleware",
+    "config.middleware.SecurityMiddleware",
+    "config.middleware.WhiteNoiseMiddleware",
+    "config.middleware.SessionMiddleware",
+    "config.middleware.CommonMiddleware",
+    "config.middleware.CsrfViewMiddleware",
+    "config.middleware.AuthenticationMiddleware",
+    "config.middleware.MessageMiddleware",
+    "config.middleware.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+# The paths are the contract's: nothing is added to them.
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "UNAUTHENTICATED_USER": None,
+}
+
+# Who changed a row, and by which request, lies in the history row itself: append-only needs no second table.
+PGHISTORY_APPEND_ONLY = True
+
+# Staff
+AUTH_USER_MODEL = "users.Staff"
+LOGIN_URL = "admin:login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+] + [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+# While developing, files are served from where they are; otherwise from what collectstatic gathered.
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+if not DEBUG:
+    # The proxy in front ends TLS and says so; staff are sent to it.
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+SESSION_COOKIE_SAMESITE = "Strict"
+CSRF_COOKIE_SAMESITE = "Strict"
+X_FRAME_OPTIONS = "DENY"
+
+LOGGING_CONFIG = None
+logs.configure(debug=DEBUG)

@@ -1,0 +1,21 @@
+#!/usr/bin/env python
+"""Runs a command of the service: `python manage.py help` lists them."""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Hands the command line to Django; a bad setting is one line on standard error, exit status 1."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Configuration: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Who is asking: contract, section 3.
+
+What a refusal says is public knowledge or one and the same text; the cause goes to the log.
+"""
+
+from datetime import UTC, datetime
+
+import structlog
+from django.conf import settings
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from partners import keys, signing
+from partners.api.errors import REALM, UnauthorizedError
+from partners.api.json import rfc_3339
+from partners.api.request import Received
+
+log = structlog.get_logger("partners.authentication")
+
+NOT_VALID = "The API key or the signature is not valid."
+
+
+class SignatureAuthentication(BaseAuthentication):
+    """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature; request.user is then a keys.Caller."""
+
+    def authenticate(self, request: Request) -> tuple[keys.Caller, None]:
+        """The partner who signed the request. Raises UnauthorizedError."""
+        received: Received = request._request.received  # type: ignore[attr-defined]  # noqa: SLF001
+        api_key = _required_header(received, "X-Api-Key")
+        timestamp = _required_header(received, "X-Request-Timestamp")
+        signature = _required_header(received, "X-Request-Signature")
+        canonical = received.canonical_request(timestamp)
+        _check_timestamp(timestamp)
+        caller = keys.find_caller(api_key)
+        signed = signing.verify((caller or keys.nobody()).secret, canonical, signature)
+        if caller is None:
+            raise _refused("unknown key", NOT_VALID)
+        structlog.contextvars.bind_contextvars(partner=caller.partner_slug, key=caller.key_prefix)
+        if not signed:
+            raise _refused("bad signature", NOT_VALID)
+        if not caller.may_call:
+            raise _refused("key not in force or partner disabled", NOT_VALID)
+        if caller.should_touch:
+            keys.touch(caller.key_id)
+        return caller, None
+
+    def authenticate_header(self, request: Request) -> str:
+        """The value of WWW-Authenticate."""
+        return REALM
+
+
+def _required_header(received: Received, name: str) -> str:
+    value = received.header("HTTP_" + name.upper().replace("-", "_"))
+    if not value:
+        raise _refused("missing header", f"Header {name} is missing.")
+    return value
+
+
+def _check_timestamp(text: str) -> None:
+    try:
+        signed_at = signing.parse_timestamp(text)
+    except ValueError:
+        raise _refused("malformed timestamp", "X-Request-Timestamp is not an RFC 3339 date-time.") from None
+    now = datetime.now(UTC)
+    skew = (signed_at - now).total_seconds()
+    if abs(skew) > settings.CLOCK_SKEW_SECONDS:
+        raise _refused(
+            "clock skew",
+            f"X-Request-Timestamp is more than {settings.CLOCK_SKEW_SECONDS} seconds"
+            f" from the server's time, which is {rfc_3339(now)}.",
+            skew_seconds=round(skew),
+        )
+
+
+def _refused(cause: str, message: str, **facts: object) -> UnauthorizedError:
+    log.info("unauthorized", cause=cause, **facts)
+    return UnauthorizedError(message)

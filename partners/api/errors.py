@@ -1,0 +1,153 @@
+"""The errors of the API: contract, section 1. Raised where they are found, made JSON in one place.
+
+`error` is one of seven values; the class says which, and with what status.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rest_framework.exceptions import APIException
+
+REALM = 'HMAC-SHA256 realm="partner-service"'
+
+
+class FieldError(NamedTuple):
+    """What is wrong with one field or parameter, by its name on the wire."""
+
+    field: str
+    message: str
+
+
+class ApiError(APIException):
+    """An answer other than success.
+
+    message: for people; it never holds what was sent, SQL, a path of the machine or a secret.
+    headers: further header fields of the answer.
+    """
+
+    status_code = 500
+    code = "internal_error"
+
+    def __init__(self, message: str, *, headers: Mapping[str, str] | None = None) -> None:
+        Exception.__init__(self, message)
+        self.message = message
+        self.detail = message
+        self.headers = dict(headers or {})
+
+    def body(self) -> dict[str, object]:
+        """The error object, but for its requestId."""
+        return {"error": self.code, "message": self.message}
+
+
+class BadRequestError(ApiError):
+    """The body or a parameter does not hold what it must; all failing fields are named at once."""
+
+    status_code = 400
+    code = "bad_request"
+
+    def __init__(
+        self, message: str, field_errors: Sequence[FieldError] = (), *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message, headers=headers)
+        self.field_errors = field_errors
+
+    def body(self) -> dict[str, object]:
+        """The error object with its fieldErrors."""
+        return super().body() | {"fieldErrors": [{"field": f.field, "message": f.message} for f in self.field_errors]}
+
+
+def invalid_fields(field_errors: Sequence[FieldError]) -> BadRequestError:
+    """The bad_request that names these fields."""
+    return BadRequestError("The request is not valid: see fieldErrors.", field_errors)
+
+
+def invalid_parameter(field: str, message: str) -> BadRequestError:
+    """The bad_request that names one parameter or header."""
+    return invalid_fields([FieldError(field, message)])
+
+
+class MethodNotAllowedError(BadRequestError):
+    """The path exists, but not with this method."""
+
+    status_code = 405
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        super().__init__("This path does not take this method: see Allow.", headers={"Allow": ", ".join(allowed)})
+
+
+class BodyTooLargeError(BadRequestError):
+    """The body is over 64 KiB."""
+
+    status_code = 413
+
+    def __init__(self) -> None:
+        super().__init__("The body is larger than 65536 bytes.")
+
+
+class UnsupportedMediaTypeError(BadRequestError):
+    """The body is not declared as JSON in UTF-8."""
+
+    status_code = 415
+
+    def __init__(self) -> None:
+        super().__init__("Send Content-Type: application/json (with no charset but UTF-8).")
+
+
+class UnauthorizedError(ApiError):
+    """Whoever sent the request has not shown to be a partner."""
+
+    status_code = 401
+    code = "unauthorized"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": REALM})
+
+
+class NotFoundError(ApiError):
+    """No such path, or no such user for this partner."""
+
+    status_code = 404
+    code = "not_found"
+
+
+class ConflictError(ApiError):
+    """This partner already has a user with this externalId."""
+
+    status_code = 409
+    code = "conflict"
+
+
+class UnprocessableEntityError(ApiError):
+    """The user is under 18."""
+
+    status_code = 422
+    code = "unprocessable_entity"
+
+
+class TooManyRequestsError(ApiError):
+    """The partner's rate limit is used up. retry_after: whole seconds, at least 1."""
+
+    status_code = 429
+    code = "too_many_requests"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(
+            "The rate limit is exceeded: try again after the seconds that Retry-After gives.",
+            headers={"Retry-After": str(retry_after)},
+        )
+
+
+class InternalError(ApiError):
+    """An unexpected failure; nothing has happened."""
+
+    def __init__(self) -> None:
+        super().__init__("Something failed here. Try again, or quote the requestId to support.")
+
+
+class UnavailableError(ApiError):
+    """The database cannot be reached or did not answer in time; nothing has happened."""
+
+    status_code = 503
+
+    def __init__(self) -> None:
+        super().__init__("The service is not available right now. Try again shortly.", headers={"Retry-After": "2"})

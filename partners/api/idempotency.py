@@ -1,0 +1,119 @@
+"""At most once: contract, sections 3 and 4. Every write goes through here and commits here.
+
+A write claims its key (or, for a PATCH without one, its signature) as the transaction's first
+statement. A simultaneous twin waits at that row until this transaction ends: it then finds the
+answer, or, after a failure, an unclaimed key. The answer is kept in the same transaction as the
+effect, so after a crash both are there or neither.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.db import transaction
+
+from partners import history, signing, sql
+from partners.api.errors import UnauthorizedError, invalid_parameter
+from partners.api.request import Received
+from partners.keys import Caller
+
+HEADER = "Idempotency-Key"
+WINDOW = timedelta(hours=24)
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+
+_CLAIM_KEY = f"""
+    INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint)
+    VALUES (%s, %s::uuid, %s)
+        ON CONFLICT (partner_id, key) DO UPDATE
+       SET fingerprint = excluded.fingerprint, created_at = now(), status = NULL, body = NULL, location = NULL
+     WHERE record.created_at <= now() - %s::interval
+ RETURNING {history.SET_CONTEXT}
+"""
+_KEEP_ANSWER = """
+    UPDATE partners_idempotencyrecord SET status = %s, body = %s, location = %s
+     WHERE partner_id = %s AND key = %s::uuid
+"""
+_FIND_ANSWER = """
+    SELECT fingerprint, status, body, location FROM partners_idempotencyrecord
+     WHERE partner_id = %s AND key = %s::uuid
+"""
+_CLAIM_SIGNATURE = f"""
+    INSERT INTO partners_usedsignature (partner_id, signature, signed_at) VALUES (%s, %s, %s)
+        ON CONFLICT DO NOTHING
+ RETURNING {history.SET_CONTEXT}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful answer to a write. body: JSON bytes. location: the header's value, where there is one."""
+
+    status: int
+    body: bytes
+    location: str | None = None
+    replayed: bool = field(default=False, compare=False)
+
+
+def perform(
+    received: Received, caller: Caller, effect: Callable[[], Answer], *, request_id: str
+) -> Answer:
+    """Makes a write take effect at most once, in one transaction with what must be remembered of it.
+
+    effect: does the write and gives its answer; whatever it raises undoes everything.
+    Raises BadRequestError for a malformed or misused key, UnauthorizedError for a repeated signature.
+    """
+    key = received.header("HTTP_IDEMPOTENCY_KEY")
+    context = history.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request_id)
+    if key is not None:
+        return _perform_under_key(_checked(key), received, caller, effect, context)
+    with transaction.atomic():
+        if received.method == "PATCH":
+            _claim_signature(received, caller, context)
+        else:
+            sql.fetch_one(f"SELECT {history.SET_CONTEXT}", (context,))
+        return effect()
+
+
+def _checked(key: str) -> str:
+    if not _UUID.fullmatch(key):
+        raise invalid_parameter(HEADER, "Must be a UUID of 36 characters.")
+    return key.lower()
+
+
+def _perform_under_key(
+    key: str, received: Received, caller: Caller, effect: Callable[[], Answer], context: str
+) -> Answer:
+    fingerprint = _fingerprint(received)
+    while True:
+        with transaction.atomic():
+            if sql.fetch_one(_CLAIM_KEY, (caller.partner_id, key, fingerprint, WINDOW, context)):
+                answer = effect()
+                sql.run(_KEEP_ANSWER, (answer.status, answer.body, answer.location, caller.partner_id, key))
+                return answer
+            kept = sql.fetch_one(_FIND_ANSWER, (caller.partner_id, key))
+        if kept is not None:
+            return _replay(kept, fingerprint)
+        # Purged between the two statements: the key is free again.
+
+
+def _replay(kept: sql.Row, fingerprint: bytes) -> Answer:
+    kept_fingerprint, status, body, location = kept
+    if bytes(kept_fingerprint) != fingerprint:
+        raise invalid_parameter(HEADER, "This key was used within 24 hours for another request.")
+    return Answer(status, bytes(body), location, replayed=True)
+
+
+def _fingerprint(received: Received) -> bytes:
+    """What makes two requests the same: method, canonical path and query, and body."""
+    parts = (received.method, received.canonical_path, received.canonical_query, received.body_digest)
+    return hashlib.sha256("\n".join(parts).encode()).digest()
+
+
+def _claim_signature(received: Received, caller: Caller, context: str) -> None:
+    signature = signing.signature_bytes(received.header("HTTP_X_REQUEST_SIGNATURE") or "")
+    signed_at = signing.parse_timestamp(received.header("HTTP_X_REQUEST_TIMESTAMP") or "")
+    if sql.fetch_one(_CLAIM_SIGNATURE, (caller.partner_id, signature, signed_at, context)) is None:
+        raise UnauthorizedError("This request was already received and has taken effect: sign the next one anew.")

@@ -1,0 +1,134 @@
+"""What every endpoint under /v1 shares: the order of checks, and how answers look (contract, section 1).
+
+path → method → size → authentication → rate limit → media type → idempotency → parameters →
+existence → body → age → conflict. The first four and a half stand here; the rest is the gate's
+(partners/api/idempotency.py) and the views'.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from partners.api import idempotency
+from partners.api.authentication import SignatureAuthentication
+from partners.api.errors import ApiError, InternalError, MethodNotAllowedError, NotFoundError, UnavailableError
+from partners.api.json import render
+from partners.api.request import Received, ServiceRequest, receive, require_json
+from partners.api.throttling import PartnerRateThrottle
+from partners.keys import Caller
+
+log = structlog.get_logger("partners.views")
+
+METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
+
+
+class PartnerAPIView(APIView):
+    """An endpoint for partners. A subclass names its methods and says what each does in a few lines."""
+
+    authentication_classes = (SignatureAuthentication,)
+    throttle_classes = (PartnerRateThrottle,)
+    # HEAD and OPTIONS are methods like any other: not allowed unless a view has them.
+    http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
+
+    received: Received
+    caller: Caller
+    request_id: str
+    answer_headers: dict[str, str]
+
+    def dispatch(self, request: ServiceRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+        """Answers a request, an unexpected failure included, in the form of the contract."""
+        self.answer_headers = {}
+        self.request_id = request.request_id
+        try:
+            response = self.answer(request, **kwargs)
+        except ApiError as error:
+            response = self.error(error)
+        except (OperationalError, InterfaceError) as failure:
+            response = self.failure(UnavailableError(), failure)
+        except Exception as failure:  # noqa: BLE001 - a crash is answered in the contract's form too
+            response = self.failure(InternalError(), failure)
+        return response
+
+    def answer(self, request: ServiceRequest, **kwargs: Any) -> HttpResponseBase:
+        """Runs the checks that every request passes, in the contract's order, then the method's handler."""
+        handler = self.handler(request)
+        self.received = request.received = receive(request)
+        self.request = self.initialize_request(request)
+        self.perform_authentication(self.request)
+        self.caller = self.request.user
+        self.check_throttles(self.request)
+        if request.method in METHODS_WITH_BODY:
+            require_json(self.received)
+        return handler(self.request, **kwargs)
+
+    def handler(self, request: ServiceRequest) -> Callable[..., HttpResponseBase]:
+        """The function for the request's method. Raises MethodNotAllowedError."""
+        name = (request.method or "").lower()
+        handler = getattr(self, name, None) if name in self.http_method_names else None
+        if handler is None:
+            raise MethodNotAllowedError([m.upper() for m in self.http_method_names if hasattr(self, m)])
+        found: Callable[..., HttpResponseBase] = handler
+        return found
+
+    def initialize_request(self, request: ServiceRequest, *args: Any, **kwargs: Any) -> Request:
+        """DRF's request without its parsers and content negotiation: there is one form in and one out."""
+        return Request(request, authenticators=self.get_authenticators())
+
+    def write(self, effect: Callable[[], idempotency.Answer]) -> HttpResponse:
+        """Lets a write take effect at most once and answers it."""
+        answer = idempotency.perform(self.received, self.caller, effect, request_id=self.request_id)
+        if answer.location is not None:
+            self.answer_headers["Location"] = answer.location
+        if answer.replayed:
+            self.answer_headers["Idempotent-Replayed"] = "true"
+        return self.json(answer.status, answer.body)
+
+    def read(self, data: object) -> HttpResponse:
+        """Answers a read with data that orjson can write."""
+        return self.json(200, render(data))
+
+    def json(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> HttpResponse:  # noqa: B006 - read only
+        """An answer with a JSON body, with its length: without one it would go out chunked."""
+        return HttpResponse(
+            body,
+            status=status,
+            headers={
+                "Content-Type": "application/json",
+                "Content-Length": str(len(body)),
+                **self.answer_headers,
+                **headers,
+            },
+        )
+
+    def error(self, error: ApiError) -> HttpResponse:
+        """The error's JSON, with the id that X-Request-Id gives too."""
+        response = self.json(error.status_code, render(error.body() | {"requestId": self.request_id}), error.headers)
+        # Django would log the path, which holds an externalId; RequestMiddleware has logged the route.
+        response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+        return response
+
+    def failure(self, error: ApiError, failure: Exception) -> HttpResponse:
+        """The answer to an unexpected failure; its cause goes to the log alone."""
+        log.error("request failed", status=error.status_code, sqlstate=_sqlstate(failure), exc_info=failure)
+        return self.error(error)
+
+
+def _sqlstate(failure: Exception) -> str | None:
+    if not isinstance(failure, (DatabaseError, InterfaceError)):
+        return None
+    state: str | None = getattr(failure.__cause__, "sqlstate", None)
+    return state
+
+
+class UnknownPath(PartnerAPIView):
+    """Every path under /v1 that leads nowhere: 404, whatever the method and whoever asks."""
+
+    def answer(self, request: ServiceRequest, **kwargs: Any) -> HttpResponseBase:
+        """Raises NotFoundError."""
+        raise NotFoundError("There is no such path.")

@@ -1,0 +1,170 @@
+"""API keys and their secrets: issued, found, rotated, revoked.
+
+A key is stored as its SHA-256 with a visible prefix; its secret, which the service needs for
+checking signatures, is encrypted under SECRETS_ENCRYPTION_KEYS. Both are shown once.
+"""
+
+import base64
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from cryptography.fernet import Fernet, MultiFernet
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from partners import sql
+from partners.models import ApiKey, Partner
+
+KEY_PREFIX = "psi_key_"
+SECRET_PREFIX = "psi_secret_"  # noqa: S105 - what a secret begins with, for scanners to find
+VISIBLE_CHARACTERS = 8
+ENTROPY_BYTES = 32
+TOUCH_AFTER = timedelta(minutes=5)
+
+
+class KeyNotFoundError(LookupError):
+    """No key, or more than one, answers to what was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A new key with what is shown this once: the key and its secret."""
+
+    record: ApiKey
+    api_key: str = field(repr=False)
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who signs with a key: what a request needs to know of a partner."""
+
+    partner_id: int
+    partner_slug: str
+    rate_limit: str
+    key_id: int
+    key_prefix: str
+    secret: str = field(repr=False)
+    may_call: bool
+    should_touch: bool
+
+    # DRF asks this of a request's user.
+    is_authenticated = True
+
+
+@lru_cache(maxsize=1)
+def _cipher() -> MultiFernet:
+    return MultiFernet([Fernet(_derive(key)) for key in settings.SECRETS_ENCRYPTION_KEYS])
+
+
+def _derive(key: str) -> bytes:
+    """A Fernet key from a setting of any form (RFC 5869)."""
+    derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"partner-service api secrets").derive(
+        key.encode()
+    )
+    return base64.urlsafe_b64encode(derived)
+
+
+@lru_cache(maxsize=10_000)
+def _decrypt(encrypted: str) -> str:
+    return _cipher().decrypt(encrypted).decode()
+
+
+def digest(api_key: str) -> bytes:
+    """What a key is found by: its SHA-256."""
+    return hashlib.sha256(api_key.encode()).digest()
+
+
+def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = None) -> IssuedKey:
+    """A new key with its secret, 256 random bits each."""
+    api_key = KEY_PREFIX + secrets.token_urlsafe(ENTROPY_BYTES)
+    secret = SECRET_PREFIX + secrets.token_urlsafe(ENTROPY_BYTES)
+    record = ApiKey(
+        partner=partner,
+        prefix=api_key[: len(KEY_PREFIX) + VISIBLE_CHARACTERS],
+        digest=digest(api_key),
+        encrypted_secret=_cipher().encrypt(secret.encode()).decode(),
+        label=label,
+        expires_at=expires_at,
+    )
+    record.full_clean(validate_unique=False, validate_constraints=False)
+    record.save(force_insert=True)
+    return IssuedKey(record, api_key, secret)
+
+
+def find(key_or_prefix: str) -> ApiKey:
+    """The key that is meant by the whole of it or by its visible prefix. Raises KeyNotFoundError."""
+    keys = ApiKey.objects.select_related("partner")
+    visible = len(KEY_PREFIX) + VISIBLE_CHARACTERS
+    found = (
+        keys.filter(prefix=key_or_prefix)
+        if len(key_or_prefix) == visible
+        else keys.filter(digest=digest(key_or_prefix))
+    ).first()
+    if found is None:
+        raise KeyNotFoundError("No API key has this value or prefix.")
+    return found
+
+
+def revoke(record: ApiKey) -> None:
+    """The key is refused from the next request on, in every process. Once revoked it stays so."""
+    ApiKey.objects.filter(pk=record.pk, revoked_at=None).update(revoked_at=Now())
+    record.refresh_from_db(fields=["revoked_at"])
+
+
+def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
+    """A new key beside the old one, which expires when `overlap` ends, or sooner if it would have.
+
+    Raises ValueError where the old key is revoked or has expired.
+    """
+    with transaction.atomic():
+        old = ApiKey.objects.select_for_update(of=("self",)).select_related("partner").get(pk=record.pk)
+        now = timezone.now()
+        if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
+            raise ValueError(f"{old.prefix} is no longer in force: issue a new key instead.")
+        end = now + overlap
+        old.expires_at = end if old.expires_at is None else min(end, old.expires_at)
+        old.save(update_fields=["expires_at"])
+        return issue(partner=old.partner, label=old.label)
+
+
+_FIND_CALLER = """
+    SELECT key.id, key.prefix, key.encrypted_secret,
+           partner.id, partner.slug, partner.rate_limit,
+           partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > now()),
+           key.last_used_at IS NULL OR key.last_used_at < now() - %s::interval
+      FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
+     WHERE key.digest = %s
+"""
+
+
+def find_caller(api_key: str) -> Caller | None:
+    """Who a request's key belongs to, as it stands at this moment: nothing is cached, so a revocation holds at once."""
+    row = sql.fetch_one_afresh(_FIND_CALLER, (TOUCH_AFTER, digest(api_key)))
+    if row is None:
+        return None
+    key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = row
+    return Caller(partner_id, slug, rate_limit, key_id, prefix, _decrypt(encrypted), may_call, should_touch)
+
+
+@lru_cache(maxsize=1)
+def nobody() -> Caller:
+    """Whom an unknown key belongs to: a caller whose secret nobody has, so that checking costs the same."""
+    encrypted = _cipher().encrypt(secrets.token_bytes(ENTROPY_BYTES).hex().encode()).decode()
+    return Caller(0, "", "", 0, "", _decrypt(encrypted), may_call=False, should_touch=False)
+
+
+def touch(key_id: int) -> None:
+    """Records that a key was used; gives way to whoever holds its row."""
+    sql.run(
+        """UPDATE partners_apikey SET last_used_at = now()
+            WHERE id = (SELECT id FROM partners_apikey WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED)""",
+        (key_id,),
+    )

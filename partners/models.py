@@ -1,0 +1,114 @@
+"""Partners, their API keys, and what has been done once."""
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Now
+
+from partners.rates import parse_rate
+
+
+def validate_rate(value: str) -> None:
+    """Raises Django's ValidationError where `value` is not written like 600/minute."""
+    try:
+        parse_rate(value)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+
+
+class Partner(models.Model):
+    """A business that brings its own users."""
+
+    slug = models.CharField(
+        max_length=50,
+        unique=True,
+        validators=[
+            RegexValidator(
+                r"\A[a-z0-9]+(-[a-z0-9]+)*\Z", "Lower-case letters and digits, in groups joined by single hyphens."
+            )
+        ],
+        help_text="How commands, imports and GET /v1/ping name the partner.",
+    )
+    name = models.CharField(max_length=200)
+    enabled = models.BooleanField(default=True, help_text="A disabled partner is refused from its next request on.")
+    rate_limit = models.CharField(
+        max_length=40,
+        blank=True,
+        validators=[validate_rate],
+        help_text="Such as 600/minute; empty for the service's default.",
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    # What setup_database_roles grants the serving role.
+    serving_privileges = ("SELECT", "INSERT", "UPDATE")
+
+    class Meta:
+        ordering = ("slug",)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class ApiKey(models.Model):
+    """A key of a partner, with a secret of its own; neither can be read back (partners/keys.py)."""
+
+    partner = models.ForeignKey(Partner, models.PROTECT, related_name="api_keys")
+    prefix = models.CharField(max_length=20, unique=True, editable=False)
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    encrypted_secret = models.TextField(editable=False)
+    label = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+    # To some minutes: a write for each request would cost more than the request (partners/keys.py).
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    serving_privileges = ("SELECT", "INSERT", "UPDATE")
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+
+    def __str__(self) -> str:
+        return self.prefix
+
+
+class IdempotencyRecord(models.Model):
+    """The answer given to a write under an Idempotency-Key: contract, section 4.
+
+    It is written in the transaction of the effect, first without an answer: the primary key is
+    where a simultaneous twin waits.
+    """
+
+    pk = models.CompositePrimaryKey("partner_id", "key")
+    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
+    key = models.UUIDField()
+    fingerprint = models.BinaryField(max_length=32)
+    status = models.PositiveSmallIntegerField(null=True)
+    body = models.BinaryField(null=True)
+    location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
+    created_at = models.DateTimeField(db_default=Now())
+
+    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+    class Meta:
+        indexes = (models.Index(fields=("created_at",), name="idempotency_created_at"),)
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+
+class UsedSignature(models.Model):
+    """The signature of an update that succeeded without an Idempotency-Key: contract, section 3."""
+
+    pk = models.CompositePrimaryKey("partner_id", "signature")
+    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
+    signature = models.BinaryField(max_length=32)
+    signed_at = models.DateTimeField(help_text="The request's own timestamp.")
+
+    serving_privileges = ("SELECT", "INSERT", "DELETE")
+
+    class Meta:
+        indexes = (models.Index(fields=("signed_at",), name="used_signature_signed_at"),)
+
+    def __str__(self) -> str:
+        return f"signature of {self.signed_at}"

@@ -1,0 +1,137 @@
+"""The canonical request and its signature: contract, section 3.
+
+Pure functions on bytes and text, without Django, so that a client can use this file as it stands:
+
+    timestamp = "2026-01-15T10:30:00Z"
+    canonical = canonical_request("GET", b"/v1/ping", b"", timestamp, "", b"")
+    headers = {"X-Request-Timestamp": timestamp, "X-Request-Signature": sign(secret, canonical)}
+"""
+
+import hashlib
+import hmac
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+_RFC_3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
+)
+_HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+_LEAP_SECOND = "60"
+
+
+class NotUtf8Error(ValueError):
+    """A path or query whose percent-decoded bytes are not UTF-8 has no canonical form."""
+
+
+def query_pairs(query: bytes) -> list[tuple[str, str]]:
+    """The query's names and values, decoded, in the order sent; an empty piece between two `&` is dropped.
+
+    query: the raw query string, without the question mark.
+    Raises NotUtf8Error.
+    """
+    pairs = []
+    for piece in query.split(b"&"):
+        if piece:
+            name, _, value = piece.partition(b"=")
+            pairs.append((_decode_query_part(name), _decode_query_part(value)))
+    return pairs
+
+
+def _decode_query_part(part: bytes) -> str:
+    return _utf8(unquote_to_bytes(part.replace(b"+", b" ")))
+
+
+def _utf8(text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        raise NotUtf8Error from None
+
+
+def canonical_path(decoded: bytes) -> str:
+    """Line 2 of the canonical request.
+
+    decoded: the path from `/v1` on, percent-decoded (as WSGI's PATH_INFO is).
+    Raises NotUtf8Error.
+    """
+    _utf8(decoded)
+    return quote_from_bytes(decoded, safe="/")
+
+
+def canonical_query(query: bytes) -> str:
+    """Line 3 of the canonical request, from the raw query string. Raises NotUtf8Error."""
+    if not query:
+        return ""
+    pairs = query_pairs(query)
+    encoded = sorted((_encode_query_part(name), _encode_query_part(value)) for name, value in pairs)
+    return "&".join(f"{name}={value}" for name, value in encoded)
+
+
+def _encode_query_part(part: str) -> str:
+    return quote_from_bytes(part.encode(), safe="")
+
+
+def body_digest(body: bytes) -> str:
+    """Line 6 of the canonical request: the lower-case hex SHA-256 of the body."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def canonical_request(  # noqa: PLR0913, PLR0917 - six lines, six arguments
+    method: str, decoded_path: bytes, query: bytes, timestamp: str, idempotency_key: str, body: bytes
+) -> str:
+    """The six lines that are signed.
+
+    method: in upper case. decoded_path: percent-decoded, from `/v1` on. query: raw, without the
+    question mark. timestamp, idempotency_key: the headers exactly as sent, "" where there is no key.
+    Raises NotUtf8Error.
+    """
+    return "\n".join(
+        (
+            method,
+            canonical_path(decoded_path),
+            canonical_query(query),
+            timestamp,
+            idempotency_key,
+            body_digest(body),
+        )
+    )
+
+
+def sign(secret: str, canonical: str) -> str:
+    """The signature: lower-case hex HMAC-SHA256 of the canonical request under the secret as issued."""
+    return hmac.new(secret.encode(), canonical.encode(), hashlib.sha256).hexdigest()
+
+
+def verify(secret: str, canonical: str, signature: str) -> bool:
+    """Whether `signature`, hex in either case, is the one for this request; compares in constant time."""
+    expected = hmac.digest(secret.encode(), canonical.encode(), "sha256")
+    return hmac.compare_digest(expected, signature_bytes(signature))
+
+
+def signature_bytes(signature: str) -> bytes:
+    """The signature's 32 bytes, however written; 32 zero bytes, which nobody can sign, where it is none."""
+    return bytes.fromhex(signature) if _HEX_SHA256.fullmatch(signature) else bytes(32)
+
+
+def parse_timestamp(text: str) -> datetime:
+    """The instant that an RFC 3339 date-time names, to the microsecond (further digits are cut off).
+
+    Raises ValueError for anything else, other ISO 8601 forms included. A leap second counts as the
+    second after it (RFC 3339, section 5.6).
+    """
+    match = _RFC_3339.fullmatch(text)
+    if match is None:
+        raise ValueError("not an RFC 3339 date-time")
+    date, time, second, fraction, sign_, hours, minutes = match.groups()
+    leap = timedelta(seconds=second == _LEAP_SECOND)
+    moment = datetime.fromisoformat(f"{date}T{time}:{'59' if leap else second}.{(fraction or '')[:6]:0<6}")
+    offset = timedelta()
+    if sign_ is not None:
+        if int(hours) > 23 or int(minutes) > 59:  # noqa: PLR2004 - RFC 3339, time-numoffset
+            raise ValueError("not an RFC 3339 offset")
+        offset = timedelta(hours=int(hours), minutes=int(minutes)) * (1 if sign_ == "+" else -1)
+    try:
+        return moment.replace(tzinfo=timezone(offset)).astimezone(UTC) + leap
+    except OverflowError:
+        raise ValueError("not an instant of the years 1 to 9999") from None

@@ -1,0 +1,115 @@
+"""Triggers that no session setting switches off.
+
+pgtrigger's own can be skipped by anyone who sets `pgtrigger.ignore`, and they run with the rights
+and the search path of whoever causes them. These cannot be skipped, and run as the schema's owner:
+the serving role needs no right to write history, and a temporary table of the same name catches nothing.
+"""
+
+from typing import Any
+
+import pghistory
+import pgtrigger
+from django.db import models
+from pghistory import trigger as history_trigger
+from pgtrigger import compiler
+
+
+class PermanentTriggerSql(compiler.UpsertTriggerSql):
+    """pgtrigger's SQL for installing a trigger, without the way around it. Migrations refer to this class."""
+
+    def get_template(self) -> str:
+        """The SQL, to be filled in. Migrations that are written depend on it: it never changes."""
+        return """
+            CREATE OR REPLACE FUNCTION {pgid}()
+            RETURNS TRIGGER AS $$
+                {declare}
+                BEGIN
+                    {func}
+                END;
+            $$ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp;
+
+            DROP TRIGGER IF EXISTS {pgid} ON {table};
+            CREATE {constraint} TRIGGER {pgid}
+                {when} {operation} ON {table}
+                {timing}
+                {referencing}
+                FOR EACH {level} {condition}
+                EXECUTE PROCEDURE {execute};
+
+            COMMENT ON TRIGGER {pgid} ON {table} IS '{hash}';
+        """
+
+
+class PermanentTrigger(pgtrigger.Trigger):
+    """A trigger installed by PermanentTriggerSql."""
+
+    def compile(self, model: type[models.Model]) -> compiler.Trigger:
+        """The trigger as migrations hold it."""
+        return compiler.Trigger(
+            name=self.name,
+            sql=PermanentTriggerSql(
+                pgid=self.get_pgid(model),
+                declare=self.render_declare(model),
+                func=self.render_func(model),
+                table=model._meta.db_table,  # noqa: SLF001 - Django's public name for it
+                when=self.when,
+                operation=self.operation,
+                level=self.level,
+                condition=self.render_condition(model),
+                execute=self.render_execute(model),
+            ),
+        )
+
+
+def refuse(message: str) -> str:
+    """The body of a trigger that refuses: an integrity error with this message."""
+    return f"RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';"
+
+
+def append_only(*operations: Any) -> list[pgtrigger.Trigger]:
+    """Triggers that refuse every UPDATE (or these operations only), DELETE and TRUNCATE of a table."""
+    rows = operations or (pgtrigger.Update, pgtrigger.Delete)
+    return [
+        PermanentTrigger(
+            name=f"no_{str(operation).lower()}",
+            when=pgtrigger.Before,
+            operation=operation,
+            func=refuse("This table refuses it: its rows are kept for good."),
+        )
+        for operation in rows
+    ] + [
+        PermanentTrigger(
+            name="no_truncate",
+            when=pgtrigger.Before,
+            operation=pgtrigger.Truncate,
+            level=pgtrigger.Statement,
+            func=refuse("This table refuses it: its rows are kept for good."),
+        )
+    ]
+
+
+class _PermanentEvent(PermanentTrigger, history_trigger.Event):
+    """pghistory's trigger, installed by PermanentTriggerSql."""
+
+
+class _PermanentTracker(pghistory.RowEvent):
+    def add_event_trigger(self, event_model: Any) -> None:
+        pgtrigger.register(
+            _PermanentEvent(
+                event_model=event_model,
+                label=self.label,
+                name=self.trigger_name,
+                row=self.row,
+                operation=self.operation,
+                condition=self.condition,
+                level=self.level,
+            )
+        )(event_model.pgh_tracked_model)
+
+
+class InsertEvent(_PermanentTracker, pghistory.InsertEvent):
+    """Keeps a row as it was inserted."""
+
+
+class UpdateEvent(_PermanentTracker, pghistory.UpdateEvent):
+    """Keeps a row as an update left it, where the update changed anything."""

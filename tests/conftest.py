@@ -1,0 +1,65 @@
+"""What tests share. A test makes a partner of its own, so that none is in the way of another."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.db import connections
+
+from partners import roles
+from partners.models import Partner
+from tests import factories
+from tests.client import PartnerClient, Response, in_process
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
+    """One test database for each process: made and migrated by the owner, used under the serving role."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    owner, serving = connections[roles.OWNER], connections[roles.SERVING]
+    name = f"test_psi{worker and '_' + worker}"
+    owner.settings_dict["TEST"]["NAME"] = name
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        owner.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+        with owner.cursor() as cursor:
+            # A test need not survive a power failure.
+            cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+        roles.grant(roles.serving_role() or "")
+        serving.creation.set_as_test_mirror(owner.settings_dict)
+        serving.close()
+    yield
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        connections.close_all()
+        owner.creation.destroy_test_db("psi", verbosity=0)
+
+
+@pytest.fixture
+def partner(db: None) -> Partner:
+    return factories.PartnerFactory(slug=f"partner-{next(_numbers)}")
+
+
+@pytest.fixture
+def api(partner: Partner) -> PartnerClient:
+    """A client of `partner`, in this process, in the test's transaction."""
+    return factories.client_of(partner, in_process)
+
+
+@pytest.fixture
+def other_api(db: None) -> PartnerClient:
+    """A client of another partner."""
+    return factories.client_of(factories.PartnerFactory(slug=f"partner-{next(_numbers)}"), in_process)
+
+
+@pytest.fixture
+def create_user(api: PartnerClient) -> Callable[..., Response]:
+    """Registers a user through the API; keyword arguments replace fields of the body."""
+
+    def create(**fields: object) -> Response:
+        answer = api.post("/v1/users", factories.user_body(**fields))
+        assert answer.status == 201, answer.body
+        return answer
+
+    return create

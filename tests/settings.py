@@ -1,0 +1,20 @@
+"""The service's own settings with an environment of known values: nobody's `.env` changes what the tests find."""
+
+import os
+
+os.environ.update(
+    {
+        "DEBUG": "true",
+        "SECRET_KEY": "tests-only-0123456789-abcdefghijklmnop",
+        "SECRETS_ENCRYPTION_KEYS": "tests-only-9876543210-abcdefghijklmnop",
+        "PARTNER_RATE_LIMIT": "1000000/minute",
+        "CLOCK_SKEW_SECONDS": "300",
+        "COMPLIANCE_TIME_ZONE": "America/Toronto",
+        "REDIS_URL": "",
+    }
+)
+
+from config.settings import *  # noqa: E402, F403
+
+DATABASES["default"]["TEST"] = {"NAME": "test_psi"}  # type: ignore[name-defined]  # noqa: F405
+DATABASES["owner"]["TEST"] = {"NAME": "test_psi"}  # type: ignore[name-defined]  # noqa: F405

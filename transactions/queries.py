@@ -1,0 +1,54 @@
+"""The prepared statements on conversions.
+
+PostgreSQL writes instants and numbers as they go out (numeric's own text is plain notation with
+the digits as recorded), so that a row needs no conversion here.
+"""
+
+import uuid
+from typing import NamedTuple
+
+from partners import sql
+from transactions.pagination import Position
+
+_COLUMNS = """
+    to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak, conversion_id, type,
+    from_currency, from_amount::text, to_currency, to_amount::text, rate::text
+"""
+_NEWEST = f"""
+    SELECT {_COLUMNS} FROM transactions_conversion WHERE user_id = %s
+     ORDER BY created_at DESC, tiebreak DESC LIMIT %s
+"""
+_FROM_POSITION = f"""
+    SELECT {_COLUMNS} FROM transactions_conversion
+     WHERE user_id = %s AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
+     ORDER BY created_at DESC, tiebreak DESC LIMIT %s
+"""
+
+
+class ConversionRow(NamedTuple):
+    """A conversion as a list shows it: text throughout."""
+
+    created_at: str
+    tiebreak: int
+    conversion_id: str
+    type: str
+    from_currency: str
+    from_amount: str
+    to_currency: str
+    to_amount: str
+    rate: str
+
+    @property
+    def position(self) -> Position:
+        """Where the row stands in its user's list."""
+        return Position(self.created_at, self.tiebreak)
+
+
+def page(user_id: uuid.UUID, start: Position | None, count: int) -> list[ConversionRow]:
+    """At most `count` conversions of a user, newest first, from the row at `start` on (that row included)."""
+    rows = (
+        sql.fetch_all(_NEWEST, (user_id, count))
+        if start is None
+        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count))
+    )
+    return [ConversionRow._make(row) for row in rows]

@@ -1,0 +1,125 @@
+"""Partners' users, what was decided about them, and the staff who decide."""
+
+import uuid
+
+import pghistory
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Length, Now
+
+from partners.models import Partner
+from partners.triggers import InsertEvent, UpdateEvent, append_only
+from users.statuses import Status
+from users.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
+
+models.CharField.register_lookup(Length)
+
+
+class Staff(AbstractUser):
+    """A person who works in the back office; never a partner's user."""
+
+    # Never deleted: decisions name them.
+    serving_privileges = ("SELECT", "INSERT", "UPDATE")
+
+    class Meta:
+        verbose_name = "staff member"
+        verbose_name_plural = "staff"
+
+
+class User(models.Model):
+    """A person whom a partner registered: contract, section 2."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    partner = models.ForeignKey(Partner, models.PROTECT, related_name="users", db_index=False)
+    external_id = models.CharField("externalId", max_length=128)
+    email = models.CharField(max_length=254)
+    first_name = models.CharField(max_length=100)
+    last_name = models.CharField(max_length=100)
+    date_of_birth = models.DateField()
+    address_line1 = models.CharField(max_length=200)
+    address_line2 = models.CharField(max_length=200, blank=True, db_default="")
+    city = models.CharField(max_length=100)
+    postal_code = models.CharField(max_length=16, blank=True, db_default="")
+    province = models.CharField(max_length=100, blank=True, db_default="")
+    country = models.CharField(max_length=2)
+    occupation = models.CharField(max_length=100)
+    is_ciro_affiliate = models.BooleanField("CIRO affiliate")
+    status = models.CharField(max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    # The status is not among the columns that the serving role may update: users/triggers.py moves it.
+    serving_privileges = (
+        "SELECT",
+        "INSERT",
+        "UPDATE (email, first_name, last_name, date_of_birth, address_line1, address_line2, city, postal_code,"
+        " province, country, occupation, is_ciro_affiliate)",
+    )
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("partner", "external_id"), name="user_partner_external_id"),
+            models.CheckConstraint(condition=Q(status__in=Status.values), name="user_status_known"),
+            models.CheckConstraint(condition=Q(external_id__length__gte=1), name="user_external_id_given"),
+            models.CheckConstraint(condition=Q(date_of_birth__gte="1900-01-01"), name="user_date_of_birth_plausible"),
+            models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="user_country_code"),
+        )
+        indexes = (
+            # The order of the list that staff work through.
+            models.Index(fields=("status", "created_at", "id"), name="user_status_created_at"),
+        )
+        triggers = USER_TRIGGERS
+
+    def __str__(self) -> str:
+        # Shown in logs of the admin and in page titles: nothing personal.
+        return str(self.id)
+
+
+class UserEvent(
+    pghistory.create_event_model(  # type: ignore[misc]
+        User,
+        InsertEvent(),
+        UpdateEvent(),
+        context_field=pghistory.ContextJSONField(),
+        context_id_field=None,
+        append_only=False,  # by triggers that cannot be switched off, instead of pghistory's
+        obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
+        model_name="UserEvent",
+        meta={
+            "triggers": append_only(),
+            "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name="userevent_of_user")],
+        },
+    )
+):
+    """A user as one change left it: when, by whom, in which request."""
+
+    serving_privileges = ("SELECT",)
+
+
+class StatusChange(models.Model):
+    """A move of a user's status. Inserting one moves the user; nothing changes or removes one."""
+
+    user = models.ForeignKey(User, models.PROTECT, related_name="status_changes", db_index=False)
+    from_status = models.CharField("from", max_length=20, choices=Status)
+    to_status = models.CharField("to", max_length=20, choices=Status)
+    by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
+    reason_code = models.CharField(max_length=50, blank=True, db_default="")
+    reason = models.CharField(max_length=2000)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        ordering = ("created_at", "id")
+        indexes = (models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),)
+        constraints = (
+            models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),
+            models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
+            models.CheckConstraint(condition=Q(reason__length__gte=1), name="status_change_reason_given"),
+        )
+        permissions = (("decide_user", "Can move a user's status"),)
+        triggers = STATUS_CHANGE_TRIGGERS
+
+    def __str__(self) -> str:
+        return f"{self.from_status} → {self.to_status}"

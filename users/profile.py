@@ -1,0 +1,48 @@
+"""Creating and updating users: what a partner does. Run inside the gate's transaction."""
+
+from partners.api.errors import ConflictError, NotFoundError
+from partners.api.json import parse_object
+from users import queries
+from users.queries import StoredUser, UserSummary
+from users.serializers import UserSerializer
+
+
+def no_such_user() -> NotFoundError:
+    """The answer for a user that this partner does not have, whoever else does."""
+    return NotFoundError("There is no such user.")
+
+
+def create_user(*, partner_id: int, body: bytes) -> dict[str, str]:
+    """Registers the user that a body describes; what create answers.
+
+    Raises BadRequestError, UnprocessableEntityError, ConflictError.
+    """
+    values = UserSerializer().to_internal_value(parse_object(body))
+    created = queries.insert(partner_id, values)
+    if created is None:
+        raise ConflictError("A user with this externalId already exists.")
+    user_id, status = created
+    return {"userId": str(user_id), "externalId": values["external_id"], "status": status}
+
+
+def update_user(*, partner_id: int, external_id: str, body: bytes) -> StoredUser:
+    """Changes what a body holds, and nothing where it holds what is stored; the user afterwards.
+
+    Raises NotFoundError, BadRequestError, UnprocessableEntityError.
+    """
+    stored = queries.lock(partner_id, external_id)
+    if stored is None:
+        raise no_such_user()
+    values = UserSerializer(stored).to_internal_value(parse_object(body))
+    wanted = stored._replace(**values)
+    if wanted == stored:
+        return stored
+    return wanted._replace(updated_at=queries.update(wanted))
+
+
+def find_user(*, partner_id: int, external_id: str) -> UserSummary:
+    """The partner's user. Raises NotFoundError."""
+    user = queries.find(partner_id, external_id)
+    if user is None:
+        raise no_such_user()
+    return user

@@ -1,0 +1,95 @@
+"""The prepared statements on users: what a request under /v1 cannot do without.
+
+Each takes the partner: another partner's user cannot be reached, so it need not be refused.
+"""
+
+import uuid
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+from partners import sql
+
+
+class StoredUser(NamedTuple):
+    """A user's row, with the columns in the order of COLUMNS."""
+
+    id: uuid.UUID
+    external_id: str
+    status: str
+    updated_at: datetime
+    email: str
+    first_name: str
+    last_name: str
+    date_of_birth: date
+    address_line1: str
+    address_line2: str
+    city: str
+    postal_code: str
+    province: str
+    country: str
+    occupation: str
+    is_ciro_affiliate: bool
+
+
+COLUMNS = StoredUser._fields
+# What a partner may change.
+PROFILE_COLUMNS = COLUMNS[4:]
+_DEFAULTS = {"address_line2": "", "postal_code": "", "province": ""}
+
+_INSERT = f"""
+    INSERT INTO users_user (id, partner_id, external_id, {", ".join(PROFILE_COLUMNS)})
+    VALUES (%s, %s, %s{", %s" * len(PROFILE_COLUMNS)})
+        ON CONFLICT (partner_id, external_id) DO NOTHING
+ RETURNING status
+"""
+_FIND = "SELECT id, external_id, status, updated_at FROM users_user WHERE partner_id = %s AND external_id = %s"
+# NO KEY: an import that refers to the user need not wait.
+_LOCK = f"""
+    SELECT {", ".join(COLUMNS)} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE
+"""
+_UPDATE = f"""
+    UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)} WHERE id = %s
+ RETURNING updated_at
+"""
+
+
+class UserSummary(NamedTuple):
+    """What answers say of a user."""
+
+    id: uuid.UUID
+    external_id: str
+    status: str
+    updated_at: datetime
+
+
+def insert(partner_id: int, values: Mapping[str, Any]) -> tuple[uuid.UUID, str] | None:
+    """The new user's id and status, or None where the partner has one with this externalId.
+
+    values: by column, external_id and those of PROFILE_COLUMNS that are known.
+    """
+    user_id = uuid.uuid4()
+    profile = [values.get(column, _DEFAULTS.get(column)) for column in PROFILE_COLUMNS]
+    row = sql.fetch_one(_INSERT, (user_id, partner_id, values["external_id"], *profile))
+    return None if row is None else (user_id, row[0])
+
+
+def find(partner_id: int, external_id: str) -> UserSummary | None:
+    """The partner's user of this externalId."""
+    row = sql.fetch_one(_FIND, (partner_id, external_id))
+    return None if row is None else UserSummary._make(row)
+
+
+def lock(partner_id: int, external_id: str) -> StoredUser | None:
+    """The partner's user of this externalId, held against other writers until the transaction ends."""
+    row = sql.fetch_one(_LOCK, (partner_id, external_id))
+    return None if row is None else StoredUser._make(row)
+
+
+def update(user: StoredUser) -> datetime:
+    """Stores the profile of a locked user; its new updatedAt, which the database sets."""
+    row = sql.fetch_one(_UPDATE, (*user[4:], user.id))
+    if row is None:
+        raise LookupError("The user is not there; it was not locked.")
+    moved: datetime = row[0]
+    return moved

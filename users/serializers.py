@@ -1,0 +1,143 @@
+"""A user on the wire and in the table: the one place where camelCase meets snake_case."""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import partial
+from typing import Any, NamedTuple
+
+from rest_framework.serializers import BaseSerializer
+
+from partners.api.errors import FieldError, UnprocessableEntityError, invalid_fields
+from partners.api.json import JsonObject, rfc_3339
+from users import fields
+from users.addresses import rules_for
+from users.fields import FieldProblem
+from users.queries import StoredUser, UserSummary
+
+ADULT_YEARS = 18
+NAME_LENGTH_IN_ERRORS = 100
+
+
+class WireField(NamedTuple):
+    """A field's column, its rule, and whether create must have it."""
+
+    column: str
+    rule: Callable[[Any], Any]
+    required: bool = True
+
+
+def _text(longest: int, shortest: int = 1) -> Callable[[Any], str]:
+    return partial(fields.text, shortest=shortest, longest=longest)
+
+
+# By the name on the wire, in the order in which errors name them.
+WIRE_FIELDS: dict[str, WireField] = {
+    "externalId": WireField("external_id", fields.external_id),
+    "email": WireField("email", fields.email),
+    "firstName": WireField("first_name", _text(100)),
+    "lastName": WireField("last_name", _text(100)),
+    "dateOfBirth": WireField("date_of_birth", fields.date_of_birth),
+    "addressLine1": WireField("address_line1", _text(200)),
+    "addressLine2": WireField("address_line2", fields.address_line2, required=False),
+    "city": WireField("city", _text(100)),
+    # Whether these two are required is the country's matter.
+    "postalCode": WireField("postal_code", _text(16, shortest=0), required=False),
+    "province": WireField("province", _text(100, shortest=0), required=False),
+    "country": WireField("country", fields.country),
+    "occupation": WireField("occupation", _text(100)),
+    "isCiroAffiliate": WireField("is_ciro_affiliate", fields.boolean),
+}
+
+
+class UserSerializer(BaseSerializer[StoredUser | UserSummary]):
+    """Checks the body of a create, or of an update of `stored`; shows a user.
+
+    Not DRF's field by field serializer: that one copies its fields for each request, and names
+    neither unknown nor repeated ones.
+    """
+
+    def __init__(self, stored: StoredUser | None = None) -> None:
+        super().__init__(stored)
+        self.stored = stored
+
+    def to_internal_value(self, data: JsonObject) -> dict[str, Any]:
+        """The values to store, by column: all of them for a create, those sent for an update.
+
+        Raises BadRequestError naming every failing field, then UnprocessableEntityError for a minor.
+        """
+        problems: dict[str, str] = {}
+        values = self._each_field(data, problems)
+        self._address(data, values, problems)
+        problems |= dict.fromkeys(data.keys() - WIRE_FIELDS.keys(), "This field is not known.")
+        problems |= dict.fromkeys(data.repeated, "This field is given more than once.")
+        if problems:
+            raise invalid_fields(_in_order(problems))
+        if "date_of_birth" in values:
+            require_adult(values["date_of_birth"])
+        return values
+
+    def to_representation(self, instance: StoredUser | UserSummary) -> dict[str, str]:
+        """A user as update and read answer it: no personal data."""
+        return {
+            "userId": str(instance.id),
+            "externalId": instance.external_id,
+            "status": instance.status,
+            "updatedAt": rfc_3339(instance.updated_at),
+        }
+
+    def _each_field(self, data: JsonObject, problems: dict[str, str]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for name, field in WIRE_FIELDS.items():
+            if name not in data:
+                if self.stored is None and field.required:
+                    problems[name] = "This field is required."
+            elif self.stored is not None and name == "externalId":
+                problems[name] = "An externalId does not change."
+            else:
+                try:
+                    values[field.column] = field.rule(data[name])
+                except FieldProblem as problem:
+                    problems[name] = str(problem)
+        return values
+
+    def _address(self, data: Mapping[str, Any], values: dict[str, Any], problems: dict[str, str]) -> None:
+        """Checks postal code and province against the country of the user that would be left behind."""
+        country = values.get("country") or (self.stored.country if self.stored and "country" not in data else None)
+        if country is None:
+            return  # named as failing already
+        rules = rules_for(country)
+        for name, column, rule in (
+            ("postalCode", "postal_code", rules.postal_code),
+            ("province", "province", rules.province),
+        ):
+            if name in problems or (self.stored and name not in data and "country" not in data):
+                continue
+            stored = getattr(self.stored, column) if self.stored else ""
+            try:
+                values[column] = rule(values.get(column, stored))
+            except FieldProblem as problem:
+                # An error names what the partner sent: a stored code that does not fit is the new country's fault.
+                if self.stored and name not in data:
+                    problems.setdefault("country", f"Does not fit the user's {name}: send both.")
+                else:
+                    problems[name] = str(problem)
+
+
+def _in_order(problems: Mapping[str, str]) -> list[FieldError]:
+    known = [name for name in WIRE_FIELDS if name in problems]
+    others = sorted(problems.keys() - WIRE_FIELDS.keys())
+    return [FieldError(_printable(name), problems[name]) for name in [*known, *others]]
+
+
+def _printable(name: str) -> str:
+    """A name that a partner made up, fit to be shown: JSON can hold what UTF-8 cannot."""
+    return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
+
+
+def require_adult(born: date) -> None:
+    """Raises UnprocessableEntityError before the 18th birthday; on 29 February born, that is 1 March."""
+    now = fields.today()
+    years = now.year - born.year - ((now.month, now.day) < (born.month, born.day))
+    if years < ADULT_YEARS:
+        raise UnprocessableEntityError(f"The user must be at least {ADULT_YEARS} years old.")
+

@@ -1,0 +1,55 @@
+"""Create, update and read a user: source document, endpoints 1 and 2; contract, section 9."""
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from partners.api.errors import invalid_fields
+from partners.api.idempotency import Answer
+from partners.api.json import render
+from partners.api.views import PartnerAPIView
+from partners.signing import canonical_path
+from users import profile
+from users.fields import external_id_problems
+from users.serializers import UserSerializer
+
+
+def check_external_id(external_id: str) -> None:
+    """Raises BadRequestError where the externalId of a path breaks the rules of one."""
+    if problems := external_id_problems(external_id):
+        raise invalid_fields(problems)
+
+
+class UserCollection(PartnerAPIView):
+    """/v1/users."""
+
+    def post(self, request: Request) -> HttpResponse:
+        """Registers a user."""
+
+        def create() -> Answer:
+            created = profile.create_user(partner_id=self.caller.partner_id, body=self.received.body)
+            location = f"/v1/users/{canonical_path(created['externalId'].encode())}"
+            return Answer(201, render(created), location)
+
+        return self.write(create)
+
+
+class UserItem(PartnerAPIView):
+    """/v1/users/{externalId}."""
+
+    def get(self, request: Request, external_id: str) -> HttpResponse:
+        """Where the user stands."""
+        check_external_id(external_id)
+        user = profile.find_user(partner_id=self.caller.partner_id, external_id=external_id)
+        return self.read(UserSerializer(user).data)
+
+    def patch(self, request: Request, external_id: str) -> HttpResponse:
+        """Changes what the body holds."""
+
+        def update() -> Answer:
+            check_external_id(external_id)
+            user = profile.update_user(
+                partner_id=self.caller.partner_id, external_id=external_id, body=self.received.body
+            )
+            return Answer(200, render(UserSerializer(user).data))
+
+        return self.write(update)
