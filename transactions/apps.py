@@ -7,3 +7,9 @@ class TransactionsConfig(AppConfig):
     """Conversions, and their lists."""
 
     name = "transactions"
+
+    def ready(self) -> None:
+        """Says which roles of staff see conversions."""
+        from users import roles
+
+        roles.extend(["transactions.view_conversion"], roles=("viewer", "reviewer", "auditor"))

@@ -69,6 +69,7 @@ class User(models.Model):
             # The order of the list that staff work through.
             models.Index(fields=("status", "created_at", "id"), name="user_status_created_at"),
         )
+        permissions = (("decide_user", "Can move a user's status"),)
         triggers = USER_TRIGGERS
 
     def __str__(self) -> str:
@@ -118,7 +119,6 @@ class StatusChange(models.Model):
             models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
             models.CheckConstraint(condition=Q(reason__length__gte=1), name="status_change_reason_given"),
         )
-        permissions = (("decide_user", "Can move a user's status"),)
         triggers = STATUS_CHANGE_TRIGGERS
 
     def __str__(self) -> str:

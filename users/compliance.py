@@ -1,0 +1,61 @@
+"""The only way a status moves: contract, section 8. The back office and the commands call it."""
+
+import structlog
+from django.db import transaction
+
+from partners import history
+from users.models import Staff, StatusChange, User
+from users.statuses import TRANSITIONS, Status
+
+log = structlog.get_logger("users.compliance")
+
+REASON_LENGTH = 2000
+PERMISSION = "users.decide_user"
+
+
+class DecisionRefusedError(Exception):
+    """A move that the rules do not allow; its text says why, for people."""
+
+
+def allowed_moves(status: str) -> tuple[Status, ...]:
+    """The statuses that a user in `status` may move to."""
+    return TRANSITIONS[Status(status)]
+
+
+def change_status(
+    *, user: User, to_status: str, by: Staff, reason: str, reason_code: str = "", source: str = ""
+) -> StatusChange:
+    """Moves a user's status and keeps for good who did it, when and why.
+
+    by: an active staff account with the permission to decide. reason: 1 to 2000 characters.
+    source: what the history is to name as the way in, such as a request's id or a command.
+    Raises DecisionRefusedError; nothing has changed then.
+    """
+    reason = reason.strip()
+    if not (by.is_active and by.has_perm(PERMISSION)):
+        raise DecisionRefusedError(f"{by.get_username()} may not decide about users.")
+    if to_status not in Status.values:
+        raise DecisionRefusedError(f"There is no such status; there are {', '.join(Status.values)}.")
+    if not reason:
+        raise DecisionRefusedError("A reason is required.")
+    if len(reason) > REASON_LENGTH:
+        raise DecisionRefusedError(f"The reason must be at most {REASON_LENGTH} characters.")
+    with transaction.atomic():
+        # The row as it is now, held until the move is made: two decisions at once are one and a refusal.
+        present = Status(User.objects.select_for_update(no_key=True).values_list("status", flat=True).get(pk=user.pk))
+        if to_status not in allowed_moves(present):
+            raise DecisionRefusedError(_not_allowed(present, to_status))
+        history.set_context(staff=by.get_username(), source=source)
+        change = StatusChange.objects.create(
+            user=user, from_status=present, to_status=to_status, by=by, reason=reason, reason_code=reason_code
+        )
+    user.refresh_from_db()
+    log.info("status changed", user=str(user.pk), from_status=present.value, to_status=to_status, by=by.pk)
+    return change
+
+
+def _not_allowed(present: Status, to_status: str) -> str:
+    if to_status == present:
+        return f"The user is {present.value} already."
+    moves = ", ".join(status.value for status in allowed_moves(present)) or "nothing: it is final"
+    return f"A user who is {present.value} cannot become {to_status}; allowed: {moves}."

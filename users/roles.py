@@ -1,0 +1,53 @@
+"""The roles of staff: groups with the permissions named here, kept so after every migration.
+
+A floor above adds what it has to show through `extend`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.contrib.auth.models import Group, Permission
+
+# By the names that create_staff takes. Permissions as `app.codename`.
+ROLES: dict[str, set[str]] = {
+    "viewer": {"users.view_user", "users.view_statuschange"},
+    "reviewer": {"users.view_user", "users.view_statuschange", "users.view_userevent", "users.decide_user"},
+    "auditor": {
+        "users.view_user",
+        "users.view_statuschange",
+        "users.view_userevent",
+        "users.view_staff",
+        "partners.view_partner",
+        "partners.view_apikey",
+        "admin.view_logentry",
+    },
+    "partner-manager": {
+        "partners.view_partner",
+        "partners.add_partner",
+        "partners.change_partner",
+        "partners.view_apikey",
+        "partners.add_apikey",
+        "partners.change_apikey",
+    },
+    "administrator": {"users.view_staff", "users.add_staff", "users.change_staff", "auth.view_group"},
+}
+
+
+def extend(permissions: Iterable[str], *, roles: Iterable[str]) -> None:
+    """Gives roles permissions of a floor above. Called in that app's ready()."""
+    for role in roles:
+        ROLES[role] |= set(permissions)
+
+
+def sync_roles(sender: AppConfig, using: str, **_: Any) -> None:
+    """After a migration: each role is a group with just these permissions."""
+    if sender.label != list(apps.get_app_configs())[-1].label:
+        return  # permissions of later apps are not there yet
+    present = {
+        f"{p.content_type.app_label}.{p.codename}": p
+        for p in Permission.objects.using(using).select_related("content_type")
+    }
+    for role, names in ROLES.items():
+        group, _created = Group.objects.using(using).get_or_create(name=role)
+        group.permissions.set(present[name] for name in sorted(names))
