@@ -4,13 +4,13 @@
 import os
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+
 
 def main() -> None:
     """Hands the command line to Django; a bad setting is one line on standard error, exit status 1."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

@@ -1,0 +1,1 @@
+"""Settings, paths and serving: composition only, no rules."""

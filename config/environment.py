@@ -1,7 +1,7 @@
 """Makes environments: a `.env` from `.env.example`, or a stand-in for production's, for checks.
 
-    python -m config.environment .env.example > .env
-    python -m config.environment --deployment -- COMMAND …
+python -m config.environment .env.example > .env
+python -m config.environment --deployment -- COMMAND …
 """
 
 import os

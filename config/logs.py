@@ -6,6 +6,7 @@ constraint), so a line names the exception's class and where it was raised, and 
 
 import logging
 import logging.config
+import sys
 import traceback
 from types import TracebackType
 from typing import Any
@@ -14,13 +15,14 @@ import orjson
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+# Enough to find the place; a recursion must not fill the disk.
+MOST_LINES = 100
 
-def describe_exception(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+
+def describe_exception(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
     """Replaces `exc_info` by the classes and code places of the exception and its causes."""
     info = event.pop("exc_info", None)
     if info is True:
-        import sys
-
         info = sys.exc_info()
     error = info[1] if isinstance(info, tuple) else info
     if isinstance(error, BaseException):
@@ -31,7 +33,7 @@ def describe_exception(logger: WrappedLogger, name: str, event: EventDict) -> Ev
 def _places(error: BaseException) -> list[str]:
     lines: list[str] = []
     seen: BaseException | None = error
-    while seen is not None and len(lines) < 100:
+    while seen is not None and len(lines) < MOST_LINES:
         lines.append(f"{type(seen).__module__}.{type(seen).__qualname__}")
         lines += _frames(seen.__traceback__)
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
@@ -80,7 +82,6 @@ def configure(*, debug: bool) -> None:
                 "transactions": {"level": "INFO"},
                 # Below ERROR it repeats what the request line says, with the path in full.
                 "django.request": {"level": "ERROR"},
-
             },
         }
     )

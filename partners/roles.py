@@ -112,4 +112,4 @@ def _table(model: type[models.Model]) -> str:
 
 def _compose(statement: str, *names: str) -> str:
     # DDL takes no parameters; names are quoted by psycopg.
-    return sql.SQL(statement).format(*map(sql.Identifier, names)).as_string(None)  # type: ignore[arg-type]
+    return sql.SQL(statement).format(*map(sql.Identifier, names)).as_string(None)

@@ -13,9 +13,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-_RFC_3339 = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
-)
+_RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII)
 _HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _LEAP_SECOND = "60"
 
@@ -77,7 +75,7 @@ def body_digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def canonical_request(  # noqa: PLR0913, PLR0917 - six lines, six arguments
+def canonical_request(
     method: str, decoded_path: bytes, query: bytes, timestamp: str, idempotency_key: str, body: bytes
 ) -> str:
     """The six lines that are signed.

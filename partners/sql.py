@@ -14,7 +14,8 @@ Row = tuple[Any, ...]
 
 def fetch_all(statement: str, parameters: Sequence[object]) -> list[Row]:
     """The rows that a statement returns; raises Django's database errors."""
-    return _execute(statement, parameters).fetchall()
+    rows: list[Row] = _execute(statement, parameters).fetchall()
+    return rows
 
 
 def fetch_one(statement: str, parameters: Sequence[object]) -> Row | None:

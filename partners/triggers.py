@@ -5,11 +5,11 @@ and the search path of whoever causes them. These cannot be skipped, and run as 
 the serving role needs no right to write history, and a temporary table of the same name catches nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import pghistory
 import pgtrigger
-from django.db import models
 from pghistory import trigger as history_trigger
 from pgtrigger import compiler
 
@@ -43,7 +43,7 @@ class PermanentTriggerSql(compiler.UpsertTriggerSql):
 class PermanentTrigger(pgtrigger.Trigger):
     """A trigger installed by PermanentTriggerSql."""
 
-    def compile(self, model: type[models.Model]) -> compiler.Trigger:
+    def compile(self, model: Any) -> compiler.Trigger:
         """The trigger as migrations hold it."""
         return compiler.Trigger(
             name=self.name,
@@ -66,7 +66,7 @@ def refuse(message: str) -> str:
     return f"RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';"
 
 
-def append_only(*operations: Any) -> list[pgtrigger.Trigger]:
+def append_only(*operations: Any) -> Sequence[pgtrigger.Trigger]:
     """Triggers that refuse every UPDATE (or these operations only), DELETE and TRUNCATE of a table."""
     rows = operations or (pgtrigger.Update, pgtrigger.Delete)
     return [
@@ -95,7 +95,7 @@ class _PermanentEvent(PermanentTrigger, history_trigger.Event):
 class _PermanentTracker(pghistory.RowEvent):
     def add_event_trigger(self, event_model: Any) -> None:
         pgtrigger.register(
-            _PermanentEvent(
+            _PermanentEvent(  # type: ignore[no-untyped-call]
                 event_model=event_model,
                 label=self.label,
                 name=self.trigger_name,

@@ -123,7 +123,7 @@ def in_process(method: str, target: str, headers: Headers, body: bytes) -> Respo
         environ[wsgi_name if wsgi_name in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{wsgi_name}"] = value
     started: list[Any] = []
 
-    def start_response(status: str, response_headers: list[tuple[str, str]], exc_info: Any = None) -> None:
+    def start_response(status: str, response_headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
         started.extend((status, response_headers))
 
     # As Django's own test client: the test's transaction must not lose its connection between requests.

@@ -38,7 +38,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
 
 @pytest.fixture
 def partner(db: None) -> Partner:
-    return factories.PartnerFactory(slug=f"partner-{next(_numbers)}")
+    return factories.PartnerFactory.create(slug=f"partner-{next(_numbers)}")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def api(partner: Partner) -> PartnerClient:
 @pytest.fixture
 def other_api(db: None) -> PartnerClient:
     """A client of another partner."""
-    return factories.client_of(factories.PartnerFactory(slug=f"partner-{next(_numbers)}"), in_process)
+    return factories.client_of(factories.PartnerFactory.create(slug=f"partner-{next(_numbers)}"), in_process)
 
 
 @pytest.fixture

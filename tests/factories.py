@@ -18,7 +18,7 @@ class PartnerFactory(factory.django.DjangoModelFactory[Partner]):
     class Meta:
         model = Partner
 
-    slug = factory.Sequence(lambda n: f"made-{n}")
+    slug = factory.declarations.Sequence(lambda n: f"made-{n}")  # type: ignore[no-untyped-call]
     name = "A Partner Inc."
 
 

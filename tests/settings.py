@@ -16,5 +16,5 @@ os.environ.update(
 
 from config.settings import *  # noqa: E402, F403
 
-DATABASES["default"]["TEST"] = {"NAME": "test_psi"}  # type: ignore[name-defined]  # noqa: F405
-DATABASES["owner"]["TEST"] = {"NAME": "test_psi"}  # type: ignore[name-defined]  # noqa: F405
+DATABASES["default"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405
+DATABASES["owner"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405

@@ -1,0 +1,1 @@
+"""What happened on a user's account: conversions, in paged lists."""

@@ -10,6 +10,6 @@ class TransactionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Says which roles of staff see conversions."""
-        from users import roles
+        from users import roles  # noqa: PLC0415 - models are ready only now
 
         roles.extend(["transactions.view_conversion"], roles=("viewer", "reviewer", "auditor"))

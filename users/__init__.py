@@ -1,0 +1,1 @@
+"""Partners' users: profile, status, compliance."""

@@ -59,7 +59,9 @@ def rules_for(country: str) -> AddressRules:
     try:
         data = get_validation_rules({"country_code": country})
     except ValueError:
-        return AddressRules(country, False, None, False, {})
+        return AddressRules(
+            country, postal_code_required=False, postal_code_form=None, province_required=False, provinces={}
+        )
     forms = data.postal_code_matchers
     return AddressRules(
         country,

@@ -11,6 +11,6 @@ class UsersConfig(AppConfig):
 
     def ready(self) -> None:
         """Keeps the groups of staff as users/roles.py has them."""
-        from users.roles import sync_roles
+        from users.roles import sync_roles  # noqa: PLC0415 - models are ready only now
 
         post_migrate.connect(sync_roles, dispatch_uid="users.roles")

@@ -15,6 +15,22 @@ from users.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
 models.CharField.register_lookup(Length)
 
+# What a partner may change.
+PROFILE_COLUMNS = (
+    "email",
+    "first_name",
+    "last_name",
+    "date_of_birth",
+    "address_line1",
+    "address_line2",
+    "city",
+    "postal_code",
+    "province",
+    "country",
+    "occupation",
+    "is_ciro_affiliate",
+)
+
 
 class Staff(AbstractUser):
     """A person who works in the back office; never a partner's user."""
@@ -50,12 +66,7 @@ class User(models.Model):
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     # The status is not among the columns that the serving role may update: users/triggers.py moves it.
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (email, first_name, last_name, date_of_birth, address_line1, address_line2, city, postal_code,"
-        " province, country, occupation, is_ciro_affiliate)",
-    )
+    serving_privileges = ("SELECT", "INSERT", f"UPDATE ({', '.join(PROFILE_COLUMNS)})")
 
     class Meta:
         constraints = (

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from partners import sql
+from users.models import PROFILE_COLUMNS
 
 
 class StoredUser(NamedTuple):
@@ -33,8 +34,6 @@ class StoredUser(NamedTuple):
 
 
 COLUMNS = StoredUser._fields
-# What a partner may change.
-PROFILE_COLUMNS = COLUMNS[4:]
 _DEFAULTS = {"address_line2": "", "postal_code": "", "province": ""}
 
 _INSERT = f"""
@@ -88,7 +87,7 @@ def lock(partner_id: int, external_id: str) -> StoredUser | None:
 
 def update(user: StoredUser) -> datetime:
     """Stores the profile of a locked user; its new updatedAt, which the database sets."""
-    row = sql.fetch_one(_UPDATE, (*user[4:], user.id))
+    row = sql.fetch_one(_UPDATE, (*(getattr(user, column) for column in PROFILE_COLUMNS), user.id))
     if row is None:
         raise LookupError("The user is not there; it was not locked.")
     moved: datetime = row[0]

@@ -56,9 +56,9 @@ class UserSerializer(BaseSerializer[StoredUser | UserSummary]):
     neither unknown nor repeated ones.
     """
 
-    def __init__(self, stored: StoredUser | None = None) -> None:
+    def __init__(self, stored: StoredUser | UserSummary | None = None) -> None:
         super().__init__(stored)
-        self.stored = stored
+        self.stored = stored if isinstance(stored, StoredUser) else None
 
     def to_internal_value(self, data: JsonObject) -> dict[str, Any]:
         """The values to store, by column: all of them for a create, those sent for an update.
@@ -140,4 +140,3 @@ def require_adult(born: date) -> None:
     years = now.year - born.year - ((now.month, now.day) < (born.month, born.day))
     if years < ADULT_YEARS:
         raise UnprocessableEntityError(f"The user must be at least {ADULT_YEARS} years old.")
-

@@ -9,9 +9,7 @@ import pgtrigger
 from partners.triggers import PermanentTrigger, append_only, refuse
 from users.statuses import TRANSITIONS, Status
 
-_ALLOWED_MOVES = ", ".join(
-    f"('{start.value}', '{end.value}')" for start, ends in TRANSITIONS.items() for end in ends
-)
+_ALLOWED_MOVES = ", ".join(f"('{start.value}', '{end.value}')" for start, ends in TRANSITIONS.items() for end in ends)
 
 USER_TRIGGERS = [
     PermanentTrigger(

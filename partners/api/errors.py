@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rest_framework.exceptions import APIException
 
@@ -27,6 +27,8 @@ class ApiError(APIException):
 
     status_code = 500
     code = "internal_error"
+
+    detail: Any
 
     def __init__(self, message: str, *, headers: Mapping[str, str] | None = None) -> None:
         Exception.__init__(self, message)

@@ -57,9 +57,7 @@ class Answer:
     replayed: bool = field(default=False, compare=False)
 
 
-def perform(
-    received: Received, caller: Caller, effect: Callable[[], Answer], *, request_id: str
-) -> Answer:
+def perform(received: Received, caller: Caller, effect: Callable[[], Answer], *, request_id: str) -> Answer:
     """Makes a write take effect at most once, in one transaction with what must be remembered of it.
 
     effect: does the write and gives its answer; whatever it raises undoes everything.

@@ -29,9 +29,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 # Kept by name: json.loads makes a decoder anew for each call that has hooks.
-_decode: Callable[[str], Any] = json.JSONDecoder(
-    object_pairs_hook=JsonObject, parse_constant=_refuse_constant
-).decode
+_decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=JsonObject, parse_constant=_refuse_constant).decode
 
 
 def parse_object(body: bytes) -> JsonObject:

@@ -50,9 +50,8 @@ class Received:
     def canonical_request(self, timestamp: str) -> str:
         """The six lines that are signed. Raises BadRequestError where path or query is not UTF-8."""
         key = self.header("HTTP_IDEMPOTENCY_KEY") or ""
-        return "\n".join(
-            (self.method, self.canonical_path, self.canonical_query, timestamp, key, self.body_digest)
-        )
+        lines = (self.method, self.canonical_path, self.canonical_query, timestamp, key, self.body_digest)
+        return "\n".join(lines)
 
     def parameters(self) -> dict[str, list[str]]:
         """The query's values by name, in the order sent."""
