@@ -43,7 +43,7 @@ class Staff(AbstractUser):
         verbose_name_plural = "staff"
 
 
-class User(models.Model):
+class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
     """A person whom a partner registered: contract, section 2."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
