@@ -1,6 +1,8 @@
 """Rows and bodies for tests, made by the service's own functions."""
 
 import itertools
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import factory
@@ -8,6 +10,8 @@ import factory
 from partners import keys
 from partners.models import Partner
 from tests.client import PartnerClient, Transport
+from users.models import Staff, User
+from users.staff import create_staff
 
 _numbers = itertools.count(1)
 
@@ -44,4 +48,26 @@ def user_body(**fields: Any) -> dict[str, Any]:
         "country": "CA",
         "occupation": "Engineer",
         "isCiroAffiliate": False,
+    } | fields
+
+
+def make_staff(role: str = "reviewer") -> Staff:
+    """A staff account in a role."""
+    number = next(_numbers)
+    staff, _ = create_staff(username=f"staff-{number}", email=f"staff-{number}@example.com", role=role)
+    return staff
+
+
+def conversion_fields(user: User, **fields: Any) -> dict[str, Any]:
+    """The columns of a conversion of this user, with a conversionId of its own."""
+    return {
+        "partner": user.partner,
+        "user": user,
+        "conversion_id": f"cv-{next(_numbers)}",
+        "created_at": datetime(2026, 1, 15, 10, 30, tzinfo=UTC),
+        "from_currency": "CAD",
+        "from_amount": Decimal("100.00"),
+        "to_currency": "USD",
+        "to_amount": Decimal("71.50"),
+        "rate": Decimal("0.715"),
     } | fields

@@ -1,0 +1,61 @@
+"""The second line: triggers stop even the owner of the tables, who migrates and repairs."""
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connections, transaction
+from django.db.utils import IntegrityError
+
+from partners import roles
+from tests import factories
+from tests.client import in_process
+from transactions.models import Conversion
+from users.models import StatusChange, User
+
+TABLES = ("users_userevent", "users_statuschange", "transactions_conversion", "users_user")
+
+
+def run(statement: str) -> None:
+    with transaction.atomic(using=roles.OWNER), connections[roles.OWNER].cursor() as cursor:
+        cursor.execute(statement)
+
+
+@pytest.fixture(scope="module")
+def rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A row in each table, committed, so that the owner's session sees them."""
+    with django_db_blocker.unblock():
+        partner = factories.PartnerFactory.create(slug=f"owner-{secrets.token_hex(3)}")
+        client = factories.client_of(partner, in_process)
+        assert client.post("/v1/users", factories.user_body()).status == 201
+        user = User.objects.get(partner=partner)
+        StatusChange.objects.create(
+            user=user, from_status="pendingCompliance", to_status="active", by=factories.make_staff(), reason="why"
+        )
+        Conversion.objects.create(**factories.conversion_fields(user))
+        yield
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("statement", ["DELETE FROM {}", "TRUNCATE {} CASCADE"])
+def test_rows_are_not_removed(rows: None, table: str, statement: str) -> None:
+    with pytest.raises(IntegrityError, match="kept for good"):
+        run(statement.format(table))
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE users_userevent SET city = ''", "kept for good"),
+        ("UPDATE users_statuschange SET reason = 'other'", "kept for good"),
+        ("UPDATE transactions_conversion SET rate = 2", "kept for good"),
+        ("UPDATE users_user SET external_id = 'other'", "does not change"),
+        ("UPDATE users_user SET created_at = now()", "does not change"),
+        ("UPDATE users_user SET status = 'closed' WHERE status = 'active'", "moves by a row"),
+        ("UPDATE users_user SET status = 'pendingCompliance' WHERE status = 'active'", "does not move between"),
+    ],
+)
+def test_rows_are_not_rewritten(rows: None, statement: str, message: str) -> None:
+    with pytest.raises(IntegrityError, match=message):
+        run(statement)

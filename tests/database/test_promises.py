@@ -1,0 +1,161 @@
+"""What the database keeps, whoever writes: tried in SQL, under the role that serves."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.db.utils import IntegrityError, ProgrammingError
+
+from partners.models import Partner
+from tests import factories
+from tests.client import Response
+from transactions.models import Conversion
+from users.models import User, UserEvent
+
+HISTORY = ("users_userevent", "users_statuschange", "transactions_conversion")
+# What a hostile or careless session might set first.
+SWITCHES = {
+    "as it is": "SELECT 1",
+    "pgtrigger.ignore set": "SELECT set_config('pgtrigger.ignore', (SELECT array_agg(tgname)::text FROM pg_trigger),"
+    " true)",
+}
+
+
+def run(statement: str, *parameters: object) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response], partner: Partner) -> User:
+    create_user()
+    return User.objects.get(partner=partner)
+
+
+@pytest.mark.parametrize("switch", SWITCHES.values(), ids=SWITCHES)
+@pytest.mark.parametrize("table", HISTORY)
+@pytest.mark.parametrize(
+    "statement", ["UPDATE {} SET id = id", "DELETE FROM {}", "TRUNCATE {}", "TRUNCATE {} CASCADE", "DROP TABLE {}"]
+)
+def test_the_serving_role_cannot_alter_what_is_kept_for_good(db: None, switch: str, table: str, statement: str) -> None:
+    key = "pgh_id" if table == "users_userevent" else "id"
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(switch)
+        with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"), transaction.atomic():
+            cursor.execute(statement.format(table).replace("id = id", f"{key} = {key}"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET session_replication_role = replica",
+        "ALTER TABLE users_user DISABLE TRIGGER ALL",
+        "ALTER TABLE users_userevent DISABLE TRIGGER USER",
+        "CREATE TABLE mine (a int)",
+        "ALTER TABLE users_user ADD COLUMN mine int",
+        "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "SET ROLE psi_owner",
+        "CREATE ROLE mine",
+        "DELETE FROM users_user",
+        "DELETE FROM users_staff",
+        "DELETE FROM partners_partner",
+        "DELETE FROM partners_apikey",
+        "DELETE FROM django_admin_log",
+        "UPDATE django_admin_log SET change_message = ''",
+        "UPDATE users_user SET status = 'active'",
+        "UPDATE users_user SET external_id = 'other'",
+        "UPDATE users_user SET updated_at = now()",
+        "TRUNCATE partners_idempotencyrecord",
+        "INSERT INTO users_userevent (pgh_created_at, pgh_label) VALUES (now(), 'forged')",
+        "INSERT INTO django_migrations (app, name, applied) VALUES ('users', 'x', now())",
+    ],
+)
+def test_the_serving_role_may_not(db: None, statement: str) -> None:
+    with pytest.raises(DatabaseError, match=r"permission denied|must be owner|only roles with"):
+        run(statement)
+
+
+@pytest.mark.parametrize("switch", SWITCHES.values(), ids=SWITCHES)
+def test_every_change_is_in_the_history_whatever_the_session_sets(switch: str, user: User) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(switch)
+        cursor.execute("CREATE TEMPORARY TABLE users_userevent (LIKE public.users_userevent)")
+        cursor.execute("UPDATE users_user SET city = 'Elsewhere' WHERE id = %s", [user.pk])
+        cursor.execute("DROP TABLE pg_temp.users_userevent")
+    assert list(UserEvent.objects.filter(pgh_obj=user).values_list("city", flat=True)) == ["Toronto", "Elsewhere"]
+
+
+def test_a_user_begins_as_pending(user: User) -> None:
+    with pytest.raises(IntegrityError, match="begins as pendingCompliance"):
+        run(
+            "INSERT INTO users_user SELECT (jsonb_populate_record(u, jsonb_build_object('id', gen_random_uuid(),"
+            " 'external_id', 'another', 'status', 'active'))).* FROM users_user u WHERE id = %s",
+            user.pk,
+        )
+
+
+def test_a_status_change_must_begin_where_the_user_is(user: User) -> None:
+    staff = factories.make_staff()
+    with pytest.raises(IntegrityError, match="not in the status"):
+        run(
+            "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
+            " VALUES (%s, 'active', 'closed', %s, 'why')",
+            user.pk,
+            staff.pk,
+        )
+
+
+def test_a_status_change_moves_only_as_the_contract_allows(user: User) -> None:
+    staff = factories.make_staff()
+    with pytest.raises(IntegrityError, match="does not move between"):
+        run(
+            "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
+            " VALUES (%s, 'pendingCompliance', 'closed', %s, 'why')",
+            user.pk,
+            staff.pk,
+        )
+
+
+def test_a_status_change_cannot_be_dated_back_and_moves_the_user(user: User) -> None:
+    staff = factories.make_staff()
+    run(
+        "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, created_at)"
+        " VALUES (%s, 'pendingCompliance', 'active', %s, 'why', '2020-01-01')",
+        user.pk,
+        staff.pk,
+    )
+    user.refresh_from_db()
+    change = user.status_changes.get()
+    assert (user.status, change.created_at.year > 2020) == ("active", True)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("from_amount", "NaN"),
+        ("from_amount", "Infinity"),
+        ("from_amount", "-1"),
+        ("from_amount", "100000000000000000000"),
+        ("to_amount", "0.0000000000000000001"),
+        ("rate", "0"),
+        ("from_currency", "cad"),
+        ("to_currency", "US"),
+        ("type", "transfer"),
+        ("conversion_id", "a b"),
+        ("tiebreak", "-1"),
+    ],
+)
+def test_a_conversion_outside_the_contract_is_refused(user: User, column: str, value: str) -> None:
+    given = factories.conversion_fields(user)
+    values = given | {"partner": user.partner_id, "user": user.pk, "conversion_id": "cv-1"} | {column: value}
+    names = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in values)
+    marks = ", ".join(["%s"] * len(values))
+    with pytest.raises(IntegrityError, match="violates check constraint"):
+        run(f"INSERT INTO transactions_conversion ({names}) VALUES ({marks})", *values.values())
+
+
+def test_one_conversion_id_is_there_once_for_a_partner(user: User) -> None:
+    fields = factories.conversion_fields(user)
+    Conversion.objects.create(**fields)
+    with pytest.raises(IntegrityError, match="conversion_partner_id"):
+        Conversion.objects.create(**fields)

@@ -1,0 +1,118 @@
+"""Two live servers, a process each, on the test database: what partners meet in production."""
+
+import itertools
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connections
+
+from partners import roles
+from partners.models import Partner
+from tests import factories
+from tests.client import PartnerClient, Transport, over_http
+
+START_SECONDS = 30
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running service."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def transport(self) -> Transport:
+        return over_http("127.0.0.1", self.port)
+
+
+def database_url(alias: str) -> str:
+    given = connections[alias].settings_dict
+    return f"postgresql://{given['USER']}@/{given['NAME']}?host={given['HOST']}"
+
+
+def start_server(**environment: str) -> Server:
+    """The service as production runs it, but with one process and the test's keys."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    production = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DEBUG": "false",
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "SECRETS_ENCRYPTION_KEYS": ",".join(settings.SECRETS_ENCRYPTION_KEYS),
+        "DATABASE_URL": database_url(roles.SERVING),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "PORT": str(port),
+        "WEB_WORKERS": "1",
+        "PARTNER_RATE_LIMIT": "1000000/minute",
+        "REDIS_URL": "",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "config.serve"],
+        env=os.environ | production | environment,
+        cwd=Path(settings.BASE_DIR),
+        stderr=subprocess.DEVNULL,
+    )
+    server = Server(port, process)
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            server.transport("GET", "/v1/ping", {}, b"")
+        except OSError:
+            assert process.poll() is None, "the server has ended"
+            assert time.monotonic() < deadline, "the server does not answer"
+            time.sleep(0.05)
+        else:
+            return server
+
+
+@pytest.fixture(scope="session")
+def servers(django_db_setup: None) -> Iterator[tuple[Server, Server]]:
+    """Two processes of the service on one database."""
+    running = (start_server(), start_server())
+    yield running
+    for server in running:
+        server.process.terminate()
+    for server in running:
+        server.process.wait(timeout=30)
+
+
+@pytest.fixture
+def partner(django_db_setup: None, django_db_blocker: Any) -> Iterator[Partner]:
+    """A partner that other processes see: nothing is rolled back, and nobody else uses it."""
+    with django_db_blocker.unblock():
+        yield factories.PartnerFactory.create(slug=f"live-{next(_numbers)}-{secrets.token_hex(3)}")
+
+
+@pytest.fixture
+def clients(servers: tuple[Server, Server], partner: Partner) -> tuple[PartnerClient, PartnerClient]:
+    """A client of each server, with one key."""
+    first = factories.client_of(partner, servers[0].transport)
+    return first, PartnerClient(first.api_key, first.secret, servers[1].transport)
+
+
+@pytest.fixture
+def session(django_db_setup: None) -> Iterator[Callable[[], psycopg.Connection[Any]]]:
+    """Opens database sessions of the serving role, apart from the servers' and the test's own."""
+    opened: list[psycopg.Connection[Any]] = []
+
+    def connect() -> psycopg.Connection[Any]:
+        opened.append(psycopg.connect(database_url(roles.SERVING)))
+        return opened[-1]
+
+    yield connect
+    for connection in opened:
+        connection.close()

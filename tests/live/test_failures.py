@@ -1,0 +1,129 @@
+"""What goes wrong between two statements: nothing is left behind, and the same request may be sent again."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from partners.models import IdempotencyRecord, Partner, UsedSignature
+from tests import factories
+from tests.client import PartnerClient, Response, now
+from users.models import User
+
+Clients = tuple[PartnerClient, PartnerClient]
+Session = Callable[[], psycopg.Connection[Any]]
+
+WAITING = """
+    SELECT pid FROM pg_stat_activity
+     WHERE application_name = 'partner-service' AND datname = current_database() AND wait_event_type = 'Lock'
+"""
+LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
+
+
+@contextmanager
+def sent(send: Callable[[], Response]) -> Iterator[Callable[[], Response]]:
+    """Sends in the background; what is given waits for the answer."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(send).result
+
+
+def waiting_backend(session: psycopg.Connection[Any]) -> int:
+    for _ in range(200):
+        if row := session.execute(WAITING).fetchone():
+            return int(row[0])
+        time.sleep(0.02)
+    pytest.fail("no request waits for a lock")
+
+
+@pytest.fixture
+def user(clients: Clients) -> str:
+    body = factories.user_body()
+    assert clients[0].post("/v1/users", body).status == 201
+    return str(body["externalId"])
+
+
+def cut_while_waiting(session: Session, blocker: psycopg.Connection[Any]) -> None:
+    """Ends the database session of the request that waits for `blocker`, then lets go."""
+    observer = session()
+    observer.autocommit = True
+    assert observer.execute("SELECT pg_terminate_backend(%s)", [waiting_backend(observer)]).fetchone() == (True,)
+    blocker.rollback()
+
+
+def test_an_update_whose_connection_is_cut_leaves_nothing_and_its_retry_succeeds(
+    clients: Clients, partner: Partner, user: str, session: Session
+) -> None:
+    key, change = str(uuid.uuid4()), {"city": "Ottawa"}
+    blocker = session()
+    blocker.execute(LOCK_USER, [user])
+    with sent(lambda: clients[0].patch(f"/v1/users/{user}", change, key=key)) as answer:
+        cut_while_waiting(session, blocker)
+        assert (answer().status, answer().json()["error"]) == (503, "internal_error")
+    assert int(answer().header("Retry-After") or 0) >= 1
+    assert not IdempotencyRecord.objects.filter(partner=partner).exists()
+    assert User.objects.get(partner=partner).city == "Toronto"
+    retried = clients[0].patch(f"/v1/users/{user}", change, key=key)
+    assert (retried.status, retried.header("Idempotent-Replayed")) == (200, None)
+    assert User.objects.get(partner=partner).city == "Ottawa"
+
+
+def test_a_create_whose_connection_is_cut_leaves_nothing_and_its_retry_succeeds(
+    clients: Clients, partner: Partner, user: str, session: Session
+) -> None:
+    body, key = factories.user_body(), str(uuid.uuid4())
+    blocker = session()
+    blocker.execute(
+        "INSERT INTO users_user SELECT (jsonb_populate_record(u, jsonb_build_object('id', gen_random_uuid(),"
+        " 'external_id', %s::text))).* FROM users_user u WHERE external_id = %s",
+        [body["externalId"], user],
+    )
+    with sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
+        cut_while_waiting(session, blocker)
+        assert answer().status == 503
+    assert not IdempotencyRecord.objects.filter(partner=partner).exists()
+    assert clients[1].post("/v1/users", body, key=key).status == 201
+
+
+def test_a_cut_update_without_a_key_may_be_sent_again_as_it_was(
+    clients: Clients, partner: Partner, user: str, session: Session
+) -> None:
+    timestamp, path = now(), f"/v1/users/{user}"
+    blocker = session()
+    blocker.execute(LOCK_USER, [user])
+    with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, timestamp=timestamp)) as answer:
+        cut_while_waiting(session, blocker)
+        assert answer().status == 503
+    assert not UsedSignature.objects.filter(partner=partner).exists()
+    assert clients[0].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 200
+    assert clients[1].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 401
+
+
+def test_waiting_longer_than_the_lock_timeout_is_a_503_and_nothing_has_happened(
+    clients: Clients, partner: Partner, user: str, session: Session
+) -> None:
+    key = str(uuid.uuid4())
+    blocker = session()
+    blocker.execute(LOCK_USER, [user])
+    begun = time.monotonic()
+    answer = clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)
+    assert (answer.status, time.monotonic() - begun < 5) == (503, True)
+    blocker.rollback()
+    assert not IdempotencyRecord.objects.filter(partner=partner).exists()
+    assert clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key).status == 200
+
+
+def test_connections_lost_while_idle_cost_no_request(clients: Clients, session: Session) -> None:
+    assert clients[0].get("/v1/ping").status == 200
+    ended = session().execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'partner-service'"
+        " AND datname = current_database() AND pid <> %s",
+        [connection.connection.info.backend_pid],  # the test's own
+    )
+    assert ended.rowcount >= 1
+    assert [clients[n % 2].get("/v1/ping").status for n in range(8)] == [200] * 8

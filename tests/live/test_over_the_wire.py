@@ -1,0 +1,97 @@
+"""What only a real server shows: the bytes of paths, bodies without a length, methods without an answer's body."""
+
+import json
+import socket
+
+import pytest
+
+from tests import factories
+from tests.client import PartnerClient
+from tests.live.conftest import Server
+
+Clients = tuple[PartnerClient, PartnerClient]
+Servers = tuple[Server, Server]
+
+
+def exchange(server: Server, request: bytes) -> tuple[int, bytes]:
+    """Sends raw bytes; the answer's status and body."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(request)
+        answer = b""
+        while chunk := connection.recv(65536):
+            answer += chunk
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split(b" ", 2)[1]), body
+
+
+@pytest.mark.parametrize(
+    ("external_id", "path"),
+    [
+        ("café +1~a", "caf%C3%A9%20%2B1~a"),
+        ("100%", "100%25"),
+        ("100%", "100%"),
+        ("%FF", "%25FF"),
+        ("%zz", "%zz"),
+        ("a?b#c", "a%3Fb%23c"),
+        ("a&b=c;d", "a&b=c;d"),
+        ("日本語", "%E6%97%A5%E6%9C%AC%E8%AA%9E"),
+        ("a\\b", "a%5Cb"),
+    ],
+)
+def test_an_awkward_path_is_signed_and_understood(clients: Clients, external_id: str, path: str) -> None:
+    assert clients[0].post("/v1/users", factories.user_body(externalId=external_id)).status == 201
+    answer = clients[0].get(f"/v1/users/{path}")
+    assert (answer.status, answer.json()["externalId"]) == (200, external_id)
+
+
+def test_an_encoded_slash_is_a_slash(clients: Clients) -> None:
+    external_id = factories.user_body()["externalId"]
+    clients[0].post("/v1/users", factories.user_body(externalId=external_id))
+    assert clients[0].get(f"/v1/users/{external_id}%2Ftransactions").json()["items"] == []
+
+
+def test_bytes_that_are_not_utf_8_are_a_bad_request(clients: Clients) -> None:
+    assert clients[0].get("/v1/users/%FF").status == 400
+    assert clients[0].get("/v1/ping?a=%FF").status == 400
+
+
+def test_a_declared_length_over_the_limit_is_answered_before_the_body_is_sent(servers: Servers) -> None:
+    request = b"POST /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 10485760\r\n\r\n"
+    status, body = exchange(servers[0], request)
+    assert (status, json.loads(body)["error"]) == (413, "bad_request")
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+def test_a_body_in_chunks_is_signed_like_any_other(clients: Clients, servers: Servers, method: str) -> None:
+    body = factories.user_body()
+    clients[0].post("/v1/users", body)
+    target, data, wanted = (
+        ("/v1/users", factories.user_body(), 201)
+        if method == "POST"
+        else (f"/v1/users/{body['externalId']}", {"city": "Ottawa"}, 200)
+    )
+    content = json.dumps(data).encode()
+    headers = clients[0].headers(method, target, content, key=None, timestamp=None, secret=None)
+    lines = [f"{method} {target} HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked"]
+    head = "\r\n".join([*lines, *(f"{k}: {v}" for k, v in headers.items()), "", ""]).encode()
+    half = len(content) // 2
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(c), c) for c in (content[:half], content[half:], b""))
+    assert exchange(servers[0], head + chunks)[0] == wanted
+
+
+def test_chunks_over_the_limit_are_refused(servers: Servers) -> None:
+    chunk = b"ffff\r\n" + b" " * 0xFFFF + b"\r\n"
+    request = b"POST /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    status, body = exchange(servers[0], request + chunk * 2 + b"0\r\n\r\n")
+    assert (status, json.loads(body)["error"]) == (413, "bad_request")
+
+
+def test_head_is_refused_without_a_body(servers: Servers) -> None:
+    assert exchange(servers[0], b"HEAD /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") == (405, b"")
+
+
+def test_no_answer_goes_out_in_chunks(clients: Clients) -> None:
+    answers = [clients[0].get("/v1/ping"), clients[0].get("/v1/nowhere"), clients[0].get("/v1/ping", secret="wrong")]
+    assert [a.status for a in answers] == [200, 404, 401]
+    assert all(a.header("Content-Length") == str(len(a.body)) for a in answers)
+    assert all(a.header("Transfer-Encoding") is None for a in answers)

@@ -1,0 +1,136 @@
+"""`manage.py demo`: the main job, shown (`make demo`)."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from partners.client import NoAnswerError, SignedClient
+from transactions.demo.data import PARTNER, Seeded, external_id, seed
+from transactions.demo.walk import Walk, WrongAnswerError
+from transactions.management.commands.seed_demo import summary
+
+USERS = 40
+CONVERSIONS = 600
+START_SECONDS = 30
+
+
+class Command(BaseCommand):
+    """Migrates, seeds, serves, and walks through the API with real signed requests; then keeps serving."""
+
+    help = "Migrates, seeds, serves, and walks through the API with real signed requests. For DEBUG=true alone."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """[--exit]."""
+        parser.add_argument("--exit", action="store_true", help="end after the walk; exit status 0 if all was right")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Runs the demo. Raises CommandError where an answer was not right."""
+        if not settings.DEBUG:
+            raise CommandError("The demo is for development: it runs while DEBUG=true alone.")
+        self.say("Migrating and seeding the embedded database …")
+        call_command("migrate", verbosity=0)
+        seeded = seed(users=USERS, conversions=CONVERSIONS)
+        with _service() as (process, base_url):
+            client = SignedClient(base_url, seeded.key.api_key, seeded.key.secret)
+            _wait_until_ready(process, client)
+            walk = Walk(client, _user_with_conversions(), self.approve, self.say)
+            try:
+                walk.run()
+            except (WrongAnswerError, NoAnswerError) as error:
+                raise CommandError(str(error)) from error
+            self.say(f"\nAll {walk.steps} steps answered as the contract says.\n")
+            if not options["exit"]:
+                self.tell_where_to_go_on(base_url, seeded)
+                process.wait()
+
+    def approve(self, user: str) -> None:
+        """Lets the demo's reviewer make the user active."""
+        reason = "Identity and address confirmed."
+        self.say(f'   $ manage.py change_user_status {PARTNER} {user} active --by demo-reviewer --reason "{reason}"')
+        call_command(
+            "change_user_status", PARTNER, user, "active", by="demo-reviewer", reason=reason, stdout=self.stdout
+        )
+
+    def tell_where_to_go_on(self, base_url: str, seeded: Seeded) -> None:
+        """Addresses and credentials."""
+        self.say(
+            "\n".join(
+                [
+                    f"Serving on {base_url} until Ctrl-C.",
+                    *summary(seeded),
+                    "",
+                    f"Back office   {base_url}/admin/   (log in as demo-reviewer, say)",
+                    "Your own call, signed for you, in another terminal:",
+                    f"  export PSI_API_KEY={seeded.key.api_key}",
+                    f"  export PSI_API_SECRET={seeded.key.secret}",
+                    f"  .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}",
+                    "README.md shows the same with curl and openssl.",
+                ]
+            )
+        )
+
+    def say(self, text: str) -> None:
+        """Prints at once, so that the walk can be followed."""
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def _user_with_conversions() -> tuple[str, int]:
+    from transactions.models import Conversion  # noqa: PLC0415 - a helper of this command alone
+
+    user = external_id(1)
+    return user, Conversion.objects.filter(partner__slug=PARTNER, user__external_id=user).count()
+
+
+@contextmanager
+def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The service as it is served everywhere, on PORT or, where that is taken, on a free one."""
+    port = _free_port(settings.HOST, settings.PORT)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "config.serve"], env=os.environ | {"PORT": str(port)}, cwd=settings.BASE_DIR
+    )
+    try:
+        yield process, f"http://{settings.HOST}:{port}"
+    except KeyboardInterrupt:
+        pass
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def _free_port(host: str, wanted: int) -> int:
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+            number: int = probe.getsockname()[1]
+            return number
+    raise CommandError(f"There is no free port on {host}.")
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], client: SignedClient) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            client.send("GET", "/v1/ping")
+        except NoAnswerError as error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise CommandError("The service did not start.") from error
+            time.sleep(0.1)
+        else:
+            return
