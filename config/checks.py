@@ -33,6 +33,13 @@ def secret_setting(name: str, value: str, *, debug: bool) -> str:
     return value
 
 
+def switch(name: str, value: str) -> bool:
+    """true or false; raises ImproperlyConfigured for anything else, so that a slip does not read as either."""
+    if value.lower() not in {"true", "false"}:
+        raise ImproperlyConfigured(f"{name} must be true or false.")
+    return value.lower() == "true"
+
+
 def whole_number(name: str, value: str, *, lowest: int, highest: int) -> int:
     """A whole number from `lowest` to `highest`; raises ImproperlyConfigured otherwise."""
     if not re.fullmatch(r"\d{1,9}", value, re.ASCII) or not lowest <= int(value) <= highest:

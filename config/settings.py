@@ -4,6 +4,7 @@ A bad value stops the start with the variable's name and what to set.
 """
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
-from config.checks import rate_setting, required, secret_setting, time_zone_setting, whole_number
+from config.checks import rate_setting, required, secret_setting, switch, time_zone_setting, whole_number
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 env.read_env(BASE_DIR / ".env")
 
-DEBUG = env.bool("DEBUG", default=False)
+DEBUG = switch("DEBUG", env.str("DEBUG", default="false"))
 SECRET_KEY = secret_setting("SECRET_KEY", env.str("SECRET_KEY", default=""), debug=DEBUG)
 # Newest first: the first encrypts, all decrypt.
 SECRETS_ENCRYPTION_KEYS = [
@@ -64,7 +65,8 @@ else:
 
 def _database(url: str, name: str) -> dict[str, Any]:
     try:
-        config: dict[str, Any] = dict(environ.Env.db_url_config(url))
+        with warnings.catch_warnings(action="ignore"):  # of an unknown scheme; refused below
+            config: dict[str, Any] = dict(environ.Env.db_url_config(url))
     except Exception as error:
         raise ImproperlyConfigured(f"{name} is not a database URL: set it to postgresql://user@host/name.") from error
     if config.get("ENGINE") != "django.db.backends.postgresql" or not config.get("NAME"):

@@ -2,10 +2,13 @@
 
 import itertools
 import os
+import secrets
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.db import connections
+from hypothesis import settings as hypothesis_settings
 
 from partners import roles
 from partners.models import Partner
@@ -13,6 +16,10 @@ from tests import factories
 from tests.client import PartnerClient, Response, in_process
 
 _numbers = itertools.count(1)
+
+# How long an example takes depends on what else the machine does.
+hypothesis_settings.register_profile("no deadline", deadline=None)
+hypothesis_settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")
@@ -63,3 +70,16 @@ def create_user(api: PartnerClient) -> Callable[..., Response]:
         return answer
 
     return create
+
+
+@pytest.fixture
+def committed_partner(django_db_setup: None, django_db_blocker: Any) -> Iterator[Partner]:
+    """A partner that other sessions see: nothing is rolled back, and nobody else uses it."""
+    with django_db_blocker.unblock():
+        yield factories.PartnerFactory.create(slug=f"committed-{secrets.token_hex(4)}")
+
+
+def database_url(alias: str) -> str:
+    """Where this process's test database is, for another process."""
+    given = connections[alias].settings_dict
+    return f"postgresql://{given['USER']}@/{given['NAME']}?host={given['HOST']}"

@@ -1,15 +1,13 @@
 """The only way a status moves: contract, section 8. The back office and the commands call it."""
 
-import structlog
 from django.db import transaction
 
 from partners import history
 from users.models import Staff, StatusChange, User
 from users.statuses import TRANSITIONS, Status
 
-log = structlog.get_logger("users.compliance")
-
 REASON_LENGTH = 2000
+REASON_CODE_LENGTH = 50
 PERMISSION = "users.decide_user"
 
 
@@ -28,10 +26,11 @@ def change_status(
     """Moves a user's status and keeps for good who did it, when and why.
 
     by: an active staff account with the permission to decide. reason: 1 to 2000 characters.
+    reason_code: at most 50.
     source: what the history is to name as the way in, such as a request's id or a command.
     Raises DecisionRefusedError; nothing has changed then.
     """
-    reason = reason.strip()
+    reason, reason_code = reason.strip(), reason_code.strip()
     if not (by.is_active and by.has_perm(PERMISSION)):
         raise DecisionRefusedError(f"{by.get_username()} may not decide about users.")
     if to_status not in Status.values:
@@ -40,6 +39,8 @@ def change_status(
         raise DecisionRefusedError("A reason is required.")
     if len(reason) > REASON_LENGTH:
         raise DecisionRefusedError(f"The reason must be at most {REASON_LENGTH} characters.")
+    if len(reason_code) > REASON_CODE_LENGTH:
+        raise DecisionRefusedError(f"The reason code must be at most {REASON_CODE_LENGTH} characters.")
     with transaction.atomic():
         # The row as it is now, held until the move is made: two decisions at once are one and a refusal.
         present = Status(User.objects.select_for_update(no_key=True).values_list("status", flat=True).get(pk=user.pk))
@@ -50,7 +51,6 @@ def change_status(
             user=user, from_status=present, to_status=to_status, by=by, reason=reason, reason_code=reason_code
         )
     user.refresh_from_db()
-    log.info("status changed", user=str(user.pk), from_status=present.value, to_status=to_status, by=by.pk)
     return change
 
 

@@ -14,13 +14,14 @@ import fcntl
 import hashlib
 import os
 import pwd
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -32,7 +33,9 @@ from psycopg import sql
 UNPRIVILEGED_ACCOUNT = "nobody"
 # Long enough for crash recovery after a killed server on a slow disk.
 START_TIMEOUT_SECONDS = 120
+START_ATTEMPTS = 3
 SOCKET_PATH_LIMIT = 100
+SOCKET = ".s.PGSQL.5432"
 SUPERUSER = "postgres"
 OWNER_ROLE = "psi_owner"
 SERVICE_ROLE = "psi_service"
@@ -101,7 +104,22 @@ class EmbeddedServer:
             atexit.register(lambda: self.leave() if os.getpid() == process else None)
 
     def _is_running(self) -> bool:
-        return self._run("pg_ctl", "-D", str(self.data), "status", check=False).returncode == 0
+        # Asked at the door: a killed server that nobody reaps still counts as a process.
+        with socket.socket(socket.AF_UNIX) as door:
+            try:
+                door.connect(str(self.socket_folder / SOCKET))
+            except OSError:
+                return False
+        return True
+
+    def _remove_stale_locks(self) -> None:
+        """PostgreSQL's own check takes an unreaped process for a running server."""
+        import psutil  # noqa: PLC0415 - it comes with the wheel; production has neither
+
+        for lock in (self.data / "postmaster.pid", self.socket_folder / f"{SOCKET}.lock"):
+            with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
+                if psutil.Process(int(lock.read_text().split()[0])).status() == psutil.STATUS_ZOMBIE:
+                    lock.unlink()
 
     def _create_cluster(self) -> None:
         self.data.mkdir(mode=0o700, exist_ok=True)
@@ -113,17 +131,22 @@ class EmbeddedServer:
         )  # fmt: skip
 
     def _start(self) -> None:
+        self._remove_stale_locks()
         # Nobody listens on a port: the socket's folder says who may come in.
         options = f"-c listen_addresses='' -c unix_socket_directories='{self.socket_folder}' -c max_connections=200"
-        started = self._run(
-            "pg_ctl", "-D", str(self.data), "-l", str(self.data / "server.log"), "-o", options,
-            "-w", "-t", str(START_TIMEOUT_SECONDS), "start",
-            check=False,
-        )  # fmt: skip
-        if started.returncode != 0:
-            log = self.data / "server.log"
-            tail = log.read_text(errors="replace")[-2000:] if log.exists() else started.stderr
-            raise RuntimeError(f"The embedded PostgreSQL in {self.data} does not start:\n{tail}")
+        for attempt in range(START_ATTEMPTS):
+            # The children of a killed server hold its memory for a moment longer than it lives.
+            time.sleep(attempt)
+            started = self._run(
+                "pg_ctl", "-D", str(self.data), "-l", str(self.data / "server.log"), "-o", options,
+                "-w", "-t", str(START_TIMEOUT_SECONDS), "start",
+                check=False,
+            )  # fmt: skip
+            if started.returncode == 0:
+                return
+        log = self.data / "server.log"
+        tail = log.read_text(errors="replace")[-2000:] if log.exists() else started.stderr
+        raise RuntimeError(f"The embedded PostgreSQL in {self.data} does not start:\n{tail}")
 
     def _create_roles_and_database(self) -> None:
         marker = self.folder / "ready"
@@ -152,7 +175,7 @@ class EmbeddedServer:
 
     def _socket_folder(self) -> Path:
         # The system bounds a socket's path; a deep checkout keeps its socket in the temporary folder.
-        if len(str(self.data)) <= SOCKET_PATH_LIMIT - len("/.s.PGSQL.5432"):
+        if len(str(self.data)) <= SOCKET_PATH_LIMIT - len(SOCKET) - 1:
             return self.data
         name = hashlib.sha256(str(self.folder).encode()).hexdigest()[:16]
         return Path(tempfile.gettempdir()) / f"psi-{os.geteuid()}-{name}"

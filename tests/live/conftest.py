@@ -1,6 +1,5 @@
 """Two live servers, a process each, on the test database: what partners meet in production."""
 
-import itertools
 import os
 import secrets
 import socket
@@ -15,15 +14,14 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import connections
 
 from partners import roles
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Transport, over_http
+from tests.conftest import database_url
 
 START_SECONDS = 30
-_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,6 @@ class Server:
     @property
     def transport(self) -> Transport:
         return over_http("127.0.0.1", self.port)
-
-
-def database_url(alias: str) -> str:
-    given = connections[alias].settings_dict
-    return f"postgresql://{given['USER']}@/{given['NAME']}?host={given['HOST']}"
 
 
 def start_server(**environment: str) -> Server:
@@ -91,10 +84,9 @@ def servers(django_db_setup: None) -> Iterator[tuple[Server, Server]]:
 
 
 @pytest.fixture
-def partner(django_db_setup: None, django_db_blocker: Any) -> Iterator[Partner]:
-    """A partner that other processes see: nothing is rolled back, and nobody else uses it."""
-    with django_db_blocker.unblock():
-        yield factories.PartnerFactory.create(slug=f"live-{next(_numbers)}-{secrets.token_hex(3)}")
+def partner(committed_partner: Partner) -> Partner:
+    """What these tests call a partner must be there for other processes."""
+    return committed_partner
 
 
 @pytest.fixture

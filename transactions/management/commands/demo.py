@@ -23,6 +23,7 @@ from transactions.management.commands.seed_demo import summary
 USERS = 40
 CONVERSIONS = 600
 START_SECONDS = 30
+LOG = settings.BASE_DIR / ".local" / "demo-service.log"
 
 
 class Command(BaseCommand):
@@ -76,6 +77,7 @@ class Command(BaseCommand):
                     f"  export PSI_API_KEY={seeded.key.api_key}",
                     f"  export PSI_API_SECRET={seeded.key.secret}",
                     f"  .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}",
+                    f"The service's log: {LOG.relative_to(settings.BASE_DIR)}",
                     "README.md shows the same with curl and openssl.",
                 ]
             )
@@ -96,11 +98,15 @@ def _user_with_conversions() -> tuple[str, int]:
 
 @contextmanager
 def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The service as it is served everywhere, on PORT or, where that is taken, on a free one."""
+    """The service as it is served everywhere, on PORT or, where that is taken, on a free one; its log apart."""
     port = _free_port(settings.HOST, settings.PORT)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "config.serve"], env=os.environ | {"PORT": str(port)}, cwd=settings.BASE_DIR
-    )
+    with LOG.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "config.serve"],
+            env=os.environ | {"PORT": str(port)},
+            cwd=settings.BASE_DIR,
+            stderr=log,
+        )
     try:
         yield process, f"http://{settings.HOST}:{port}"
     except KeyboardInterrupt:

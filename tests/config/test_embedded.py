@@ -1,0 +1,109 @@
+"""The embedded PostgreSQL: started by whoever comes first, shared, and stopped by whoever leaves last."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+
+# Joins the server, says so, and stays until its standard input ends.
+JOIN = (
+    "import sys, psycopg; from pathlib import Path; from config.embedded.server import *;"
+    "s = EmbeddedServer(Path(sys.argv[1])); s.ensure_running();"
+    "psycopg.connect(s.url(SERVICE_ROLE)).execute('SELECT 1'); print('joined', flush=True); sys.stdin.read()"
+)
+
+
+def member(folder: Path) -> "subprocess.Popen[str]":
+    """A process that uses the server in `folder`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", JOIN, str(folder)],
+        cwd=settings.BASE_DIR,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def joined(process: "subprocess.Popen[str]") -> bool:
+    assert process.stdout is not None
+    return process.stdout.readline() == "joined\n"
+
+
+def leave(process: "subprocess.Popen[str]") -> int:
+    process.communicate("")
+    return process.returncode
+
+
+def postmaster(folder: Path) -> int | None:
+    """The server's process, where it runs."""
+    file = folder / "data" / "postmaster.pid"
+    if not file.exists():
+        return None
+    pid = int(file.read_text().split()[0])
+    return pid if Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z" else None
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Where a server lies; stopped at the end, whatever the test did."""
+    place = tmp_path / "postgres"
+    yield place
+    last = member(place)
+    assert joined(last), last.communicate()[1]
+    assert leave(last) == 0
+
+
+def test_processes_that_come_at_once_share_one_server_until_the_last_leaves(folder: Path) -> None:
+    members = [member(folder) for _ in range(4)]
+    assert all(joined(process) for process in members)
+    running = postmaster(folder)
+    assert [leave(process) for process in members[:3]] == [0, 0, 0]
+    assert postmaster(folder) == running is not None
+    assert leave(members[3]) == 0
+    assert postmaster(folder) is None
+
+
+def test_a_killed_process_leaves_the_server_to_the_others_and_is_not_waited_for(folder: Path) -> None:
+    killed, other = member(folder), member(folder)
+    assert joined(killed)
+    assert joined(other)
+    killed.kill()
+    killed.communicate()
+    assert postmaster(folder) is not None
+    assert leave(other) == 0
+    assert postmaster(folder) is None
+
+
+def test_a_killed_server_is_started_again_with_what_was_committed(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    server.ensure_running()
+    with psycopg.connect(server.url(OWNER_ROLE)) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 7 AS seven")
+    pid = postmaster(folder)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    while Path(f"/proc/{pid}").exists() and postmaster(folder):
+        time.sleep(0.05)
+    server.ensure_running()
+    with psycopg.connect(server.url(OWNER_ROLE)) as connection:
+        assert connection.execute("SELECT seven FROM kept").fetchone() == (7,)
+    server.leave()
+
+
+def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / ("deep" * 20) / "postgres")
+    server.ensure_running()
+    with psycopg.connect(server.url(SERVICE_ROLE)) as connection:
+        row = connection.execute("SELECT current_user, current_setting('server_version_num')::int / 10000").fetchone()
+    assert row == (SERVICE_ROLE, 18)
+    server.leave()

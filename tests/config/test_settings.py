@@ -1,0 +1,62 @@
+"""A bad setting stops the start with its name and the mend, in one line and without its value."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings
+
+from config.environment import deployment
+
+
+def start(**environment: str) -> "subprocess.CompletedProcess[str]":
+    """`manage.py check` under production settings with these changed."""
+    given = {k: v for k, v in os.environ.items() if k not in {"REDIS_URL", "OWNER_DATABASE_URL"}}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=settings.BASE_DIR,
+        env=given | {"DJANGO_SETTINGS_MODULE": "config.settings"} | deployment() | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_production_settings_start() -> None:
+    assert start().returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "mend"),
+    [
+        ("SECRET_KEY", "", "50 random characters"),
+        ("SECRET_KEY", "django-insecure-0123456789abcdefghijklmnop", "weak or example"),
+        ("SECRET_KEY", "a" * 60, "weak or example"),
+        ("SECRETS_ENCRYPTION_KEYS", "", "50 random characters"),
+        ("SECRETS_ENCRYPTION_KEYS", "short", "weak or example"),
+        ("DATABASE_URL", "", "postgresql://"),
+        ("DATABASE_URL", "sqlite:///db", "PostgreSQL"),
+        ("DATABASE_URL", "nonsense", "PostgreSQL"),
+        ("OWNER_DATABASE_URL", "mysql://a/b", "PostgreSQL"),
+        ("PARTNER_RATE_LIMIT", "many", "600/minute"),
+        ("CLOCK_SKEW_SECONDS", "0", "from 1 to 3600"),
+        ("CLOCK_SKEW_SECONDS", "5m", "from 1 to 3600"),
+        ("COMPLIANCE_TIME_ZONE", "Toronto", "America/Toronto"),
+        ("COMPLIANCE_TIME_ZONE", "../../etc/passwd", "America/Toronto"),
+        ("PORT", "65536", "from 1 to 65535"),
+        ("WEB_WORKERS", "0", "from 1 to 256"),
+        ("DEBUG", "perhaps", "true or false"),
+    ],
+)
+def test_a_bad_setting_is_named_with_the_mend(name: str, value: str, mend: str) -> None:
+    ended = start(**{name: value})
+    assert ended.returncode == 1
+    lines = ended.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert name in lines[0]
+    assert mend in lines[0]
+
+
+def test_a_refused_secret_is_not_repeated() -> None:
+    assert "0123456789abc" not in start(SECRET_KEY="django-insecure-0123456789abcdefghijklmnop").stderr
