@@ -34,7 +34,7 @@ def secret_setting(name: str, value: str, *, debug: bool) -> str:
 
 
 def switch(name: str, value: str) -> bool:
-    """true or false; raises ImproperlyConfigured for anything else, so that a slip does not read as either."""
+    """Whether a setting is on: `true` or `false`. Raises ImproperlyConfigured for anything else."""
     if value.lower() not in {"true", "false"}:
         raise ImproperlyConfigured(f"{name} must be true or false.")
     return value.lower() == "true"

@@ -29,7 +29,6 @@ SECRETS_ENCRYPTION_KEYS = [
 
 _local_names = ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=_local_names if DEBUG else [])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # What partners meet
 PARTNER_RATE_LIMIT = rate_setting("PARTNER_RATE_LIMIT", env.str("PARTNER_RATE_LIMIT", default="600/minute"))
@@ -47,6 +46,9 @@ PORT = whole_number("PORT", env.str("PORT", default="8000"), lowest=1, highest=6
 WEB_WORKERS = whole_number(
     "WEB_WORKERS", env.str("WEB_WORKERS", default=str(os.cpu_count() or 1)), lowest=1, highest=256
 )
+
+_local_origins = [f"http://{name}:{PORT}" for name in _local_names]
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=_local_origins if DEBUG else [])
 
 # The database. `default` serves under a role that can alter neither history nor the schema;
 # `owner`, which migrates, need not be configured where the service runs.
@@ -111,17 +113,18 @@ INSTALLED_APPS = [
     "pghistory",
 ]
 
-# The first two see every request; the others only those outside /v1 (config/middleware.py).
+# Partners' requests, under /v1, pass the first list; all others the second (config/wsgi.py).
+API_MIDDLEWARE = ["partners.api.middleware.RequestMiddleware"]
 MIDDLEWARE = [
     "partners.api.middleware.RequestMiddleware",
-    "config.middleware.SecurityMiddleware",
-    "config.middleware.WhiteNoiseMiddleware",
-    "config.middleware.SessionMiddleware",
-    "config.middleware.CommonMiddleware",
-    "config.middleware.CsrfViewMiddleware",
-    "config.middleware.AuthenticationMiddleware",
-    "config.middleware.MessageMiddleware",
-    "config.middleware.XFrameOptionsMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import transaction
-from django.db.models.functions import Now
-from django.utils import timezone
+from django.db.models import Q
+from django.db.models.functions import Least, Now
 
 from partners import sql
 from partners.models import ApiKey, Partner
@@ -122,23 +122,25 @@ def revoke(record: ApiKey) -> None:
 def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     """A new key beside the old one, which expires when `overlap` ends, or sooner if it would have.
 
-    Raises ValueError where the old key is revoked or has expired.
+    By the database's clock, which find_caller asks too: an overlap of nothing ends the old key at once.
+    Raises ValueError where the old key is revoked or has expired, or the overlap is negative.
     """
+    if overlap < timedelta():
+        raise ValueError("An overlap is not negative.")
     with transaction.atomic():
-        old = ApiKey.objects.select_for_update(of=("self",)).select_related("partner").get(pk=record.pk)
-        now = timezone.now()
-        if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
-            raise ValueError(f"{old.prefix} is no longer in force: issue a new key instead.")
-        end = now + overlap
-        old.expires_at = end if old.expires_at is None else min(end, old.expires_at)
-        old.save(update_fields=["expires_at"])
+        in_force = ApiKey.objects.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
+        old = in_force.select_for_update(of=("self",)).select_related("partner").filter(pk=record.pk).first()
+        if old is None:
+            raise ValueError(f"{record.prefix} is no longer in force: issue a new key instead.")
+        # least() leaves out a null.
+        ApiKey.objects.filter(pk=old.pk).update(expires_at=Least(Now() + overlap, "expires_at"))
         return issue(partner=old.partner, label=old.label)
 
 
 _FIND_CALLER = """
     SELECT key.id, key.prefix, key.encrypted_secret,
            partner.id, partner.slug, partner.rate_limit,
-           partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > now()),
+           partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp()),
            key.last_used_at IS NULL OR key.last_used_at < now() - %s::interval
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s

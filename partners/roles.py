@@ -3,15 +3,18 @@
 Triggers and checks are the second line. The wall is that the service connects as a role that does
 not own the tables, holds no right to alter history or written conversions, and cannot change the
 schema. A model names its privileges in `serving_privileges`; Django's own tables get plain
-SELECT, INSERT, UPDATE and DELETE. Nobody gets TRUNCATE.
+SELECT, INSERT, UPDATE and DELETE. It never gets TRUNCATE.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
+import psycopg
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connections, models, transaction
+from django.db import ProgrammingError, connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
 SERVING = "default"
@@ -23,6 +26,11 @@ RESTRICTED_TABLES = {
     "django_migrations": ("SELECT",),
     "django_admin_log": ("SELECT", "INSERT"),
     "pghistory_context": ("SELECT",),
+    # What a role of staff may do is kept by migrations (users/roles.py).
+    "auth_group": ("SELECT",),
+    "auth_group_permissions": ("SELECT",),
+    "auth_permission": ("SELECT",),
+    "django_content_type": ("SELECT",),
 }
 
 
@@ -46,35 +54,73 @@ def exists(role: str) -> bool:
         return bool(cursor.rowcount)
 
 
+def set_up() -> tuple[str, int]:
+    """Creates or updates the serving role and its grants, all or nothing; its name, and how many tables there are.
+
+    Raises ImproperlyConfigured where the settings name no two roles, where the owner may not do it,
+    or where the role may do more than it was granted, whatever the way.
+    """
+    _required_role()
+    try:
+        with transaction.atomic(using=OWNER):
+            role = create_serving_role()
+            tables = grant(role)
+            _require_no_more(role)
+    except ProgrammingError as error:
+        if not isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
+            raise
+        reason = error.__cause__.diag.message_primary
+        raise ImproperlyConfigured(
+            f"The role of OWNER_DATABASE_URL must own the schema and have CREATEROLE (PostgreSQL says: {reason})."
+        ) from error
+    return role, tables
+
+
 def create_serving_role() -> str:
     """Creates the role of DATABASE_URL, or sets its password anew; its name.
 
     Raises ImproperlyConfigured where there is no owner to do it, or the role may do more than serve.
     """
-    role = serving_role()
-    if role is None:
-        raise ImproperlyConfigured(
-            "OWNER_DATABASE_URL is not set, or names the role of DATABASE_URL: set it to the URL of the role that"
-            " owns the schema, and DATABASE_URL to that of the role that the service is to run under."
-        )
-    password = connections[SERVING].settings_dict["PASSWORD"]
+    role = _required_role()
     connection = connections[OWNER]
     with connection.cursor() as cursor:
-        cursor.execute("SELECT rolsuper, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = %s", [role])
-        present = cursor.fetchone()
-        if present is None:
-            cursor.execute(_compose("CREATE ROLE {} LOGIN", role))
-        elif any(present):
+        cursor.execute(
+            "SELECT rolcanlogin, rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls"
+            " FROM pg_roles WHERE rolname = %s",
+            [role],
+        )
+        may_login, *may_more = cursor.fetchone() or (False,)
+        if any(may_more):
             raise ImproperlyConfigured(
-                f"The role {role} of DATABASE_URL is a superuser, or may create roles or databases: name another role."
+                f"The role {role} of DATABASE_URL is a superuser, or may create roles or databases, replicate or"
+                " bypass row security: name another role."
             )
-        if password:
-            encrypted = connection.connection.pgconn.encrypt_password(
-                password.encode(), role.encode(), b"scram-sha-256"
-            ).decode()
-            statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(encrypted))
-            cursor.execute(statement.as_string(connection.connection))
+        if not may_more:
+            cursor.execute(_compose("CREATE ROLE {} LOGIN", role))
+        elif not may_login:
+            cursor.execute(_compose("ALTER ROLE {} LOGIN", role))
+        _set_password(cursor, connection.connection, role)
     return role
+
+
+def _required_role() -> str:
+    role = serving_role()
+    if not role:
+        raise ImproperlyConfigured(
+            "OWNER_DATABASE_URL is not set, or DATABASE_URL names the same role or none: set OWNER_DATABASE_URL to the"
+            " URL of the role that owns the schema, and DATABASE_URL to that of the role that the service runs under."
+        )
+    return role
+
+
+def _set_password(cursor: CursorWrapper, connection: psycopg.Connection[Any], role: str) -> None:
+    password = connections[SERVING].settings_dict["PASSWORD"]
+    if not password:
+        return
+    # Hashed here, so that no log of the server can hold it.
+    verifier = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
+    statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier))
+    cursor.execute(statement.as_string(connection))
 
 
 def grant(role: str) -> int:
@@ -89,13 +135,45 @@ def grant(role: str) -> int:
 
 def _statements(role: str, database: str, tables: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
     yield "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
-    yield _compose("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}", database, role)
+    yield _compose("REVOKE ALL ON SCHEMA public FROM {}", role)
     yield _compose("GRANT USAGE ON SCHEMA public TO {}", role)
+    yield _compose("REVOKE ALL ON DATABASE {} FROM {}", database, role)
+    yield _compose("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}", database, role)
+    # Takes the privileges on columns too.
     yield _compose("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {}", role)
     yield _compose("REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {}", role)
     yield _compose("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}", role)
     for table, privileges in tables:
         yield _compose("GRANT " + ", ".join(privileges) + " ON {} TO {}", table, role)
+
+
+# As the database sees it in the end: by ownership, through another role, or through PUBLIC.
+_EFFECTIVE_PRIVILEGES = """
+    SELECT held.name, privilege
+      FROM unnest(%s::text[]) AS held(name), unnest(%s::text[]) AS privilege
+     WHERE has_table_privilege(%s, format('public.%%I', held.name), privilege)
+"""
+_TABLE_PRIVILEGES = ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"]
+
+
+def _require_no_more(role: str) -> None:
+    connection = connections[OWNER]
+    granted = dict(_privileges(connection))
+    with connection.cursor() as cursor:
+        cursor.execute(_EFFECTIVE_PRIVILEGES, [list(granted), _TABLE_PRIVILEGES, role])
+        excess = [f"{privilege} on {table}" for table, privilege in cursor if privilege not in granted[table]]
+        cursor.execute(
+            "SELECT has_schema_privilege(%s, 'public', 'CREATE'),"
+            " has_database_privilege(%s, current_database(), 'CREATE')",
+            [role, role],
+        )
+        in_schema, in_database = cursor.fetchone()
+    excess += ["CREATE in the schema public"] * in_schema + ["CREATE in the database"] * in_database
+    if excess:
+        raise ImproperlyConfigured(
+            f"The role {role} of DATABASE_URL has more than it was granted ({', '.join(excess[:3])}): it owns tables or"
+            " the database, is a member of another role, or PUBLIC has it. Take that away, or name another role."
+        )
 
 
 def _privileges(connection: BaseDatabaseWrapper) -> Iterator[tuple[str, tuple[str, ...]]]:

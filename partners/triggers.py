@@ -3,6 +3,7 @@
 pgtrigger's own can be skipped by anyone who sets `pgtrigger.ignore`, and they run with the rights
 and the search path of whoever causes them. These cannot be skipped, and run as the schema's owner:
 the serving role needs no right to write history, and a temporary table of the same name catches nothing.
+Nobody else may call their functions: put on a table of one's own, they would write what one likes.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ class PermanentTriggerSql(compiler.UpsertTriggerSql):
                     {func}
                 END;
             $$ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp;
+            REVOKE ALL ON FUNCTION {pgid}() FROM PUBLIC;
 
             DROP TRIGGER IF EXISTS {pgid} ON {table};
             CREATE {constraint} TRIGGER {pgid}

@@ -100,8 +100,11 @@ class PartnerClient:
         return self.send("PATCH", target, data, **options)
 
 
-def in_process(method: str, target: str, headers: Headers, body: bytes) -> Response:
-    """Calls the WSGI application with the environment that the server would make (PATH_INFO holds decoded bytes)."""
+def in_process(method: str, target: str, headers: Headers, body: bytes, stream: Any = None) -> Response:
+    """Calls the WSGI application with the environment that the server would make (PATH_INFO holds decoded bytes).
+
+    stream: what the application reads instead of `body`.
+    """
     from config.wsgi import application
 
     path, _, query = target.partition("?")
@@ -115,7 +118,7 @@ def in_process(method: str, target: str, headers: Headers, body: bytes) -> Respo
         "SERVER_PROTOCOL": "HTTP/1.1",
         "CONTENT_LENGTH": str(len(body)),
         "wsgi.url_scheme": "http",
-        "wsgi.input": io.BytesIO(body),
+        "wsgi.input": stream or io.BytesIO(body),
         "wsgi.errors": io.StringIO(),
     }
     for name, value in headers.items():

@@ -1,6 +1,7 @@
 """Rows and bodies for tests, made by the service's own functions."""
 
 import itertools
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,8 +11,11 @@ import factory
 from partners import keys
 from partners.models import Partner
 from tests.client import PartnerClient, Transport
+from transactions.models import Conversion
+from users.compliance import change_status
 from users.models import Staff, User
 from users.staff import create_staff
+from users.statuses import Status
 
 _numbers = itertools.count(1)
 
@@ -71,3 +75,25 @@ def conversion_fields(user: User, **fields: Any) -> dict[str, Any]:
         "to_amount": Decimal("71.50"),
         "rate": Decimal("0.715"),
     } | fields
+
+
+_WAYS = {
+    Status.PENDING_COMPLIANCE: (),
+    Status.ACTIVE: (Status.ACTIVE,),
+    Status.REJECTED: (Status.REJECTED,),
+    Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
+    Status.CLOSED: (Status.ACTIVE, Status.CLOSED),
+}
+
+
+def move_to(user: User, status: Status) -> None:
+    """Has staff decide about a new user until they stand in `status`."""
+    for step in _WAYS[status]:
+        change_status(user=user, to_status=step, by=make_staff(), reason="Papers seen.")
+
+
+def add_conversions(user: User, moments: Iterable[datetime], **fields: Any) -> list[Conversion]:
+    """Records a conversion of the user at each of these moments."""
+    return Conversion.objects.bulk_create(
+        [Conversion(**conversion_fields(user, created_at=moment, **fields)) for moment in moments]
+    )

@@ -2,6 +2,8 @@
 
 import os
 
+# For the tests that want a Redis; the service itself gets none.
+os.environ.setdefault("TEST_REDIS_URL", os.environ.get("REDIS_URL", ""))
 os.environ.update(
     {
         "DEBUG": "true",
@@ -11,6 +13,8 @@ os.environ.update(
         "CLOCK_SKEW_SECONDS": "300",
         "COMPLIANCE_TIME_ZONE": "America/Toronto",
         "REDIS_URL": "",
+        "DATABASE_URL": "",
+        "OWNER_DATABASE_URL": "",
     }
 )
 

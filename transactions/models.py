@@ -33,8 +33,9 @@ def _plain_decimal(name: str, *, above_zero: bool = False) -> Q:
 class Conversion(models.Model):
     """A currency conversion made by a user. Written once, by an import; never changed."""
 
-    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False)
-    user = models.ForeignKey(User, models.PROTECT, related_name="conversions", db_index=False)
+    # One foreign key on both (conversion_user_of_partner, in the migration) stands for a constraint on each.
+    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    user = models.ForeignKey(User, models.PROTECT, related_name="conversions", db_index=False, db_constraint=False)
     conversion_id = models.CharField("conversionId", max_length=64)
     created_at = models.DateTimeField(help_text="When the conversion was made.")
     # Random: it orders conversions of one instant, stands in cursors, and so must tell nothing.

@@ -13,7 +13,7 @@ _CANADIAN = re.compile(r"(\w{3}) ?(\w{3})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class AddressRules:
-    """The rules of one country. provinces: the codes as listed, by their case-folded form."""
+    """The rules of one country. provinces: the codes as listed, by `_any_case` of them."""
 
     country: str
     postal_code_required: bool
@@ -30,7 +30,7 @@ class AddressRules:
         if self.postal_code_form is None:
             return value
         upper = value.upper()
-        if not self.postal_code_form.fullmatch(upper):
+        if not (value.isascii() and self.postal_code_form.fullmatch(upper)):
             raise FieldProblem(f"Is not a postal code of country {self.country}.")
         if self.country == "CA" and (parts := _CANADIAN.fullmatch(upper)):
             return " ".join(parts.groups())
@@ -46,10 +46,15 @@ class AddressRules:
             return ""
         if not self.provinces:
             return value
-        try:
-            return self.provinces[value.casefold()]
-        except KeyError:
-            raise FieldProblem(f"Is not a subdivision code of country {self.country}.") from None
+        code = self.provinces.get(_any_case(value))
+        if code is None or (code.isascii() and not value.isascii()):
+            raise FieldProblem(f"Is not a subdivision code of country {self.country}.")
+        return code
+
+
+def _any_case(code: str) -> str:
+    """The same for a code in any letter case; `casefold` alone tells Adıyaman and ADIYAMAN apart."""
+    return code.upper().casefold()
 
 
 # As many as there are countries; reading one's data costs 86 µs and more.
@@ -69,5 +74,5 @@ def rules_for(country: str) -> AddressRules:
         # Digits are 0 to 9: the library's own patterns would take those of every script.
         postal_code_form=re.compile(forms[0].pattern, re.ASCII) if forms else None,
         province_required="country_area" in data.required_fields,
-        provinces={code.casefold(): code for code, _ in data.country_area_choices},
+        provinces={_any_case(code): code for code, _ in data.country_area_choices},
     )

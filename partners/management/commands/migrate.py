@@ -1,8 +1,8 @@
 """`manage.py migrate`, run by the owner of the schema."""
 
-from argparse import ArgumentParser
 from typing import Any
 
+from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 
 from partners import roles
@@ -11,7 +11,7 @@ from partners import roles
 class Command(migrate.Command):
     """Django's migrate, as the role of OWNER_DATABASE_URL; the serving role's grants follow the tables."""
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         """Django's own, with the owner as the default database."""
         super().add_arguments(parser)
         parser.set_defaults(database=roles.owner_alias())

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         """Runs the demo. Raises CommandError where an answer was not right."""
         if not settings.DEBUG:
             raise CommandError("The demo is for development: it runs while DEBUG=true alone.")
-        self.say("Migrating and seeding the embedded database …")
+        self.say("Migrating and seeding the database …")
         call_command("migrate", verbosity=0)
         seeded = seed(users=USERS, conversions=CONVERSIONS)
         with _service() as (process, base_url):

@@ -1,0 +1,137 @@
+"""A client that signs and sends: for `manage.py call`, the demo, and as a pattern for partners.
+
+It needs the standard library and partners/signing.py alone.
+"""
+
+import http.client
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
+
+from partners import signing
+
+METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+# What may not stand in a request target as it is (RFC 3986); a percent sign only before two hex digits.
+_TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]")
+
+
+class NoAnswerError(Exception):
+    """The service could not be reached, or did not answer; its text says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it came. headers: fields of one name are joined by a comma."""
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    def header(self, name: str) -> str | None:
+        """A header's value, whatever the letter case of its name."""
+        return {key.lower(): value for key, value in self.headers.items()}.get(name.lower())
+
+    def json(self) -> Any:
+        """What the body holds. Raises ValueError where it is not JSON."""
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedClient:
+    """Signs requests with one API key (contract, section 3) and sends them, a connection each.
+
+    base_url: where the service is, such as https://partners.example; a path in it is sent before
+    the request's own and is not signed. timeout: in seconds, for each wait.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    secret: str = field(repr=False)
+    timeout: float = 30.0
+
+    def send(self, method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Reply:
+        """Sends one request; whatever the service answers is the reply, an error too.
+
+        method: in upper case. target: path from `/v1` on, with its query, percent-encoded or not.
+        Raises NoAnswerError where none comes, and ValueError where the base URL is none or the
+        target is not UTF-8.
+        """
+        base, target = split_base_url(self.base_url), encode_target(target)
+        headers = self.headers(method, target, body, idempotency_key)
+        if body or method in METHODS_WITH_BODY:
+            headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        try:
+            return self._exchange(base, method, target, headers, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise NoAnswerError(f"No answer from {self.base_url}: {str(error) or type(error).__name__}") from error
+
+    def headers(self, method: str, target: str, body: bytes, idempotency_key: str | None) -> dict[str, str]:
+        """The headers that authenticate a request sent now. target: as it is sent."""
+        path, _, query = target.partition("?")
+        timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        canonical = signing.canonical_request(
+            method, unquote_to_bytes(path), query.encode(), timestamp, idempotency_key or "", body
+        )
+        key = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return {
+            "X-Api-Key": self.api_key,
+            "X-Request-Timestamp": timestamp,
+            "X-Request-Signature": signing.sign(self.secret, canonical),
+        } | key
+
+    def _exchange(self, base: SplitResult, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        kind = http.client.HTTPSConnection if base.scheme == "https" else http.client.HTTPConnection
+        connection = kind(base.hostname or "", base.port, timeout=self.timeout)
+        try:
+            connection.connect()
+            connection.putrequest(method, base.path.rstrip("/") + target, skip_accept_encoding=True)
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            # A service that refuses a body unread answers all the same.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.endheaders(body or None)
+            answer = connection.getresponse()
+            return Reply(answer.status, answer.reason, _joined(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+
+def encode_target(target: str) -> str:
+    """A request target as it may be sent: what must be percent-encoded is, and what was so already stays.
+
+    The first question mark begins the query. Raises ValueError where the target does not begin with
+    a slash, or is not UTF-8 when decoded, so that nothing could sign it.
+    """
+    if not target.startswith("/"):
+        raise ValueError("a path begins with a slash, such as /v1/ping")
+    encoded = _TO_ENCODE.sub(lambda match: b"%%%02X" % match[0][0], target.encode())
+    path, _, query = encoded.partition(b"?")
+    try:
+        signing.canonical_path(unquote_to_bytes(path))
+        signing.canonical_query(query)
+    except signing.NotUtf8Error:
+        raise ValueError("the path and the query, percent-decoded, must be UTF-8") from None
+    return encoded.decode()
+
+
+def split_base_url(text: str) -> SplitResult:
+    """The parts of a base URL. Raises ValueError where it is not http(s)://host, with a port and path if need be."""
+    base = urlsplit(text)
+    # Reading the port checks it.
+    if base.scheme not in {"http", "https"} or not base.hostname or base.port == 0 or base.query or base.fragment:
+        raise ValueError("a base URL is written like https://partners.example or http://127.0.0.1:8000")
+    return base
+
+
+def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
+    joined: dict[str, str] = {}
+    for name, value in headers:
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined

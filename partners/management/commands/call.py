@@ -1,0 +1,123 @@
+"""`manage.py call`: curl for this API."""
+
+import base64
+import json
+import os
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from partners.client import NoAnswerError, Reply, SignedClient, encode_target, split_base_url
+from partners.management.base import Outcome, ServiceCommand
+
+API_KEY, SECRET = "PSI_API_KEY", "PSI_API_SECRET"
+
+# What a header may hold without being read otherwise than it was sent.
+_VISIBLE_ASCII = re.compile(r"[!-~]*")
+
+# An address to listen on is not one to call.
+_CALLABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what HOST may hold
+
+
+class Command(ServiceCommand):
+    """Signs one request, sends it, and prints the answer."""
+
+    help = (
+        "Signs one request, sends it, and prints status and body. The key and its secret are best given in the"
+        f" environment, as {API_KEY} and {SECRET}: a command line can be seen by others. Exit status 0 whenever an"
+        " answer came, whatever its status."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """METHOD PATH [--api-key K --secret S] [--base-url URL] [--data JSON] [--idempotency-key UUID]."""
+        super().add_arguments(parser)
+        parser.add_argument("method", type=_method, help="such as GET")
+        parser.add_argument(
+            "path", type=_checked(encode_target), help="with the query, such as /v1/ping; percent-encoded or not"
+        )
+        parser.add_argument("--api-key", type=_visible_ascii, metavar="K", help=f"default: ${API_KEY}")
+        parser.add_argument("--secret", metavar="S", help=f"default: ${SECRET}")
+        parser.add_argument("--base-url", type=_checked(_base_url), metavar="URL", help="default: HOST and PORT")
+        parser.add_argument("--data", default="", metavar="JSON", help="the body, sent as it is given")
+        parser.add_argument("--idempotency-key", type=_visible_ascii, metavar="UUID")
+
+    def perform(
+        self,
+        *,
+        method: str,
+        path: str,
+        api_key: str | None,
+        secret: str | None,
+        base_url: str | None,
+        data: str,
+        idempotency_key: str | None,
+        **_: Any,
+    ) -> Outcome:
+        """Sends it. Raises CommandError where no answer came, or there is nothing to sign with."""
+        api_key = api_key or os.environ.get(API_KEY, "")
+        secret = secret or os.environ.get(SECRET, "")
+        if not (api_key and secret):
+            raise CommandError(f"Nothing to sign with: give --api-key and --secret, or set {API_KEY} and {SECRET}.")
+        if not _VISIBLE_ASCII.fullmatch(api_key):
+            raise CommandError(f"{API_KEY} holds characters that no API key has.")
+        client = SignedClient(base_url or default_base_url(), api_key, secret)
+        try:
+            reply = client.send(method, path, data.encode(), idempotency_key)
+        except NoAnswerError as error:
+            raise CommandError(str(error)) from error
+        return _outcome(reply)
+
+
+def default_base_url() -> str:
+    """Where this configuration serves."""
+    host = _CALLABLE.get(settings.HOST, settings.HOST)
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
+
+
+def _outcome(reply: Reply) -> Outcome:
+    data: dict[str, Any] = {"status": reply.status, "headers": dict(reply.headers)}
+    status = f"{reply.status} {reply.reason}".rstrip()
+    try:
+        data["body"] = shown = reply.body.decode()
+    except UnicodeDecodeError:
+        data |= {"body": base64.b64encode(reply.body).decode(), "bodyEncoding": "base64"}
+        shown = f"({len(reply.body)} bytes of {reply.header('Content-Type')}, not shown)"
+    try:
+        data["body"] = reply.json()
+        shown = json.dumps(data["body"], indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        pass  # not JSON: shown as it came
+    return Outcome(data, [status, *([shown] if shown else [])])
+
+
+def _method(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]+", text, re.ASCII):
+        raise ArgumentTypeError("a method is written like GET")
+    return text.upper()
+
+
+def _visible_ascii(text: str) -> str:
+    if not _VISIBLE_ASCII.fullmatch(text):
+        raise ArgumentTypeError("only visible ASCII characters can be sent")
+    return text
+
+
+def _base_url(text: str) -> str:
+    split_base_url(text)
+    return text
+
+
+def _checked(convert: Callable[[str], str]) -> Callable[[str], str]:
+    """`convert` as a type for argparse, which shows only the text of an error of its own."""
+
+    def checked(text: str) -> str:
+        try:
+            return convert(text)
+        except ValueError as error:
+            raise ArgumentTypeError(str(error)) from None
+
+    return checked

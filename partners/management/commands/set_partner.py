@@ -1,0 +1,42 @@
+"""`manage.py set_partner`."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from partners.administration import change_partner, effective_rate_limit
+from partners.management.base import Outcome, ServiceCommand, find_partner
+
+DEFAULT = "default"
+
+
+class Command(ServiceCommand):
+    """Changes a partner's rate limit, or disables or enables it."""
+
+    help = "Changes a partner's rate limit, or disables or enables it, from its next request on."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """SLUG [--rate-limit RATE or default] [--disable | --enable]."""
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT}: the service's own")
+        switch = parser.add_mutually_exclusive_group()
+        switch.add_argument("--disable", action="store_const", const=False, dest="enabled", help="refuse its requests")
+        switch.add_argument("--enable", action="store_const", const=True, dest="enabled", help="serve it again")
+
+    def perform(self, *, slug: str, rate_limit: str | None, enabled: bool | None, **_: Any) -> Outcome:
+        """Changes it. Raises CommandError where nothing is asked, ValidationError for a rate of another form."""
+        if rate_limit is None and enabled is None:
+            raise CommandError("Nothing to change: give --rate-limit, --disable or --enable.")
+        if rate_limit == "":  # a shell's unset variable, more likely than a wish
+            raise CommandError(f"--rate-limit is empty: give a rate such as 600/minute, or {DEFAULT}.")
+        partner = change_partner(
+            partner=find_partner(slug), rate_limit="" if rate_limit == DEFAULT else rate_limit, enabled=enabled
+        )
+        rate = effective_rate_limit(partner)
+        state = "enabled" if partner.enabled else "disabled: its requests are refused"
+        return Outcome(
+            {"slug": partner.slug, "name": partner.name, "enabled": partner.enabled, "rateLimit": rate},
+            [f"Partner {partner.slug} is {state}. Rate limit: {rate}{'' if partner.rate_limit else ' (default)'}."],
+        )

@@ -1,0 +1,45 @@
+"""Staff in front of the back office, as the tests send them."""
+
+import itertools
+from html import unescape
+from re import search
+
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from tests.factories import make_staff
+from users.models import Staff
+
+_numbers = itertools.count(1)
+
+
+def client_of(staff: Staff, **options: bool) -> Client:
+    """A browser in which this person is logged in."""
+    client = Client(**options)  # type: ignore[arg-type]
+    client.force_login(staff)
+    return client
+
+
+def client_as(role: str) -> Client:
+    """A browser of a new staff member in a role; `superuser`, `nobody` (no role) and `anonymous` are roles too."""
+    if role == "anonymous":
+        return Client()
+    if role == "outsider":
+        return client_of(Staff.objects.create(username=f"outsider-{next(_numbers)}"))
+    if role in {"superuser", "nobody"}:
+        return client_of(
+            Staff.objects.create(username=f"{role}-{next(_numbers)}", is_staff=True, is_superuser=role == "superuser")
+        )
+    return client_of(make_staff(role))
+
+
+def hidden_version(page: str, action: str) -> str:
+    """The version that a form of the page was shown for. action: the end of the form's URL."""
+    found = search(rf'action="[^"]*{action}".*?name="version"(?: value="([^"]*)")?', page.replace("\n", " "))
+    assert found, f"There is no form for {action}."
+    return unescape(found[1] or "")
+
+
+def log_lines() -> list[str]:
+    """What the admin's log holds, newest first."""
+    return [entry.get_change_message() for entry in LogEntry.objects.order_by("-id")]

@@ -1,0 +1,430 @@
+"""The back office of users: contract, section 8."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from psycopg.errors import QueryCanceled
+from pytest_django import DjangoAssertNumQueries
+
+from partners import admin_base
+from tests import factories
+from tests.client import Response
+from tests.staff import client_as, client_of, hidden_version, log_lines
+from users.models import Staff, StatusChange, User, UserEvent
+
+USERS = "/admin/users/user/"
+CHANGES = "/admin/users/statuschange/"
+EVENTS = "/admin/users/userevent/"
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user().json()["userId"])
+
+
+def page_of(user: User) -> str:
+    return f"{USERS}{user.pk}/change/"
+
+
+def status_url(user: User) -> str:
+    return f"{USERS}{user.pk}/status/"
+
+
+def decision(client: Client, user: User, **fields: str) -> dict[str, str]:
+    """The form as a browser would send it."""
+    page = client.get(page_of(user)).content.decode()
+    version = hidden_version(page, "/status/") if "/status/" in page else ""
+    return {"version": version, "to_status": "active", "reason": "Papers are in order.", "reason_code": ""} | fields
+
+
+# Who sees what
+
+PAGES = {
+    "users": {"viewer", "reviewer", "auditor", "superuser"},
+    "user": {"viewer", "reviewer", "auditor", "superuser"},
+    "changes": {"viewer", "reviewer", "auditor", "superuser"},
+    "events": {"reviewer", "auditor", "superuser"},
+    "event": {"reviewer", "auditor", "superuser"},
+    "staff": {"auditor", "administrator", "superuser"},
+    "add staff": {"administrator", "superuser"},
+    "roles": {"administrator", "superuser"},
+    "log": {"auditor", "superuser"},
+}
+ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "nobody", "superuser")
+
+
+def url(page: str, user: User) -> str:
+    event = UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
+    return {
+        "users": USERS,
+        "user": page_of(user),
+        "changes": CHANGES,
+        "events": EVENTS,
+        "event": f"{EVENTS}{event.pk}/change/",
+        "staff": "/admin/users/staff/",
+        "add staff": "/admin/users/staff/add/",
+        "roles": "/admin/auth/group/",
+        "log": "/admin/admin/logentry/",
+    }[page]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_sees_its_pages_and_no_others(role: str, user: User) -> None:
+    client = client_as(role)
+    seen = {page: client.get(url(page, user)).status_code for page in PAGES}
+    assert seen == {page: 200 if role in roles else 403 for page, roles in PAGES.items()}
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
+    client = client_as(role)
+    for path in [*(url(page, user) for page in PAGES), status_url(user)]:
+        for answer in (client.get(path), client.post(path, decision(client, user))):
+            assert answer.status_code == 302
+            assert answer.headers["Location"].startswith("/admin/login/")
+    user.refresh_from_db()
+    assert user.status == "pendingCompliance"
+
+
+@pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log"])
+def test_nobody_deletes_anything(page: str, user: User) -> None:
+    client = client_as("superuser")
+    person = factories.make_staff()
+    rows = {"users": user.pk, "staff": person.pk, "roles": person.groups.get().pk}
+    assert client.post(f"{url(page, user)}{rows.get(page, 1)}/delete/", {"post": "yes"}).status_code in {302, 403}
+    client.post(url(page, user), {"action": "delete_selected", "_selected_action": [str(rows.get(page, 1))], "post": 1})
+    assert User.objects.filter(pk=user.pk).exists()
+    person.refresh_from_db()
+    assert person.groups.exists()
+    assert "delete" not in client.get(url(page, user)).content.decode().lower()
+
+
+def test_a_superuser_edits_and_adds_no_user(user: User) -> None:
+    client = client_as("superuser")
+    assert client.post(page_of(user), {"email": "other@example.com", "status": "closed"}).status_code == 403
+    assert client.get(f"{USERS}add/").status_code == 403
+    user.refresh_from_db()
+    assert (user.email, user.status) == ("ada@example.com", "pendingCompliance")
+
+
+def test_a_viewer_is_not_shown_the_history_of_the_profile(user: User) -> None:
+    assert "History of the profile" not in client_as("viewer").get(page_of(user)).content.decode()
+
+
+# Deciding
+
+
+def test_a_reviewer_moves_a_status_and_all_of_it_is_kept(user: User) -> None:
+    staff = factories.make_staff("reviewer")
+    client = client_of(staff)
+    sent = client.post(status_url(user), decision(client, user, reason_code="KYC-1"), follow=True)
+    assert "The status is Active now." in sent.content.decode()
+    change = StatusChange.objects.get(user=user)
+    assert (change.from_status, change.to_status) == ("pendingCompliance", "active")
+    assert (change.by, change.reason, change.reason_code) == (staff, "Papers are in order.", "KYC-1")
+    user.refresh_from_db()
+    assert user.status == "active"
+    assert log_lines() == ["Status changed: pendingCompliance → active."]
+
+
+def test_the_history_names_the_person_and_the_request(user: User) -> None:
+    staff = factories.make_staff("reviewer")
+    client = client_of(staff)
+    request_id = client.post(status_url(user), decision(client, user)).headers["X-Request-Id"]
+    page = client.get(page_of(user)).content.decode()
+    assert f"request {request_id}" in page
+    assert staff.username in page
+    assert "Papers are in order." in page
+
+
+def test_only_allowed_moves_are_offered(user: User) -> None:
+    client = client_as("reviewer")
+    client.post(status_url(user), decision(client, user))
+    page = client.get(page_of(user)).content.decode()
+    assert [s for s in ("active", "rejected", "suspended", "closed") if f'<option value="{s}"' in page] == [
+        "suspended",
+        "closed",
+    ]
+
+
+def test_a_final_status_offers_no_form(user: User) -> None:
+    client = client_as("reviewer")
+    for status in ("active", "closed"):
+        client.post(status_url(user), decision(client, user, to_status=status))
+    assert "/status/" not in client.get(page_of(user)).content.decode()
+    again = client.post(status_url(user), decision(client, user, to_status="active"))
+    assert again.status_code == 200
+    assert StatusChange.objects.filter(user=user).count() == 2
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role not in {"reviewer", "superuser"}])
+def test_without_the_permission_there_is_no_form_and_no_move(role: str, user: User) -> None:
+    client = client_as(role)
+    fields = decision(client_as("reviewer"), user)
+    assert "/status/" not in client.get(page_of(user)).content.decode()
+    assert client.post(status_url(user), fields).status_code == 403
+    user.refresh_from_db()
+    assert user.status == "pendingCompliance"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"to_status": "closed"}, "cannot become closed"),
+        ({"to_status": "pendingCompliance"}, "already"),
+        ({"to_status": "nonsense"}, "There is no such status"),
+        ({"to_status": ""}, "This field is required."),
+        ({"reason": ""}, "This field is required."),
+        ({"reason": "   "}, "This field is required."),
+        ({"reason": "a\0b"}, "Null characters are not allowed."),
+        ({"reason": "a" * 2001}, "at most 2000 characters"),
+        ({"reason_code": "a" * 51}, "at most 50 characters"),
+    ],
+)
+def test_what_the_rules_refuse_is_said_and_nothing_happens(fields: dict[str, str], said: str, user: User) -> None:
+    client = client_as("reviewer")
+    sent = decision(client, user, **fields)
+    page = client.post(status_url(user), sent).content.decode()
+    assert said in page
+    assert "Nothing was done." in page
+    assert not StatusChange.objects.exists()
+    assert not log_lines()
+
+
+def test_what_was_typed_is_kept_when_refused(user: User) -> None:
+    client = client_as("reviewer")
+    page = client.post(status_url(user), decision(client, user, to_status="", reason="A long story."))
+    assert "A long story." in page.content.decode()
+
+
+def test_a_form_that_others_were_faster_than_is_refused_and_then_accepted(user: User) -> None:
+    client = client_as("reviewer")
+    stale = decision(client, user, to_status="rejected")
+    User.objects.filter(pk=user.pk).update(email="new@example.com")
+    page = client.post(status_url(user), stale).content.decode()
+    assert "changed since the page was loaded" in page
+    assert "new@example.com" in page
+    assert not StatusChange.objects.exists()
+    client.post(status_url(user), stale | {"version": hidden_version(page, "/status/")})
+    assert StatusChange.objects.get(user=user).to_status == "rejected"
+
+
+def test_a_form_without_its_version_is_refused(user: User) -> None:
+    client = client_as("reviewer")
+    client.post(status_url(user), decision(client, user, version=""))
+    assert not StatusChange.objects.exists()
+
+
+def test_a_form_from_elsewhere_is_refused(user: User) -> None:
+    client = client_of(factories.make_staff("reviewer"), enforce_csrf_checks=True)
+    assert client.post(status_url(user), decision(client, user)).status_code == 403
+    assert not StatusChange.objects.exists()
+
+
+def test_getting_the_actions_address_changes_nothing(user: User) -> None:
+    client = client_as("reviewer")
+    answer = client.get(status_url(user), decision(client, user))
+    assert (answer.status_code, answer.headers["Location"]) == (302, page_of(user))
+    assert not StatusChange.objects.exists()
+
+
+def test_deciding_about_nobody_is_not_found(db: None) -> None:
+    for pk in (uuid4(), "nonsense", "%00"):
+        assert client_as("reviewer").post(f"{USERS}{pk}/status/").status_code == 404
+
+
+# Finding
+
+
+@pytest.mark.parametrize("by", ["pk", "external_id", "email"])
+def test_a_user_is_found_by_exact_values(by: str, user: User, create_user: Callable[..., Response]) -> None:
+    User.objects.filter(pk=user.pk).update(email="only@example.com")
+    user.refresh_from_db()
+    create_user()
+    for list_url in (USERS, EVENTS):
+        page = client_as("reviewer").get(list_url, {"q": f" {getattr(user, by)} "})
+        found = page.context["cl"].result_list
+        assert {str(getattr(row, "pgh_obj_id", row.pk)) for row in found} == {str(user.pk)}
+
+
+def test_a_part_of_a_value_finds_nobody(user: User) -> None:
+    page = client_as("reviewer").get(USERS, {"q": user.external_id[:-1]})
+    assert not page.context["cl"].result_list
+
+
+def test_filters_narrow_the_list(user: User, create_user: Callable[..., Response]) -> None:
+    american = create_user(country="US", province="NY", postalCode="10001").json()["userId"]
+    client = client_as("reviewer")
+
+    def found(**query: str) -> set[str]:
+        return {str(row.pk) for row in client.get(USERS, query).context["cl"].result_list}
+
+    assert found(country="us") == {american}
+    assert found(partner__id__exact=str(user.partner_id)) == {american, str(user.pk)}
+    assert found(status__exact="active") == set()
+    assert found(country="us", status__exact="pendingCompliance", q=american) == {american}
+
+
+ODD = ("\0", "a" * 20_000, "' OR 1=1 --", "%", "not-a-uuid", "🦉", "\n", "{12345678-1234-5678-1234-567812345678}")
+LISTS = (USERS, CHANGES, EVENTS, "/admin/users/staff/", "/admin/auth/group/", "/admin/admin/logentry/")
+
+
+@pytest.mark.parametrize("list_url", LISTS)
+def test_no_odd_request_is_a_crash(list_url: str, user: User) -> None:
+    client = client_as("superuser")
+    client.raise_request_exception = False
+    names = ("q", "p", "o", "e", "all", "country", "status__exact", "partner__id__exact", "id__lt", "pgh_id__lt", "odd")
+    for name in (*names, "partner__isnull", "groups__id__exact", "is_active__exact", "created_at__gte", "_facets"):
+        for value in (*ODD, "9" * 40, "-1", ""):
+            assert client.get(list_url, {name: value}).status_code in {200, 302, 400}, (name, value)
+    for pk in ("%00", "nonsense", "9" * 40, "-1"):
+        assert client.get(f"{list_url}{pk}/change/").status_code in {302, 404}
+
+
+@pytest.mark.parametrize("lookup", ["email__startswith", "partner__api_keys__encrypted_secret__startswith", "city"])
+def test_a_lookup_that_the_page_does_not_offer_is_refused(lookup: str, user: User) -> None:
+    assert client_as("superuser").get(USERS, {lookup: "a"}).status_code == 400
+
+
+def test_staff_cannot_be_filtered_by_their_passwords(user: User) -> None:
+    assert client_as("administrator").get("/admin/users/staff/", {"password__startswith": "p"}).status_code == 400
+
+
+# Bounds
+
+
+def test_the_list_takes_as_many_statements_for_many_users_as_for_one(
+    create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("reviewer")
+    create_user()
+    client.get(USERS)
+    with django_assert_num_queries(7):  # session, staff, two of permissions, partners, count, rows
+        client.get(USERS)
+    for _ in range(5):
+        create_user()
+    with django_assert_num_queries(7):
+        client.get(USERS)
+
+
+def test_a_list_counts_no_further_than_its_limit_and_goes_on_from_there(
+    create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = {create_user().json()["userId"] for _ in range(5)}
+    monkeypatch.setattr(admin_base, "LIST_LIMIT", 3)
+    client = client_as("reviewer")
+    for list_url, query in ((USERS, "?status__exact=pendingCompliance"), (EVENTS, "")):
+        first = client.get(list_url + query)
+        assert "these are the first 3" in first.content.decode()
+        second = client.get(list_url + first.context["cl"].older_rows)
+        rows = [*first.context["cl"].result_list, *second.context["cl"].result_list]
+        assert {str(getattr(row, "pgh_obj_id", row.pk)) for row in rows} == users
+
+
+def test_the_list_keeps_to_its_one_order(create_user: Callable[..., Response]) -> None:
+    users = [create_user().json()["userId"] for _ in range(3)]
+    rows = client_as("reviewer").get(USERS, {"o": "-1"}).context["cl"].result_list
+    assert [str(row.pk) for row in rows] == users
+
+
+def test_a_list_that_takes_too_long_says_so(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(*_: object) -> None:
+        raise OperationalError("canceling statement due to statement timeout") from QueryCanceled()
+
+    client = client_as("reviewer")
+    with monkeypatch.context() as patch:
+        patch.setattr(admin_base.BoundedChangeList, "get_queryset", too_long)
+        answer = client.get(USERS, {"country": "CA"})
+    assert "That took too long" in client.get(answer.headers["Location"]).content.decode()
+
+
+def test_a_long_history_is_cut_and_leads_to_all_of_it(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partners.admin_sections.SHOWN", 2)
+    monkeypatch.setattr("users.admin_history.SHOWN", 2)
+    for number in range(3):
+        User.objects.filter(pk=user.pk).update(city=f"City {number}")
+    client = client_as("auditor")
+    page = client.get(page_of(user)).content.decode()
+    assert "Showing the latest 2." in page
+    assert f'{EVENTS}?q={user.pk}"' in page
+    assert client.get(f"{EVENTS}?q={user.pk}").context["cl"].result_count == 4
+
+
+# Staff
+
+
+def staff_fields(**fields: object) -> dict[str, object]:
+    return {
+        "username": "grace",
+        "usable_password": "true",
+        "password1": "correct horse battery",
+        "password2": "correct horse battery",
+        "email": "grace@example.com",
+        "is_staff": "on",
+    } | fields
+
+
+def group_of(role: str) -> int:
+    return factories.make_staff(role).groups.get().pk
+
+
+def test_an_administrator_adds_staff_in_a_role(db: None) -> None:
+    client = client_as("administrator")
+    client.post("/admin/users/staff/add/", staff_fields(groups=[group_of("reviewer")], is_superuser="on"))
+    added = Staff.objects.get(username="grace")
+    assert (added.is_staff, added.is_superuser) == (True, False)
+    assert added.has_perm("users.decide_user")
+    assert added.check_password("correct horse battery")
+
+
+def test_an_administrator_cannot_raise_themselves(db: None) -> None:
+    staff = factories.make_staff("administrator")
+    fields = {"username": staff.username, "is_active": "on", "is_staff": "on", "is_superuser": "on"}
+    answer = client_of(staff).post(
+        f"/admin/users/staff/{staff.pk}/change/", fields | {"groups": [group_of("reviewer")]}
+    )
+    assert answer.status_code == 302
+    staff = Staff.objects.get(pk=staff.pk)
+    assert not staff.is_superuser
+    assert [group.name for group in staff.groups.all()] == ["administrator"]
+
+
+def test_an_administrator_cannot_touch_a_superuser(db: None) -> None:
+    root = Staff.objects.create_superuser("root", password="a password of root")
+    client = client_as("administrator")
+    assert client.post(f"/admin/users/staff/{root.pk}/change/", {"username": "mine"}).status_code == 403
+    passwords = {"usable_password": "true", "password1": "my own password now", "password2": "my own password now"}
+    assert client.post(f"/admin/users/staff/{root.pk}/password/", passwords).status_code == 403
+    root.refresh_from_db()
+    assert root.check_password("a password of root")
+
+
+def test_staff_made_inactive_are_out_at_once(db: None) -> None:
+    staff = factories.make_staff("reviewer")
+    client = client_of(staff)
+    assert client.get(USERS).status_code == 200
+    client_as("administrator").post(
+        f"/admin/users/staff/{staff.pk}/change/", {"username": staff.username, "email": staff.email, "is_staff": "on"}
+    )
+    assert client.get(USERS).status_code == 302
+
+
+def test_a_new_password_is_in_the_log_without_its_text(db: None) -> None:
+    staff = factories.make_staff("viewer")
+    passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
+    client_as("administrator").post(f"/admin/users/staff/{staff.pk}/password/", passwords)
+    staff.refresh_from_db()
+    assert staff.check_password("an entirely new one")
+    assert log_lines() == ["Changed password."]
+
+
+def test_roles_and_the_log_are_only_looked_at(db: None) -> None:
+    client = client_as("superuser")
+    group = group_of("reviewer")
+    assert client.post(f"/admin/auth/group/{group}/change/", {"name": "mine"}).status_code == 403
+    assert "users.decide_user" in client.get(f"/admin/auth/group/{group}/change/").content.decode()
+    for path in ("/admin/auth/group/add/", "/admin/admin/logentry/add/"):
+        assert client.get(path).status_code == 403

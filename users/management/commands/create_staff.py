@@ -1,0 +1,33 @@
+"""`manage.py create_staff`."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from partners.management.base import Outcome, ServiceCommand
+from users.roles import ROLES
+from users.staff import create_staff
+
+
+class Command(ServiceCommand):
+    """Creates a staff account with a one-time password."""
+
+    help = "Creates a staff account with a one-time password, which is printed this once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """USERNAME --email E --role ROLE."""
+        super().add_arguments(parser)
+        parser.add_argument("username")
+        parser.add_argument("--email", required=True)
+        parser.add_argument("--role", required=True, choices=list(ROLES))
+
+    def perform(self, *, username: str, email: str, role: str, **_: Any) -> Outcome:
+        """Creates it. Raises ValidationError where a value is not valid or the username is taken."""
+        staff, password = create_staff(username=username, email=email, role=role)
+        return Outcome(
+            {"username": staff.username, "password": password, "role": role},
+            [
+                f"Staff account {staff.username} is created, as {role}.",
+                f"One-time password: {password}",
+                "It is shown this once: hand it over safely now.",
+            ],
+        )
