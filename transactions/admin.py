@@ -29,9 +29,9 @@ class UserFilter(TextFilter):
 class ConversionAdmin(ReadOnlyAdmin):
     """Conversions, newest first: a user's by when they were made, all by when they were recorded."""
 
-    list_display = ("conversion_id", "created_at", "partner", "user_id", "from_what", "to_what", "exact_rate")
+    list_display = ("conversion_id", "created_at", "partner", "user__external_id", "from_what", "to_what", "exact_rate")
     list_filter = (UserFilter, "partner")
-    list_select_related = ("partner",)
+    list_select_related = ("partner", "user")
     search_fields = ("conversion_id",)
     search_help_text = _("The whole of a conversionId.")
     fields = (

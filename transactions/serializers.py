@@ -8,7 +8,7 @@ from transactions.queries import ConversionRow
 
 
 class ConversionSerializer(BaseSerializer[ConversionRow]):
-    """Shows a conversion: source document, Transaction item. A row is text already and is only named here."""
+    """Shows a conversion: contract, section 9. A row is text already and is only named here."""
 
     def to_representation(self, instance: ConversionRow) -> dict[str, Any]:
         """The item of the transactions list."""

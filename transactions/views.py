@@ -1,4 +1,4 @@
-"""A user's conversions: source document, endpoint 3."""
+"""A user's conversions: contract, sections 6 and 9."""
 
 from functools import partial
 

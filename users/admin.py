@@ -8,7 +8,8 @@ from django.contrib.admin.utils import unquote
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from partners.admin_base import ReadOnlyAdmin, TextFilter
@@ -115,8 +116,16 @@ class UserAdmin(SectionedAdmin):
 class StatusChangeAdmin(ReadOnlyAdmin):
     """Every decision that was made."""
 
-    list_display = ("created_at", "user_id", "from_status", "to_status", "by", "reason_code")
-    list_select_related = ("by",)
+    list_display = (
+        "created_at",
+        "user__external_id",
+        "user__partner",
+        "from_status",
+        "to_status",
+        "by",
+        "reason_code",
+    )
+    list_select_related = ("by", "user__partner")
     search_fields = ("user",)
     search_help_text = UserAdmin.search_help_text
     ordering = ("-id",)
@@ -132,16 +141,17 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 class UserEventAdmin(ReadOnlyAdmin):
     """Every change of a user's row, as it left the row."""
 
-    list_display = ("pgh_created_at", "pgh_obj_id", "pgh_label", "made_by", "made_through", "status")
+    list_display = ("when", "external_id", "partner", "change", "made_by", "made_through", "status")
+    list_select_related = ("partner",)
     search_fields = ("pgh_obj",)
     search_help_text = UserAdmin.search_help_text
     ordering = ("-pgh_id",)
     continuation = ("pgh_id__lt", "pgh_id")
     fieldsets = (
-        (None, {"fields": ("pgh_id", "pgh_created_at", "pgh_label", "made_by", "made_through")}),
+        (None, {"fields": ("when", "change", "made_by", "made_through")}),
         (
             _("The user after it"),
-            {"fields": ("pgh_obj", "external_id", "partner", "status", "created_at", "updated_at")},
+            {"fields": ("user", "external_id", "partner", "status", "created_at", "updated_at")},
         ),
         (_("Profile"), {"fields": PROFILE_COLUMNS}),
     )
@@ -149,6 +159,23 @@ class UserEventAdmin(ReadOnlyAdmin):
     def matching(self, term: str) -> Q:
         """By the user."""
         return Q(pgh_obj__in=find_user_ids(term))
+
+    @admin.display(description=_("when"))
+    def when(self, event: Any) -> Any:
+        """The instant of the change."""
+        return event.pgh_created_at
+
+    @admin.display(description=_("change"))
+    def change(self, event: Any) -> Any:
+        """Created or changed."""
+        return _("created") if event.pgh_label == "insert" else _("changed")
+
+    @admin.display(description=_("user"))
+    def user(self, event: Any) -> str:
+        """To the user as it is now."""
+        return format_html(
+            '<a href="{}">{}</a>', reverse("admin:users_user_change", args=(event.pgh_obj_id,)), event.pgh_obj_id
+        )
 
     @admin.display(description=_("by"))
     def made_by(self, event: Any) -> str:

@@ -1,4 +1,4 @@
-"""Create, update and read a user: source document, endpoints 1 and 2; contract, section 9."""
+"""Create, update and read a user: contract, section 9."""
 
 from django.http import HttpResponse
 from rest_framework.request import Request

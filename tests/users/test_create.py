@@ -1,4 +1,4 @@
-"""Registering a user: source document, endpoint 1; contract, section 9."""
+"""Registering a user: contract, section 9."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Changing a user: source document, endpoint 2; contract, section 2; and what the history keeps of it."""
+"""Changing a user: contract, section 2; and what the history keeps of it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,7 @@ from partners.signing import parse_timestamp
 from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
-from users.models import User, UserEvent
-from users.queries import PROFILE_COLUMNS
+from users.models import PROFILE_COLUMNS, User, UserEvent
 from users.statuses import Status
 
 ADA = "/v1/users/ada"
