@@ -13,7 +13,10 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-_RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII)
+# Hours are spelled out: newer Pythons read 24:00, which RFC 3339 does not have.
+_RFC_3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
+)
 _HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _LEAP_SECOND = "60"
 
@@ -115,8 +118,8 @@ def signature_bytes(signature: str) -> bytes:
 def parse_timestamp(text: str) -> datetime:
     """The instant that an RFC 3339 date-time names, to the microsecond (further digits are cut off).
 
-    Raises ValueError for anything else, other ISO 8601 forms included. A leap second counts as the
-    second after it (RFC 3339, section 5.6).
+    Raises ValueError for anything else, other ISO 8601 forms included. A leap second, which ends a
+    month of UTC, counts as the second after it (RFC 3339, section 5.7).
     """
     match = _RFC_3339.fullmatch(text)
     if match is None:
@@ -130,6 +133,9 @@ def parse_timestamp(text: str) -> datetime:
             raise ValueError("not an RFC 3339 offset")
         offset = timedelta(hours=int(hours), minutes=int(minutes)) * (1 if sign_ == "+" else -1)
     try:
-        return moment.replace(tzinfo=timezone(offset)).astimezone(UTC) + leap
+        instant = moment.replace(tzinfo=timezone(offset)).astimezone(UTC) + leap
     except OverflowError:
         raise ValueError("not an instant of the years 1 to 9999") from None
+    if leap and (instant.day, instant.hour, instant.minute) != (1, 0, 0):
+        raise ValueError("not an instant at which a leap second is added")
+    return instant

@@ -12,6 +12,9 @@ from users.models import Staff
 
 _numbers = itertools.count(1)
 
+# Of staff, and those who have no role or need none.
+ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "nobody", "superuser")
+
 
 def client_of(staff: Staff, **options: bool) -> Client:
     """A browser in which this person is logged in."""

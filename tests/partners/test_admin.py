@@ -12,11 +12,10 @@ from partners import keys
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.client import PartnerClient, in_process
-from tests.staff import client_as, client_of, hidden_version, log_lines
+from tests.staff import ROLES, client_as, client_of, hidden_version, log_lines
 
 PARTNERS = "/admin/partners/partner/"
 KEYS = "/admin/partners/apikey/"
-ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "nobody", "superuser")
 MANAGERS = {"partner-manager", "superuser"}
 
 

@@ -1,4 +1,4 @@
-"""A user's conversions: source document, endpoint 3; contract, section 6."""
+"""A user's conversions: contract, section 6."""
 
 import json
 from collections.abc import Callable

@@ -1,19 +1,17 @@
 """The back office of users: contract, section 8."""
 
 from collections.abc import Callable
-from uuid import uuid4
 
 import pytest
 from django.db import OperationalError
-from django.test import Client
 from psycopg.errors import QueryCanceled
 from pytest_django import DjangoAssertNumQueries
 
 from partners import admin_base
 from tests import factories
 from tests.client import Response
-from tests.staff import client_as, client_of, hidden_version, log_lines
-from users.models import Staff, StatusChange, User, UserEvent
+from tests.staff import ROLES, client_as
+from users.models import User, UserEvent
 
 USERS = "/admin/users/user/"
 CHANGES = "/admin/users/statuschange/"
@@ -29,17 +27,6 @@ def page_of(user: User) -> str:
     return f"{USERS}{user.pk}/change/"
 
 
-def status_url(user: User) -> str:
-    return f"{USERS}{user.pk}/status/"
-
-
-def decision(client: Client, user: User, **fields: str) -> dict[str, str]:
-    """The form as a browser would send it."""
-    page = client.get(page_of(user)).content.decode()
-    version = hidden_version(page, "/status/") if "/status/" in page else ""
-    return {"version": version, "to_status": "active", "reason": "Papers are in order.", "reason_code": ""} | fields
-
-
 # Who sees what
 
 PAGES = {
@@ -53,7 +40,6 @@ PAGES = {
     "roles": {"administrator", "superuser"},
     "log": {"auditor", "superuser"},
 }
-ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "nobody", "superuser")
 
 
 def url(page: str, user: User) -> str:
@@ -81,12 +67,10 @@ def test_a_role_sees_its_pages_and_no_others(role: str, user: User) -> None:
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
 def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
     client = client_as(role)
-    for path in [*(url(page, user) for page in PAGES), status_url(user)]:
-        for answer in (client.get(path), client.post(path, decision(client, user))):
+    for path in (url(page, user) for page in PAGES):
+        for answer in (client.get(path), client.post(path)):
             assert answer.status_code == 302
             assert answer.headers["Location"].startswith("/admin/login/")
-    user.refresh_from_db()
-    assert user.status == "pendingCompliance"
 
 
 @pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log"])
@@ -112,128 +96,6 @@ def test_a_superuser_edits_and_adds_no_user(user: User) -> None:
 
 def test_a_viewer_is_not_shown_the_history_of_the_profile(user: User) -> None:
     assert "History of the profile" not in client_as("viewer").get(page_of(user)).content.decode()
-
-
-# Deciding
-
-
-def test_a_reviewer_moves_a_status_and_all_of_it_is_kept(user: User) -> None:
-    staff = factories.make_staff("reviewer")
-    client = client_of(staff)
-    sent = client.post(status_url(user), decision(client, user, reason_code="KYC-1"), follow=True)
-    assert "The status is Active now." in sent.content.decode()
-    change = StatusChange.objects.get(user=user)
-    assert (change.from_status, change.to_status) == ("pendingCompliance", "active")
-    assert (change.by, change.reason, change.reason_code) == (staff, "Papers are in order.", "KYC-1")
-    user.refresh_from_db()
-    assert user.status == "active"
-    assert log_lines() == ["Status changed: pendingCompliance → active."]
-
-
-def test_the_history_names_the_person_and_the_request(user: User) -> None:
-    staff = factories.make_staff("reviewer")
-    client = client_of(staff)
-    request_id = client.post(status_url(user), decision(client, user)).headers["X-Request-Id"]
-    page = client.get(page_of(user)).content.decode()
-    assert f"request {request_id}" in page
-    assert staff.username in page
-    assert "Papers are in order." in page
-
-
-def test_only_allowed_moves_are_offered(user: User) -> None:
-    client = client_as("reviewer")
-    client.post(status_url(user), decision(client, user))
-    page = client.get(page_of(user)).content.decode()
-    assert [s for s in ("active", "rejected", "suspended", "closed") if f'<option value="{s}"' in page] == [
-        "suspended",
-        "closed",
-    ]
-
-
-def test_a_final_status_offers_no_form(user: User) -> None:
-    client = client_as("reviewer")
-    for status in ("active", "closed"):
-        client.post(status_url(user), decision(client, user, to_status=status))
-    assert "/status/" not in client.get(page_of(user)).content.decode()
-    again = client.post(status_url(user), decision(client, user, to_status="active"))
-    assert again.status_code == 200
-    assert StatusChange.objects.filter(user=user).count() == 2
-
-
-@pytest.mark.parametrize("role", [role for role in ROLES if role not in {"reviewer", "superuser"}])
-def test_without_the_permission_there_is_no_form_and_no_move(role: str, user: User) -> None:
-    client = client_as(role)
-    fields = decision(client_as("reviewer"), user)
-    assert "/status/" not in client.get(page_of(user)).content.decode()
-    assert client.post(status_url(user), fields).status_code == 403
-    user.refresh_from_db()
-    assert user.status == "pendingCompliance"
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"to_status": "closed"}, "cannot become closed"),
-        ({"to_status": "pendingCompliance"}, "already"),
-        ({"to_status": "nonsense"}, "There is no such status"),
-        ({"to_status": ""}, "This field is required."),
-        ({"reason": ""}, "This field is required."),
-        ({"reason": "   "}, "This field is required."),
-        ({"reason": "a\0b"}, "Null characters are not allowed."),
-        ({"reason": "a" * 2001}, "at most 2000 characters"),
-        ({"reason_code": "a" * 51}, "at most 50 characters"),
-    ],
-)
-def test_what_the_rules_refuse_is_said_and_nothing_happens(fields: dict[str, str], said: str, user: User) -> None:
-    client = client_as("reviewer")
-    sent = decision(client, user, **fields)
-    page = client.post(status_url(user), sent).content.decode()
-    assert said in page
-    assert "Nothing was done." in page
-    assert not StatusChange.objects.exists()
-    assert not log_lines()
-
-
-def test_what_was_typed_is_kept_when_refused(user: User) -> None:
-    client = client_as("reviewer")
-    page = client.post(status_url(user), decision(client, user, to_status="", reason="A long story."))
-    assert "A long story." in page.content.decode()
-
-
-def test_a_form_that_others_were_faster_than_is_refused_and_then_accepted(user: User) -> None:
-    client = client_as("reviewer")
-    stale = decision(client, user, to_status="rejected")
-    User.objects.filter(pk=user.pk).update(email="new@example.com")
-    page = client.post(status_url(user), stale).content.decode()
-    assert "changed since the page was loaded" in page
-    assert "new@example.com" in page
-    assert not StatusChange.objects.exists()
-    client.post(status_url(user), stale | {"version": hidden_version(page, "/status/")})
-    assert StatusChange.objects.get(user=user).to_status == "rejected"
-
-
-def test_a_form_without_its_version_is_refused(user: User) -> None:
-    client = client_as("reviewer")
-    client.post(status_url(user), decision(client, user, version=""))
-    assert not StatusChange.objects.exists()
-
-
-def test_a_form_from_elsewhere_is_refused(user: User) -> None:
-    client = client_of(factories.make_staff("reviewer"), enforce_csrf_checks=True)
-    assert client.post(status_url(user), decision(client, user)).status_code == 403
-    assert not StatusChange.objects.exists()
-
-
-def test_getting_the_actions_address_changes_nothing(user: User) -> None:
-    client = client_as("reviewer")
-    answer = client.get(status_url(user), decision(client, user))
-    assert (answer.status_code, answer.headers["Location"]) == (302, page_of(user))
-    assert not StatusChange.objects.exists()
-
-
-def test_deciding_about_nobody_is_not_found(db: None) -> None:
-    for pk in (uuid4(), "nonsense", "%00"):
-        assert client_as("reviewer").post(f"{USERS}{pk}/status/").status_code == 404
 
 
 # Finding
@@ -351,80 +213,3 @@ def test_a_long_history_is_cut_and_leads_to_all_of_it(user: User, monkeypatch: p
     assert "Showing the latest 2." in page
     assert f'{EVENTS}?q={user.pk}"' in page
     assert client.get(f"{EVENTS}?q={user.pk}").context["cl"].result_count == 4
-
-
-# Staff
-
-
-def staff_fields(**fields: object) -> dict[str, object]:
-    return {
-        "username": "grace",
-        "usable_password": "true",
-        "password1": "correct horse battery",
-        "password2": "correct horse battery",
-        "email": "grace@example.com",
-        "is_staff": "on",
-    } | fields
-
-
-def group_of(role: str) -> int:
-    return factories.make_staff(role).groups.get().pk
-
-
-def test_an_administrator_adds_staff_in_a_role(db: None) -> None:
-    client = client_as("administrator")
-    client.post("/admin/users/staff/add/", staff_fields(groups=[group_of("reviewer")], is_superuser="on"))
-    added = Staff.objects.get(username="grace")
-    assert (added.is_staff, added.is_superuser) == (True, False)
-    assert added.has_perm("users.decide_user")
-    assert added.check_password("correct horse battery")
-
-
-def test_an_administrator_cannot_raise_themselves(db: None) -> None:
-    staff = factories.make_staff("administrator")
-    fields = {"username": staff.username, "is_active": "on", "is_staff": "on", "is_superuser": "on"}
-    answer = client_of(staff).post(
-        f"/admin/users/staff/{staff.pk}/change/", fields | {"groups": [group_of("reviewer")]}
-    )
-    assert answer.status_code == 302
-    staff = Staff.objects.get(pk=staff.pk)
-    assert not staff.is_superuser
-    assert [group.name for group in staff.groups.all()] == ["administrator"]
-
-
-def test_an_administrator_cannot_touch_a_superuser(db: None) -> None:
-    root = Staff.objects.create_superuser("root", password="a password of root")
-    client = client_as("administrator")
-    assert client.post(f"/admin/users/staff/{root.pk}/change/", {"username": "mine"}).status_code == 403
-    passwords = {"usable_password": "true", "password1": "my own password now", "password2": "my own password now"}
-    assert client.post(f"/admin/users/staff/{root.pk}/password/", passwords).status_code == 403
-    root.refresh_from_db()
-    assert root.check_password("a password of root")
-
-
-def test_staff_made_inactive_are_out_at_once(db: None) -> None:
-    staff = factories.make_staff("reviewer")
-    client = client_of(staff)
-    assert client.get(USERS).status_code == 200
-    client_as("administrator").post(
-        f"/admin/users/staff/{staff.pk}/change/", {"username": staff.username, "email": staff.email, "is_staff": "on"}
-    )
-    assert client.get(USERS).status_code == 302
-
-
-def test_a_new_password_is_in_the_log_without_its_text(db: None) -> None:
-    staff = factories.make_staff("viewer")
-    passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
-    client_as("administrator").post(f"/admin/users/staff/{staff.pk}/password/", passwords)
-    staff.refresh_from_db()
-    assert staff.check_password("an entirely new one")
-    assert log_lines() == ["Changed password."]
-
-
-def test_roles_and_the_log_are_only_looked_at(db: None) -> None:
-    client = client_as("superuser")
-    group = group_of("reviewer")
-    assert client.post(f"/admin/auth/group/{group}/change/", {"name": "mine"}).status_code == 403
-    assert "users.decide_user" in client.get(f"/admin/auth/group/{group}/change/").content.decode()
-    for path in ("/admin/auth/group/add/", "/admin/admin/logentry/add/"):
-        assert client.get(path).status_code == 403
