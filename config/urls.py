@@ -13,5 +13,7 @@ urlpatterns = [
     # A view, because Django's own 404 page is HTML, and a prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
     path("admin/", admin.site.urls),
+    # APPEND_SLASH is off for the contract's sake.
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("", RedirectView.as_view(pattern_name="admin:index")),
 ]

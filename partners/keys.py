@@ -140,7 +140,8 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
 _FIND_CALLER = """
     SELECT key.id, key.prefix, key.encrypted_secret,
            partner.id, partner.slug, partner.rate_limit,
-           partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp()),
+           partner.enabled AND key.revoked_at IS NULL
+               AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp()),
            key.last_used_at IS NULL OR key.last_used_at < now() - %s::interval
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s

@@ -47,7 +47,7 @@ class PartnerClient:
     transport: Transport
     defaults: Headers = field(default_factory=dict)
 
-    def headers(  # noqa: PLR0913
+    def headers(
         self, method: str, target: str, body: bytes, *, key: str | None, timestamp: str | None, secret: str | None
     ) -> Headers:
         path, _, query = target.partition("?")
@@ -69,7 +69,7 @@ class PartnerClient:
             headers["Content-Type"] = "application/json"
         return headers
 
-    def send(  # noqa: PLR0913
+    def send(
         self,
         method: str,
         target: str,

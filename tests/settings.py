@@ -18,7 +18,10 @@ os.environ.update(
     }
 )
 
-from config.settings import *  # noqa: E402, F403
+from config.settings import *  # noqa: F403
 
 DATABASES["default"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405
 DATABASES["owner"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405
+
+# Passwords of tests guard nothing.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

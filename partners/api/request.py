@@ -90,7 +90,7 @@ class ApiHandler(WSGIHandler):
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
-        handler = convert_exception_to_response(self._get_response)
+        handler = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]
         for name in reversed(settings.API_MIDDLEWARE):
             handler = convert_exception_to_response(import_string(name)(handler))
         self._middleware_chain = handler
