@@ -32,7 +32,7 @@ serve: install ## migrates and serves on HOST:PORT with WEB_WORKERS processes
 	$(BIN)/python -m config.serve
 
 test: install ## the test suite, on the embedded database
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: install ## format, lint, types, floors, migrations, deployment check
 	$(BIN)/ruff format --check .
