@@ -20,7 +20,7 @@ $(STAMP): requirements/dev.txt
 	@touch $@
 
 .env: .env.example $(STAMP)
-	@test -f $@ || $(BIN)/python -m config.environment .env.example > $@
+	@test -f $@ || (umask 077 && $(BIN)/python -m config.environment .env.example > $@)
 	@touch $@
 
 demo: install ## the main job, shown; DEMO_EXIT=1 ends it after the walk
@@ -52,4 +52,5 @@ lock: install ## locks requirements/*.in anew, with hashes and without an index'
 	    --custom-compile-command 'make lock' $$name.in -o $$name.txt; done
 
 clean: ## removes what the other targets made, the embedded database included
+	@test ! -d .local/postgres || $(BIN)/python -m config.embedded.stop
 	rm -rf $(VENV) .local staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis

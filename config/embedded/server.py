@@ -80,18 +80,25 @@ class EmbeddedServer:
 
     def leave(self) -> None:
         """Stops the server if this process was its last user."""
-        if self._membership is None:
-            return
-        with self._mutex():
-            try:
-                fcntl.flock(self._membership, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                pass  # somebody else is still using it
-            else:
-                if self._is_running():
-                    self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
-            self._membership.close()
-            self._membership = None
+        if self._membership is not None:
+            with self._mutex():
+                self._stop_if_alone(self._membership)
+                self._membership.close()
+                self._membership = None
+
+    def stop(self) -> bool:
+        """Stops the server unless somebody is using it; whether nobody is."""
+        with self._mutex(), (self.folder / "users").open("ab") as users:
+            return self._stop_if_alone(users)
+
+    def _stop_if_alone(self, users: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False  # somebody else is still using it
+        if self._is_running():
+            self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
+        return True
 
     @contextmanager
     def _mutex(self) -> Iterator[None]:
