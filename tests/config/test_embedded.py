@@ -107,3 +107,14 @@ def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path: Path) -> None:
         row = connection.execute("SELECT current_user, current_setting('server_version_num')::int / 10000").fetchone()
     assert row == (SERVICE_ROLE, 18)
     server.leave()
+
+
+def test_a_server_in_use_is_not_stopped(folder: Path) -> None:
+    user = member(folder)
+    assert joined(user)
+    assert EmbeddedServer(folder).stop() is False
+    assert postmaster(folder) is not None
+    user.kill()
+    user.communicate()
+    assert EmbeddedServer(folder).stop() is True
+    assert postmaster(folder) is None
