@@ -89,3 +89,7 @@ def test_a_replay_takes_three(api: PartnerClient, ada: User, count: Count) -> No
     key = str(uuid4())
     api.patch(ADA, {"city": "Ottawa"}, key=key)
     assert count(lambda: api.patch(ADA, {"city": "Ottawa"}, key=key)) == 3
+
+
+def test_an_update_that_changes_nothing_writes_no_user(api: PartnerClient, ada: User, count: Count) -> None:
+    assert count(lambda: api.patch(ADA, {"city": "Toronto"})) == 3

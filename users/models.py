@@ -108,10 +108,15 @@ class UserEvent(
 ):
     """A user as one change left it: when, by whom, in which request."""
 
+    # pghistory's own ends at two thousand million.
+    pgh_id = models.BigAutoField(primary_key=True)
     # Looked up by user alone: pghistory's index on it would cost each write and serve nothing.
     partner = models.ForeignKey(Partner, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
 
     serving_privileges = ("SELECT",)
+
+    def __str__(self) -> str:
+        return f"{self.pgh_label} {self.pgh_id}"
 
 
 class StatusChange(models.Model):

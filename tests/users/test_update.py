@@ -157,6 +157,15 @@ def test_a_country_alone_may_change_where_the_stored_codes_fit(
     assert changed(before) == {"country": "DE"}
 
 
+def test_a_country_alone_does_not_rewrite_a_stored_code(
+    api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user(externalId="ada", country="AW", postalCode="m5x1a9", province="ON")
+    assert failing_fields(api.patch(ADA, {"country": "CA"})) == ["country"]
+    assert api.patch(ADA, {"country": "CA", "postalCode": "m5x1a9"}).status == 200
+    assert row()["postal_code"] == "M5X 1A9"
+
+
 def test_codes_are_not_held_against_an_update_that_leaves_the_address_alone(
     api: PartnerClient, create_user: Callable[..., Response]
 ) -> None:

@@ -1,0 +1,74 @@
+"""What a partner sees of a failure of ours: contract, section 1."""
+
+from uuid import uuid4
+
+import psycopg
+import pytest
+from pytest_django.fixtures import Settings
+
+from tests import factories
+from tests.answers import assert_error
+from tests.client import PartnerClient
+from users import profile
+from users.models import User
+
+
+@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
+def test_a_crash_is_an_internal_error_that_tells_nothing(
+    api: PartnerClient,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    debug: bool,
+) -> None:
+    def crash(**_: object) -> None:
+        raise RuntimeError("Ada Byron lives at 100 King St W")
+
+    settings.DEBUG = debug
+    monkeypatch.setattr(profile, "find_user", crash)
+    answer = api.get("/v1/users/ada")
+    assert assert_error(answer, 500)["error"] == "internal_error"
+    assert not any(told in answer.body for told in (b"Ada", b"Runtime", b"profile", b".py"))
+    assert "builtins.RuntimeError" in caplog.text
+    assert "King St" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [("GET", "/v1/ping"), ("GET", "/v1/users/ada"), ("POST", "/v1/users"), ("PATCH", "/v1/users/ada")],
+)
+@pytest.mark.parametrize(
+    "failure",
+    [psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable],
+)
+def test_without_the_database_the_service_is_unavailable(
+    api: PartnerClient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    target: str,
+    failure: type[Exception],
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure("connection to 10.0.0.1 refused: SELECT secret")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(psycopg.Cursor, "execute", fail)
+        answer = api.send(method, target, {} if method != "GET" else None)
+    assert assert_error(answer, 503)["error"] == "internal_error"
+    assert int(answer.header("Retry-After") or 0) >= 1
+    assert b"10.0.0.1" not in answer.body
+    assert "10.0.0.1" not in caplog.text
+
+
+def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_: object) -> bytes:
+        raise RuntimeError
+
+    key, body = str(uuid4()), factories.user_body()
+    with monkeypatch.context() as broken:
+        broken.setattr("users.views.render", lose)
+        assert_error(api.post("/v1/users", body, key=key), 500)
+    assert not User.objects.exists()
+    assert api.post("/v1/users", body, key=key).header("Idempotent-Replayed") is None
