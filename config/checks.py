@@ -40,6 +40,14 @@ def switch(name: str, value: str) -> bool:
     return value.lower() == "true"
 
 
+def staff_mfa_setting(value: str, *, debug: bool) -> bool:
+    """STAFF_MFA_REQUIRED; raises ImproperlyConfigured where it is false while `debug` is."""
+    required_ = switch("STAFF_MFA_REQUIRED", value)
+    if not required_ and not debug:
+        raise ImproperlyConfigured("STAFF_MFA_REQUIRED may be false only while DEBUG is true: remove it.")
+    return required_
+
+
 def whole_number(name: str, value: str, *, lowest: int, highest: int) -> int:
     """A whole number from `lowest` to `highest`; raises ImproperlyConfigured otherwise."""
     if not re.fullmatch(r"\d{1,9}", value, re.ASCII) or not lowest <= int(value) <= highest:

@@ -12,7 +12,15 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
-from config.checks import rate_setting, required, secret_setting, switch, time_zone_setting, whole_number
+from config.checks import (
+    rate_setting,
+    required,
+    secret_setting,
+    staff_mfa_setting,
+    switch,
+    time_zone_setting,
+    whole_number,
+)
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -102,12 +110,18 @@ INSTALLED_APPS = [
     "partners",
     "users",
     "transactions",
+    # Before the admin, whose templates it replaces.
+    "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "rest_framework",
     "pgtrigger",
     "pghistory",
@@ -123,6 +137,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -158,7 +173,14 @@ PGHISTORY_APPEND_ONLY = True
 
 # Staff
 AUTH_USER_MODEL = "users.Staff"
-LOGIN_URL = "admin:login"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "admin:index"
+LOGOUT_REDIRECT_URL = "account_login"
+STAFF_MFA_REQUIRED = staff_mfa_setting(env.str("STAFF_MFA_REQUIRED", default="true"), debug=DEBUG)
+COMPLIANCE_TARGET_HOURS = whole_number(
+    "COMPLIANCE_TARGET_HOURS", env.str("COMPLIANCE_TARGET_HOURS", default="24"), lowest=1, highest=8760
+)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator", "NumericPasswordValidator")

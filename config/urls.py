@@ -12,6 +12,9 @@ urlpatterns = [
     path("v1/", include("transactions.urls")),
     # A view, because Django's own 404 page is HTML, and a prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
+    path("admin/account/", include("allauth.account.urls")),
+    path("admin/account/mfa/", include("allauth.mfa.urls")),
+    path("admin/", include("users.backoffice.urls")),
     path("admin/", admin.site.urls),
     # APPEND_SLASH is off for the contract's sake.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

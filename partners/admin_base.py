@@ -22,8 +22,8 @@ from psycopg.errors import QueryCanceled
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
-else:  # Django's own class takes no parameters
-    _ModelAdmin = admin.ModelAdmin
+else:
+    from unfold.admin import ModelAdmin as _ModelAdmin  # looks like the rest of the back office
 
 LIST_LIMIT = 1_000
 ROWS_ON_PAGE = 50

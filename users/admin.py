@@ -16,7 +16,8 @@ from partners.admin_base import ReadOnlyAdmin, TextFilter
 from partners.admin_sections import Action, SectionedAdmin, Table
 from users import admin_history, admin_staff, compliance
 from users.admin_decisions import decision_action, staff_of
-from users.models import PROFILE_COLUMNS, StatusChange, User, UserEvent
+from users.columns import PROFILE_COLUMNS
+from users.models import StatusChange, User, UserEvent
 from users.search import find_user_ids
 
 __all__ = ("admin_staff",)

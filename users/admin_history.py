@@ -10,7 +10,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from partners.admin_sections import SHOWN, Table, table
-from users.models import PROFILE_COLUMNS, StatusChange, User, UserEvent
+from users.columns import PROFILE_COLUMNS
+from users.models import StatusChange, User, UserEvent
 from users.statuses import Status
 
 # What a change may have changed; updated_at moves with every one.

@@ -4,32 +4,19 @@ import uuid
 
 import pghistory
 from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.indexes import GinIndex, OpClass
+from django.contrib.postgres.search import SearchVector
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Length, Now
+from django.db.models.functions import Length, Lower, Now
 
 from partners.models import Partner
 from partners.triggers import InsertEvent, UpdateEvent, append_only
+from users.columns import PROFILE_COLUMNS
 from users.statuses import Status
 from users.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
 models.CharField.register_lookup(Length)
-
-# What a partner may change.
-PROFILE_COLUMNS = (
-    "email",
-    "first_name",
-    "last_name",
-    "date_of_birth",
-    "address_line1",
-    "address_line2",
-    "city",
-    "postal_code",
-    "province",
-    "country",
-    "occupation",
-    "is_ciro_affiliate",
-)
 
 
 class Staff(AbstractUser):
@@ -62,6 +49,11 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     occupation = models.CharField(max_length=100)
     is_ciro_affiliate = models.BooleanField("CIRO affiliate")
     status = models.CharField(max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
+    # The next three are kept by users/triggers.py: what the queue orders and filters by.
+    status_since = models.DateTimeField(db_default=Now(), editable=False)
+    profile_changed_at = models.DateTimeField(null=True, editable=False)
+    # Set where name or birth date change while the user is active; null again once somebody looked.
+    identity_changed_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -79,10 +71,27 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="user_country_code"),
         )
         indexes = (
-            # The order of the list that staff work through.
             models.Index(fields=("status", "created_at", "id"), name="user_status_created_at"),
+            # The queue: longest waiting first.
+            models.Index(fields=("status", "status_since", "id"), name="user_status_since"),
+            models.Index(
+                fields=("identity_changed_at", "id"),
+                condition=Q(status="active", identity_changed_at__isnull=False),
+                name="user_identity_changed",
+            ),
+            # Search and hints. Prefixes need the pattern operators: an ordinary index serves LIKE in no locale but C.
+            models.Index(OpClass(Lower("email"), "text_pattern_ops"), name="user_email_prefix"),
+            models.Index(OpClass("external_id", "text_pattern_ops"), name="user_external_id_prefix"),
+            models.Index(Lower("last_name"), Lower("first_name"), "date_of_birth", name="user_name_and_birth"),
+            GinIndex(SearchVector("first_name", "last_name", config="simple"), name="user_name_words"),
         )
-        permissions = (("decide_user", "Can move a user's status"),)
+        permissions = (
+            ("view_identity", "Can see birth dates and addresses"),
+            ("claim_user", "Can claim cases"),
+            ("decide_user", "Can move a user's status"),
+            ("export_user", "Can export users"),
+            ("view_dashboard", "Can see the dashboard"),
+        )
         triggers = USER_TRIGGERS
 
     def __str__(self) -> str:
@@ -128,13 +137,26 @@ class StatusChange(models.Model):
     by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
     reason_code = models.CharField(max_length=50, blank=True, db_default="")
     reason = models.CharField(max_length=2000)
+    # Set by users/triggers.py: since when the user had stood where this row moves it from, and whose it is.
+    since = models.DateTimeField(db_default=Now(), editable=False)
+    partner = models.ForeignKey(
+        Partner, models.PROTECT, related_name="+", db_index=False, db_constraint=False, null=True, editable=False
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         ordering = ("created_at", "id")
-        indexes = (models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),)
+        indexes = (
+            models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),
+            # The dashboard reads the index alone.
+            models.Index(
+                fields=("created_at",),
+                include=("partner", "from_status", "to_status", "since"),
+                name="status_change_by_day",
+            ),
+        )
         constraints = (
             models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),
             models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
@@ -144,3 +166,7 @@ class StatusChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.from_status} → {self.to_status}"
+
+
+# Django finds models here alone.
+from users.cases import AccessRecord, Claim  # noqa: E402, F401

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from partners import sql
-from users.models import PROFILE_COLUMNS
+from users.columns import PROFILE_COLUMNS
 
 
 class StoredUser(NamedTuple):

@@ -12,11 +12,23 @@ from django.contrib.auth.models import Group, Permission
 # By the names that create_staff takes. Permissions as `app.codename`.
 ROLES: dict[str, set[str]] = {
     "viewer": {"users.view_user", "users.view_statuschange"},
-    "reviewer": {"users.view_user", "users.view_statuschange", "users.view_userevent", "users.decide_user"},
-    "auditor": {
+    "reviewer": {
         "users.view_user",
+        "users.view_identity",
         "users.view_statuschange",
         "users.view_userevent",
+        "users.view_dashboard",
+        "users.claim_user",
+        "users.decide_user",
+    },
+    "auditor": {
+        "users.view_user",
+        "users.view_identity",
+        "users.view_statuschange",
+        "users.view_userevent",
+        "users.view_accessrecord",
+        "users.view_dashboard",
+        "users.export_user",
         "users.view_staff",
         "partners.view_partner",
         "partners.view_apikey",

@@ -7,9 +7,13 @@ the user stands, and moves the user; an update of the status without it is refus
 import pgtrigger
 
 from partners.triggers import PermanentTrigger, append_only, refuse
+from users.columns import PROFILE_COLUMNS
 from users.statuses import TRANSITIONS, Status
 
 _ALLOWED_MOVES = ", ".join(f"('{start.value}', '{end.value}')" for start, ends in TRANSITIONS.items() for end in ends)
+
+_OLD_PROFILE = ", ".join(f"OLD.{column}" for column in PROFILE_COLUMNS)
+_NEW_PROFILE = ", ".join(f"NEW.{column}" for column in PROFILE_COLUMNS)
 
 USER_TRIGGERS = [
     PermanentTrigger(
@@ -42,6 +46,8 @@ USER_TRIGGERS = [
             ) THEN
                 {refuse("A status moves by a row in users_statuschange.")}
             END IF;
+            NEW.status_since := transaction_timestamp();
+            NEW.identity_changed_at := NULL;
             RETURN NEW;
         """,
     ),
@@ -51,8 +57,15 @@ USER_TRIGGERS = [
         when=pgtrigger.Before,
         operation=pgtrigger.Update,
         condition=pgtrigger.Condition("OLD.* IS DISTINCT FROM NEW.*"),
-        func="""
+        func=f"""
             NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');
+            IF ROW({_OLD_PROFILE}) IS DISTINCT FROM ROW({_NEW_PROFILE}) THEN
+                NEW.profile_changed_at := NEW.updated_at;
+                IF NEW.status = 'active' AND (OLD.first_name, OLD.last_name, OLD.date_of_birth)
+                    IS DISTINCT FROM (NEW.first_name, NEW.last_name, NEW.date_of_birth) THEN
+                    NEW.identity_changed_at := NEW.updated_at;
+                END IF;
+            END IF;
             RETURN NEW;
         """,
     ),
@@ -73,6 +86,8 @@ STATUS_CHANGE_TRIGGERS = [
             ) THEN
                 {refuse("The user is not in the status that this row moves it from.")}
             END IF;
+            SELECT u.status_since, u.partner_id INTO NEW.since, NEW.partner_id
+              FROM users_user u WHERE u.id = NEW.user_id;
             NEW.created_at := transaction_timestamp();
             RETURN NEW;
         """,
@@ -87,4 +102,17 @@ STATUS_CHANGE_TRIGGERS = [
         """,
     ),
     *append_only(),
+]
+
+ACCESS_TRIGGERS = [
+    PermanentTrigger(
+        name="reviewed",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        condition=pgtrigger.Condition("NEW.kind = 'reviewed'"),
+        func="""
+            UPDATE users_user SET identity_changed_at = NULL WHERE id = NEW.user_id;
+            RETURN NULL;
+        """,
+    ),
 ]

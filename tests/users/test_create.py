@@ -20,6 +20,8 @@ def test_a_created_user_is_answered_and_awaits_compliance(api: PartnerClient) ->
         "userId": str(User.objects.get().pk),
         "externalId": "ada",
         "status": "pendingCompliance",
+        "profile_changed_at": None,
+        "identity_changed_at": None,
     }
     assert UUID(answer.json()["userId"]).version == 4
 
@@ -29,7 +31,7 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
 ) -> None:
     create_user(externalId="ada")
     user = dict(User.objects.values().get())
-    assert all(user.pop(name) for name in ("id", "created_at", "updated_at"))
+    assert all(user.pop(name) for name in ("id", "created_at", "updated_at", "status_since"))
     assert json.loads(json.dumps(user, default=str)) == {
         "partner_id": partner.pk,
         "external_id": "ada",
@@ -46,6 +48,8 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
         "occupation": "Engineer",
         "is_ciro_affiliate": False,
         "status": "pendingCompliance",
+        "profile_changed_at": None,
+        "identity_changed_at": None,
     }
 
 

@@ -1,0 +1,1 @@
+"""The pages that compliance staff work on: queue, case, decision, dashboard, exports."""

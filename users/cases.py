@@ -1,0 +1,59 @@
+"""Who works on which case, and who looked at whom."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from partners.triggers import append_only
+from users.models import Staff, User
+from users.triggers import ACCESS_TRIGGERS
+
+
+class Claim(models.Model):
+    """A case that somebody has taken; one person at a time, until decided or released."""
+
+    user = models.OneToOneField(User, models.PROTECT, primary_key=True, related_name="claim")
+    staff = models.ForeignKey(Staff, models.PROTECT, related_name="claims")
+    claimed_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT", "DELETE")
+
+    def __str__(self) -> str:
+        return f"{self.user_id} by {self.staff_id}"
+
+
+class AccessKind(models.TextChoices):
+    """What a person did with a case, short of deciding it."""
+
+    OPENED = "opened", "Opened"
+    CLAIMED = "claimed", "Claimed"
+    RELEASED = "released", "Released"
+    # Looked at a changed name or birth date and found it in order.
+    REVIEWED = "reviewed", "Reviewed"
+    EXPORTED = "exported", "Exported"
+
+
+class AccessRecord(models.Model):
+    """Who looked at whom, when, in which request. Nothing changes or removes one."""
+
+    kind = models.CharField(max_length=20, choices=AccessKind)
+    # None where a list was exported: `detail` then says which.
+    user = models.ForeignKey(User, models.PROTECT, related_name="accesses", db_index=False, null=True)
+    staff = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
+    request_id = models.CharField(max_length=36, blank=True)
+    detail = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (models.Index(fields=("user", "id"), name="access_of_user"),)
+        constraints = (
+            models.CheckConstraint(condition=Q(kind__in=AccessKind.values), name="access_kind_known"),
+            models.CheckConstraint(condition=Q(user__isnull=False) | Q(kind="exported"), name="access_of_somebody"),
+        )
+        triggers = [*ACCESS_TRIGGERS, *append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

@@ -1,0 +1,1 @@
+"""How staff come in: password, second factor, sessions that end."""
