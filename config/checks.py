@@ -64,6 +64,13 @@ def rate_setting(name: str, value: str) -> str:
     return value
 
 
+def redis_setting(name: str, value: str) -> str:
+    """A Redis URL, or the empty text; raises ImproperlyConfigured for anything else."""
+    if value and not re.fullmatch(r"(rediss?://[^\s/]+(:\d+)?(/\d*)?|unix://\S+)(\?\S*)?", value):
+        raise ImproperlyConfigured(f"{name} must be written like redis://host:6379/0 (rediss:// with TLS, or unix://).")
+    return value
+
+
 def time_zone_setting(name: str, value: str) -> str:
     """The name of an IANA time zone; raises ImproperlyConfigured otherwise."""
     try:

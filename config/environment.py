@@ -25,6 +25,7 @@ def deployment() -> dict[str, str]:
     """Settings of a production that does not exist: for checks that only read settings."""
     return {
         "DEBUG": "false",
+        "STAFF_MFA_REQUIRED": "true",
         "SECRET_KEY": secrets.token_urlsafe(CHARACTERS),
         "SECRETS_ENCRYPTION_KEYS": secrets.token_urlsafe(CHARACTERS),
         "DATABASE_URL": "postgresql://service@127.0.0.1:1/absent",

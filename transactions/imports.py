@@ -77,6 +77,8 @@ class Importer:
     counts: Counts = field(default_factory=Counts)
     _partners: dict[str, int | None] = field(default_factory=dict)
     _batch: dict[tuple[int, str], tuple[int, bytes, ImportedConversion]] = field(default_factory=dict)
+    # Lines that say what one of the batch says, with that one's number: they share its fate.
+    _repeats: list[tuple[int, bytes, int]] = field(default_factory=list)
 
     def run(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[Rejected]:
         """Imports numbered lines, yielding those that it rejects. Good lines before a failure stay imported."""
@@ -88,8 +90,12 @@ class Importer:
                 yield self._reject(number, line, str(problem))
                 continue
             key = (partner_id, conversion.conversion_id)
-            # The same conversionId again: it is compared with the first, which must be stored by then.
-            if key in self._batch or len(self._batch) >= BATCH:
+            first = self._batch.get(key)
+            if first and first[2] == conversion and len(self._repeats) < BATCH:
+                self._repeats.append((number, line, first[0]))
+                continue
+            # Another content under the same conversionId: it is compared with the first, which must be stored by then.
+            if first or len(self._batch) >= BATCH:
                 yield from self._flush()
             self._batch[key] = (number, line, conversion)
         yield from self._flush()
@@ -106,12 +112,16 @@ class Importer:
 
     def _flush(self) -> Iterator[Rejected]:
         batch, self._batch = self._batch, {}
+        repeats, self._repeats = self._repeats, []
         if not batch:
             return
         imported, problems = _store(batch)
-        self.counts.imported += imported
-        self.counts.unchanged += len(batch) - imported - len(problems)
         lines = {number: line for number, line, _ in batch.values()} if problems else {}
+        for number, line, first in repeats:
+            if first in problems:
+                problems[number], lines[number] = problems[first], line
+        self.counts.imported += imported
+        self.counts.unchanged += len(batch) + len(repeats) - imported - len(problems)
         for number in sorted(problems):
             yield self._reject(number, lines[number], problems[number])
 

@@ -1,5 +1,6 @@
 """Conversions: contract, section 6."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from django.db import models
@@ -72,6 +73,12 @@ class Conversion(models.Model):
                 name="conversion_numbers",
             ),
             models.CheckConstraint(condition=Q(tiebreak__gte=0), name="conversion_tiebreak_positive"),
+            # What RFC 3339 can write: PostgreSQL also has years before 1 and after 9999, and infinity.
+            models.CheckConstraint(
+                condition=Q(created_at__gte=datetime(1, 1, 1, tzinfo=UTC))
+                & Q(created_at__lt=datetime(9999, 12, 31, tzinfo=UTC)),
+                name="conversion_created_at_written",
+            ),
         )
         triggers = append_only()
 

@@ -225,7 +225,8 @@ class EmbeddedServer:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,  # Ctrl-C ends the command, not the server under the others
-                env={**os.environ, "LC_ALL": "C"},
+                # Nothing else: the environment of this process holds secrets, and the server's is another account's.
+                env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
                 **as_account,  # type: ignore[call-overload]
             )
             code = process.wait()

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.utils.http import parse_header_parameters
 from django.utils.module_loading import import_string
 
 from partners import signing
@@ -111,6 +112,11 @@ def receive(request: ServiceRequest) -> Received:
     )
 
 
+def has_body(request: ServiceRequest) -> bool:
+    """Whether a body comes with the request, read or not."""
+    return request.META.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
+
+
 def _read_body(meta: dict[str, Any]) -> bytes:
     declared = meta.get("CONTENT_LENGTH") or ""
     if declared.isdecimal():
@@ -136,10 +142,6 @@ def _read(stream: Any, length: int) -> bytes:
 
 def require_json(received: Received) -> None:
     """Raises UnsupportedMediaTypeError unless the body is declared as application/json, in UTF-8 if it says."""
-    media_type, *parameters = (received.header("CONTENT_TYPE") or "").split(";")
-    if media_type.strip().lower() != "application/json":
+    media_type, parameters = parse_header_parameters(received.header("CONTENT_TYPE") or "")
+    if media_type != "application/json" or parameters.get("charset", "utf-8").lower() not in {"utf-8", "utf8"}:
         raise UnsupportedMediaTypeError
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset" and value.strip().strip('"').lower() not in {"utf-8", "utf8"}:
-            raise UnsupportedMediaTypeError

@@ -53,7 +53,6 @@ class Counter:
     """Requests in the present window of each partner."""
 
     def __init__(self, redis_url: str) -> None:
-        self._memory = not redis_url
         self._storage = (
             RedisStorage(
                 redis_url,
@@ -65,7 +64,10 @@ class Counter:
             if redis_url
             else MemoryStorage(wrap_exceptions=True)
         )
-        self._resets: dict[str, float] = {}
+        # Redis tells the rest of a window in seconds, rounded.
+        self._rounding = 0.5 if redis_url else 0.0
+        # By key: when its window ends, and the count last seen in it.
+        self._windows: dict[str, tuple[float, int]] = {}
         self._paused_until = 0.0
 
     def hit(self, rate: RateLimitItem, partner_id: int) -> tuple[int, float]:
@@ -84,11 +86,12 @@ class Counter:
 
     def _count(self, rate: RateLimitItem, key: str, now: float) -> tuple[int, float]:
         count = self._storage.incr(key, rate.get_expiry())
-        reset = self._resets.get(key, 0.0)
-        # A window's end is asked for once: it does not move while the window lasts.
-        if count == 1 or reset <= now:
-            reset = max(self._storage.get_expiry(key), now)
-            self._resets[key] = reset
+        reset, seen = self._windows.get(key, (0.0, 0))
+        # A window's end is asked for once: it does not move while the window lasts. A count that fell
+        # is of a new window.
+        if count <= seen or reset <= now:
+            reset = max(self._storage.get_expiry(key) + self._rounding, now)
+        self._windows[key] = (reset, count)
         return count, reset
 
 

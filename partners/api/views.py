@@ -19,12 +19,13 @@ from partners.api import idempotency
 from partners.api.authentication import SignatureAuthentication
 from partners.api.errors import ApiError, InternalError, MethodNotAllowedError, NotFoundError, UnavailableError
 from partners.api.json import render
-from partners.api.request import Received, ServiceRequest, receive, require_json
+from partners.api.request import Received, ServiceRequest, has_body, receive, require_json
 from partners.api.throttling import PartnerRateThrottle
 from partners.keys import Caller
 
 log = structlog.get_logger("partners.views")
 
+READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
@@ -48,11 +49,15 @@ class PartnerAPIView(APIView):
         try:
             response = self.answer(request, **kwargs)
         except ApiError as error:
+            if not hasattr(self, "received") and has_body(request):
+                # What was not read is still to come: the connection cannot carry another request.
+                self.answer_headers["Connection"] = "close"
             response = self.error(error)
         except (OperationalError, InterfaceError) as failure:
             response = self.failure(UnavailableError(), failure)
         except Exception as failure:  # noqa: BLE001 - a crash is answered in the contract's form too
-            response = self.failure(InternalError(), failure)
+            reads_only = _sqlstate(failure) == READ_ONLY  # as during a failover
+            response = self.failure(UnavailableError() if reads_only else InternalError(), failure)
         return response
 
     def answer(self, request: ServiceRequest, **kwargs: Any) -> HttpResponseBase:

@@ -58,3 +58,11 @@ def test_rows_are_not_removed(rows: None, table: str, statement: str) -> None:
 def test_rows_are_not_rewritten(rows: None, statement: str, message: str) -> None:
     with pytest.raises(IntegrityError, match=message):
         run(statement)
+
+
+def test_a_user_begins_as_pending(rows: None) -> None:
+    with pytest.raises(IntegrityError, match="begins as pendingCompliance"):
+        run(
+            "INSERT INTO users_user SELECT (jsonb_populate_record(u, jsonb_build_object('id', gen_random_uuid(),"
+            " 'external_id', 'another', 'status', 'active'))).* FROM users_user u LIMIT 1"
+        )

@@ -44,6 +44,7 @@ def start_server(**environment: str) -> Server:
     production = {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DEBUG": "false",
+        "STAFF_MFA_REQUIRED": "true",
         "SECRET_KEY": secrets.token_urlsafe(50),
         "SECRETS_ENCRYPTION_KEYS": ",".join(settings.SECRETS_ENCRYPTION_KEYS),
         "DATABASE_URL": database_url(roles.SERVING),

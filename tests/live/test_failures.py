@@ -14,6 +14,7 @@ from django.db import connection
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.client import PartnerClient, Response, now
+from users.columns import PROFILE_COLUMNS
 from users.models import User
 
 Clients = tuple[PartnerClient, PartnerClient]
@@ -79,9 +80,10 @@ def test_a_create_whose_connection_is_cut_leaves_nothing_and_its_retry_succeeds(
     body, key = factories.user_body(), str(uuid.uuid4())
     blocker = session()
     blocker.execute(
-        "INSERT INTO users_user SELECT (jsonb_populate_record(u, jsonb_build_object('id', gen_random_uuid(),"
-        " 'external_id', %s::text))).* FROM users_user u WHERE external_id = %s",
-        [body["externalId"], user],
+        f"INSERT INTO users_user (id, partner_id, external_id, {', '.join(PROFILE_COLUMNS)})"
+        f" SELECT gen_random_uuid(), partner_id, %s, {', '.join(PROFILE_COLUMNS)} FROM users_user"
+        " WHERE external_id = %s AND partner_id = %s",
+        [body["externalId"], user, partner.pk],
     )
     with sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
         cut_while_waiting(session, blocker)

@@ -95,3 +95,15 @@ def test_no_answer_goes_out_in_chunks(clients: Clients) -> None:
     assert [a.status for a in answers] == [200, 404, 401]
     assert all(a.header("Content-Length") == str(len(a.body)) for a in answers)
     assert all(a.header("Transfer-Encoding") is None for a in answers)
+
+
+@pytest.mark.parametrize("target", ["/v1/users", "/v1/nowhere", "/v1/ping"])
+def test_a_body_left_unread_ends_the_connection_with_the_answer(servers: Servers, target: str) -> None:
+    # Without asking for it: 70,000 bytes are too many here, and on two of these paths nobody reads them.
+    request = f"POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n".encode() + b" " * 70_000
+    with socket.create_connection(("127.0.0.1", servers[0].port), timeout=10) as connection:
+        connection.sendall(request)
+        answer = b""
+        while chunk := connection.recv(65536):
+            answer += chunk
+    assert b"connection: close" in answer.partition(b"\r\n\r\n")[0].lower()

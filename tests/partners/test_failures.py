@@ -4,8 +4,12 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from django.db import connection
+from django.db.models.functions import Now
 from pytest_django.fixtures import Settings
 
+from partners.api.authentication import NOT_VALID
+from partners.models import Partner
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient
@@ -72,3 +76,17 @@ def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: 
         assert_error(api.post("/v1/users", body, key=key), 500)
     assert not User.objects.exists()
     assert api.post("/v1/users", body, key=key).header("Idempotent-Replayed") is None
+
+
+def test_a_database_that_only_reads_is_503_for_a_write(api: PartnerClient) -> None:
+    assert api.get("/v1/ping").status == 200  # and the key's last use is recorded
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_read_only = on")
+    answer = api.post("/v1/users", factories.user_body())
+    assert (answer.status, answer.json()["error"], answer.header("Retry-After")) == (503, "internal_error", "2")
+
+
+def test_a_key_whose_secret_cannot_be_decrypted_is_refused_like_any_other(api: PartnerClient, partner: Partner) -> None:
+    partner.api_keys.update(encrypted_secret="of a retired key", last_used_at=Now())
+    answer = api.get("/v1/ping")
+    assert (answer.status, answer.json()["message"]) == (401, NOT_VALID)

@@ -296,3 +296,22 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, line: Line, argu
     file = write(tmp_path / "f", line(1))
     with pytest.raises(CommandError, match=r"^[^\n]+$"):
         call_command("import_conversions", *(a.format(file=file) for a in arguments))
+
+
+def test_repeated_lines_share_the_fate_of_the_first(tmp_path: Path, line: Line) -> None:
+    stranger = line(3, externalId="stranger")
+    result = Result(write(tmp_path / "f", *[line(1)] * 300, stranger, stranger))
+    assert (result.counts, len(result.errors)) == ((1, 299, 2), 2)
+
+
+def test_the_rejects_may_not_go_into_the_file_that_is_imported(tmp_path: Path, line: Line) -> None:
+    file = write(tmp_path / "f", line(1))
+    before = file.read_bytes()
+    with pytest.raises(CommandError, match="names the file that is imported"):
+        call_command("import_conversions", str(file), "--rejects", str(tmp_path / "." / "f"))
+    assert file.read_bytes() == before
+
+
+def test_rejects_that_cannot_be_written_are_one_line(tmp_path: Path, line: Line) -> None:
+    with pytest.raises(CommandError, match=r"^[^\n]+$"):
+        call_command("import_conversions", str(write(tmp_path / "f", line(1, rate="0"))), "--rejects", "/dev/full")

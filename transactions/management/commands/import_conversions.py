@@ -1,5 +1,6 @@
 """`manage.py import_conversions`."""
 
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -24,7 +25,9 @@ class Command(ServiceCommand):
         """FILE [--rejects FILE]."""
         super().add_arguments(parser)
         parser.add_argument("file", help="the file, or - for standard input")
-        parser.add_argument("--rejects", help="a file that takes the rejected lines, as they were")
+        parser.add_argument(
+            "--rejects", help="a file that takes the rejected lines, as they were (one over 64 KiB is cut there)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Runs the import; the exit status says whether every line is in."""
@@ -38,13 +41,13 @@ class Command(ServiceCommand):
         with ExitStack() as stack:
             try:
                 source = _open_source(options["file"], stack)
-                rejects = stack.enter_context(Path(options["rejects"]).open("wb")) if options["rejects"] else None
+                rejects = _open_rejects(options["rejects"], source, stack) if options["rejects"] else None
+                for rejected in self.importer.run(_numbered_lines(source)):
+                    self.stderr.write(f"line {rejected.number}: {rejected.reason}")
+                    if rejects:
+                        rejects.write(rejected.line.rstrip(b"\r\n") + b"\n")
             except OSError as error:
-                raise CommandError(f"{error.filename}: {error.strerror}") from error
-            for rejected in self.importer.run(_numbered_lines(source)):
-                self.stderr.write(f"line {rejected.number}: {rejected.reason}")
-                if rejects:
-                    rejects.write(rejected.line.rstrip(b"\r\n") + b"\n")
+                raise CommandError(f"{error.filename or options['rejects']}: {error.strerror}") from error
         counts = self.importer.counts
         return Outcome(
             {"imported": counts.imported, "unchanged": counts.unchanged, "rejected": counts.rejected},
@@ -54,6 +57,15 @@ class Command(ServiceCommand):
 
 def _open_source(name: str, stack: ExitStack) -> IO[bytes]:
     return sys.stdin.buffer if name == "-" else stack.enter_context(Path(name).open("rb"))
+
+
+def _open_rejects(name: str, source: IO[bytes], stack: ExitStack) -> IO[bytes]:
+    path = Path(name)
+    # Opening the input for writing would empty it.
+    if path.exists() and os.path.samestat(path.stat(), os.fstat(source.fileno())):
+        raise CommandError("--rejects names the file that is imported.")
+    # Without a buffer: what cannot be written shows at once, not when the file is closed.
+    return stack.enter_context(path.open("wb", buffering=0))
 
 
 def _numbered_lines(source: IO[bytes]) -> Iterator[tuple[int, bytes]]:
