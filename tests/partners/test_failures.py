@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from pytest_django.fixtures import Settings
 
@@ -80,9 +80,11 @@ def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: 
 
 def test_a_database_that_only_reads_is_503_for_a_write(api: PartnerClient) -> None:
     assert api.get("/v1/ping").status == 200  # and the key's last use is recorded
+    before = transaction.savepoint()
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL transaction_read_only = on")
     answer = api.post("/v1/users", factories.user_body())
+    transaction.savepoint_rollback(before)
     assert (answer.status, answer.json()["error"], answer.header("Retry-After")) == (503, "internal_error", "2")
 
 
