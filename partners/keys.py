@@ -4,23 +4,22 @@ A key is stored as its SHA-256 with a visible prefix; its secret, which the serv
 checking signatures, is encrypted under SECRETS_ENCRYPTION_KEYS. Both are shown once.
 """
 
-import base64
 import hashlib
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from cryptography.fernet import Fernet, MultiFernet
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
-from django.db import transaction
+import structlog
+from cryptography.fernet import InvalidToken
+from django.db import InternalError, transaction
 from django.db.models import Q
 from django.db.models.functions import Least, Now
 
-from partners import sql
+from partners import encryption, sql
 from partners.models import ApiKey, Partner
+
+log = structlog.get_logger("partners.keys")
 
 KEY_PREFIX = "psi_key_"
 SECRET_PREFIX = "psi_secret_"  # noqa: S105 - what a secret begins with, for scanners to find
@@ -59,22 +58,13 @@ class Caller:
     is_authenticated = True
 
 
-@lru_cache(maxsize=1)
-def _cipher() -> MultiFernet:
-    return MultiFernet([Fernet(_derive(key)) for key in settings.SECRETS_ENCRYPTION_KEYS])
-
-
-def _derive(key: str) -> bytes:
-    """A Fernet key from a setting of any form (RFC 5869)."""
-    derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"partner-service api secrets").derive(
-        key.encode()
-    )
-    return base64.urlsafe_b64encode(derived)
-
-
 @lru_cache(maxsize=10_000)
 def _decrypt(encrypted: str) -> str:
-    return _cipher().decrypt(encrypted).decode()
+    return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
+
+
+def _encrypt(secret: str) -> str:
+    return encryption.encrypt(secret, purpose=encryption.API_SECRETS)
 
 
 def digest(api_key: str) -> bytes:
@@ -90,7 +80,7 @@ def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = No
         partner=partner,
         prefix=api_key[: len(KEY_PREFIX) + VISIBLE_CHARACTERS],
         digest=digest(api_key),
-        encrypted_secret=_cipher().encrypt(secret.encode()).decode(),
+        encrypted_secret=_encrypt(secret),
         label=label,
         expires_at=expires_at,
     )
@@ -154,20 +144,29 @@ def find_caller(api_key: str) -> Caller | None:
     if row is None:
         return None
     key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = row
-    return Caller(partner_id, slug, rate_limit, key_id, prefix, _decrypt(encrypted), may_call, should_touch)
+    try:
+        secret = _decrypt(encrypted)
+    except InvalidToken:
+        # The encryption key it was made under has been retired: nobody can sign with this secret any more.
+        log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)  # noqa: TRY400
+        secret, may_call = nobody().secret, False
+    return Caller(partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch)
 
 
 @lru_cache(maxsize=1)
 def nobody() -> Caller:
     """Whom an unknown key belongs to: a caller whose secret nobody has, so that checking costs the same."""
-    encrypted = _cipher().encrypt(secrets.token_bytes(ENTROPY_BYTES).hex().encode()).decode()
+    encrypted = _encrypt(secrets.token_bytes(ENTROPY_BYTES).hex())
     return Caller(0, "", "", 0, "", _decrypt(encrypted), may_call=False, should_touch=False)
 
 
 def touch(key_id: int) -> None:
-    """Records that a key was used; gives way to whoever holds its row."""
-    sql.run(
-        """UPDATE partners_apikey SET last_used_at = now()
-            WHERE id = (SELECT id FROM partners_apikey WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED)""",
-        (key_id,),
-    )
+    """Records that a key was used; gives way to whoever holds its row, and to a database that only reads."""
+    try:
+        sql.run(
+            """UPDATE partners_apikey SET last_used_at = now()
+                WHERE id = (SELECT id FROM partners_apikey WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED)""",
+            (key_id,),
+        )
+    except InternalError:
+        log.warning("when a key was last used cannot be recorded")
