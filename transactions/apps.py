@@ -9,7 +9,11 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Says which roles of staff see conversions."""
-        from users import roles  # noqa: PLC0415 - models are ready only now
+        """Says which roles of staff see conversions, and shows them where a user is looked at."""
+        from partners.names import translate_names  # noqa: PLC0415 - models are ready only now
+        from transactions.backoffice import register_sections  # noqa: PLC0415
+        from users import roles  # noqa: PLC0415
 
         roles.extend(["transactions.view_conversion"], roles=("viewer", "reviewer", "auditor"))
+        register_sections()
+        translate_names(self.get_models())

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from partners.triggers import append_only
 from users.models import Staff, User
@@ -25,12 +26,12 @@ class Claim(models.Model):
 class AccessKind(models.TextChoices):
     """What a person did with a case, short of deciding it."""
 
-    OPENED = "opened", "Opened"
-    CLAIMED = "claimed", "Claimed"
-    RELEASED = "released", "Released"
+    OPENED = "opened", _("Opened")
+    CLAIMED = "claimed", _("Claimed")
+    RELEASED = "released", _("Released")
     # Looked at a changed name or birth date and found it in order.
-    REVIEWED = "reviewed", "Reviewed"
-    EXPORTED = "exported", "Exported"
+    REVIEWED = "reviewed", _("Reviewed")
+    EXPORTED = "exported", _("Exported")
 
 
 class AccessRecord(models.Model):
@@ -48,7 +49,10 @@ class AccessRecord(models.Model):
 
     class Meta:
         ordering = ("-id",)
-        indexes = (models.Index(fields=("user", "id"), name="access_of_user"),)
+        indexes = (
+            models.Index(fields=("user", "id"), name="access_of_user"),
+            models.Index(fields=("staff", "id"), name="access_by_staff"),
+        )
         constraints = (
             models.CheckConstraint(condition=Q(kind__in=AccessKind.values), name="access_kind_known"),
             models.CheckConstraint(condition=Q(user__isnull=False) | Q(kind="exported"), name="access_of_somebody"),

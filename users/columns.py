@@ -15,3 +15,7 @@ PROFILE_COLUMNS = (
     "occupation",
     "is_ciro_affiliate",
 )
+
+# What only those see who hold users.view_identity: birth date and address. Province and country alone find nobody.
+IDENTITY_PERMISSION = "users.view_identity"
+IDENTITY_COLUMNS = frozenset({"date_of_birth", "address_line1", "address_line2", "city", "postal_code"})

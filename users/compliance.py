@@ -1,8 +1,10 @@
 """The only way a status moves: contract, section 8. The back office and the commands call it."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from partners import history
+from users.cases import Claim
 from users.models import Staff, StatusChange, User
 from users.statuses import TRANSITIONS, Status
 
@@ -32,20 +34,26 @@ def change_status(
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     if not (by.is_active and by.has_perm(PERMISSION)):
-        raise DecisionRefusedError(f"{by.get_username()} may not decide about users.")
+        raise DecisionRefusedError(_("%(name)s may not decide about users.") % {"name": by.get_username()})
     if to_status not in Status.values:
-        raise DecisionRefusedError(f"There is no such status; there are {', '.join(Status.values)}.")
+        raise DecisionRefusedError(
+            _("There is no such status; there are %(statuses)s.") % {"statuses": ", ".join(Status.values)}
+        )
     if not reason:
-        raise DecisionRefusedError("A reason is required.")
+        raise DecisionRefusedError(_("A reason is required."))
     if len(reason) > REASON_LENGTH:
-        raise DecisionRefusedError(f"The reason must be at most {REASON_LENGTH} characters.")
+        raise DecisionRefusedError(_("The reason must be at most %(most)s characters.") % {"most": REASON_LENGTH})
     if len(reason_code) > REASON_CODE_LENGTH:
-        raise DecisionRefusedError(f"The reason code must be at most {REASON_CODE_LENGTH} characters.")
+        raise DecisionRefusedError(
+            _("The reason code must be at most %(most)s characters.") % {"most": REASON_CODE_LENGTH}
+        )
     with transaction.atomic():
         # The row as it is now, held until the move is made: two decisions at once are one and a refusal.
         present = Status(User.objects.select_for_update(no_key=True).values_list("status", flat=True).get(pk=user.pk))
         if to_status not in allowed_moves(present):
             raise DecisionRefusedError(_not_allowed(present, to_status))
+        # Decided: whoever had claimed the case need not give it back.
+        Claim.objects.filter(user=user).delete()
         history.set_context(staff=by.get_username(), source=source)
         change = StatusChange.objects.create(
             user=user, from_status=present, to_status=to_status, by=by, reason=reason, reason_code=reason_code
@@ -56,6 +64,10 @@ def change_status(
 
 def _not_allowed(present: Status, to_status: str) -> str:
     if to_status == present:
-        return f"The user is {present.value} already."
-    moves = ", ".join(status.value for status in allowed_moves(present)) or "nothing: it is final"
-    return f"A user who is {present.value} cannot become {to_status}; allowed: {moves}."
+        return _("The user is %(status)s already.") % {"status": present.value}
+    moves = ", ".join(status.value for status in allowed_moves(present)) or _("nothing: it is final")
+    return _("A user who is %(present)s cannot become %(wanted)s; allowed: %(moves)s.") % {
+        "present": present.value,
+        "wanted": to_status,
+        "moves": moves,
+    }

@@ -22,6 +22,9 @@ models.CharField.register_lookup(Length)
 class Staff(AbstractUser):
     """A person who works in the back office; never a partner's user."""
 
+    # Somebody else knows the password: it lets in once, to choose another.
+    password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
+
     # Never deleted: decisions name them.
     serving_privileges = ("SELECT", "INSERT", "UPDATE")
 
@@ -58,7 +61,12 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     # The status is not among the columns that the serving role may update: users/triggers.py moves it.
-    serving_privileges = ("SELECT", "INSERT", f"UPDATE ({', '.join(PROFILE_COLUMNS)})")
+    # Nor does it choose the times and the status that a user begins with.
+    serving_privileges = (
+        "SELECT",
+        f"INSERT (id, partner_id, external_id, {', '.join(PROFILE_COLUMNS)})",
+        f"UPDATE ({', '.join(PROFILE_COLUMNS)})",
+    )
 
     class Meta:
         constraints = (
@@ -72,8 +80,8 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         )
         indexes = (
             models.Index(fields=("status", "created_at", "id"), name="user_status_created_at"),
-            # The queue: longest waiting first.
-            models.Index(fields=("status", "status_since", "id"), name="user_status_since"),
+            # The queue: longest waiting first. The dashboard reads the index alone.
+            models.Index(fields=("status", "status_since", "id"), include=("partner",), name="user_waiting"),
             models.Index(
                 fields=("identity_changed_at", "id"),
                 condition=Q(status="active", identity_changed_at__isnull=False),

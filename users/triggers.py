@@ -51,12 +51,14 @@ USER_TRIGGERS = [
             RETURN NEW;
         """,
     ),
-    # updatedAt moves with every change and never stands still, however coarse the clock.
+    # updatedAt moves with every change of profile or status, and of nothing else, however coarse the clock.
     PermanentTrigger(
         name="touch",
         when=pgtrigger.Before,
         operation=pgtrigger.Update,
-        condition=pgtrigger.Condition("OLD.* IS DISTINCT FROM NEW.*"),
+        condition=pgtrigger.Condition(
+            f"ROW({_OLD_PROFILE}, OLD.status) IS DISTINCT FROM ROW({_NEW_PROFILE}, NEW.status)"
+        ),
         func=f"""
             NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');
             IF ROW({_OLD_PROFILE}) IS DISTINCT FROM ROW({_NEW_PROFILE}) THEN

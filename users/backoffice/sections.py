@@ -18,8 +18,10 @@ class Section:
     """A part of the case page and of the evidence pack.
 
     name: a key in the evidence pack's JSON. permission: what a person must hold to see it.
-    headings, rows: for the page, the latest few: bounded by the section itself, one query.
+    headings, rows: for the page, the latest few: bounded by the section itself, one query. A cell that is a
+    datetime is shown in the reader's zone.
     records: for the evidence pack, all of them, streamed, as JSON would have them.
+    all_rows: the path of the list that has them all; empty where there is none.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Section:
     headings: tuple[Any, ...]
     rows: Callable[[User, int], list[tuple[Any, ...]]]
     records: Callable[[User], Iterable[Mapping[str, Any]]]
+    all_rows: Callable[[User], str] = lambda _user: ""
 
 
 _sections: dict[str, Section] = {}

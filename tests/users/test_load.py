@@ -1,0 +1,72 @@
+"""Made-up users for measuring: as consistent as if the service had made them."""
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, connections, transaction
+from django.db.models import Max, OuterRef, Subquery
+
+from partners import roles
+from partners.models import Partner
+from tests.commands import outcome, refusal
+from users.models import StatusChange, User, UserEvent
+from users.statuses import TRANSITIONS, Status
+
+USERS = 400
+
+
+@pytest.fixture
+def loaded(committed_partner: Partner, settings: Any) -> Any:
+    settings.DEBUG = True
+    if not User.objects.filter(external_id="load-00000001").exists():
+        assert outcome("seed_load", "--users", str(USERS)) == {"users": USERS}
+    return User.objects.filter(external_id__startswith="load-")
+
+
+def test_it_makes_users_in_every_status(loaded: Any) -> None:
+    assert loaded.count() == USERS
+    assert set(loaded.values_list("status", flat=True)) == set(Status.values)
+    assert loaded.values("partner").distinct().count() > 1
+
+
+def test_each_stands_where_the_last_decision_left_them(loaded: Any) -> None:
+    last = StatusChange.objects.filter(user=OuterRef("pk")).order_by("-created_at")
+    rows = loaded.annotate(to=Subquery(last.values("to_status")[:1]), at=Subquery(last.values("created_at")[:1]))
+    for user in rows:
+        assert user.status == (user.to or Status.PENDING_COMPLIANCE)
+        assert user.status_since == (user.at or user.created_at)
+        assert user.created_at <= user.status_since <= user.updated_at
+
+
+def test_each_decision_is_an_allowed_move_from_the_one_before(loaded: Any) -> None:
+    for user in loaded.prefetch_related("status_changes"):
+        stands, since = Status.PENDING_COMPLIANCE, user.created_at
+        for change in user.status_changes.all():
+            assert (change.from_status, change.since, change.partner_id) == (stands, since, user.partner_id)
+            assert change.to_status in TRANSITIONS[stands]
+            stands, since = Status(change.to_status), change.created_at
+
+
+def test_the_history_ends_with_the_user_as_they_are(loaded: Any) -> None:
+    latest = UserEvent.objects.filter(pgh_obj__in=loaded).values("pgh_obj").annotate(last=Max("pgh_id")).values("last")
+    events = {event.pgh_obj_id: event for event in UserEvent.objects.filter(pgh_id__in=latest)}
+    for user in loaded:
+        assert (events[user.pk].status, events[user.pk].updated_at) == (user.status, user.updated_at)
+
+
+def test_the_triggers_are_on_again(loaded: Any) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        connection.cursor().execute("INSERT INTO users_statuschange SELECT * FROM users_statuschange LIMIT 1")
+    owner = connections[roles.OWNER]
+    with owner.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")
+        assert cursor.fetchone() == (0,)
+    owner.close()
+
+
+def test_a_second_time_is_refused(loaded: Any) -> None:
+    assert "there already" in refusal("seed_load", "--users", "10")
+
+
+def test_it_is_for_development_alone() -> None:
+    assert "DEBUG=true" in refusal("seed_load", "--users", "10")

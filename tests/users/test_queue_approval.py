@@ -1,0 +1,143 @@
+"""Approving several cases of the queue at once: as single decisions, each told about."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from tests import factories
+from tests.client import PartnerClient, Response
+from tests.staff import client_as, client_of
+from users.backoffice import bulk, claims
+from users.compliance import change_status
+from users.models import StatusChange, User
+from users.statuses import Status
+
+Make = Callable[..., User]
+APPROVE = "/admin/queue/approve/"
+
+
+@pytest.fixture
+def make(create_user: Callable[..., Response]) -> Make:
+    return lambda **fields: User.objects.get(pk=create_user(**fields).json()["userId"])
+
+
+@pytest.fixture
+def client(db: None) -> Client:
+    return client_as("reviewer")
+
+
+def choices(client: Client) -> list[str]:
+    """What the boxes of the page would send."""
+    text = client.get("/admin/queue/").content.decode()
+    return [unescape(value) for value in re.findall(r'name="chosen" value="([^"]*)"', text)]
+
+
+def approve(client: Client, chosen: list[str], **fields: str) -> str:
+    body = {"chosen": chosen, "reason_code": "verified", "note": "Papers seen.", "view": "waiting"} | fields
+    return unescape(client.post(APPROVE, body, follow=True).content.decode())
+
+
+def statuses(*users: User) -> list[str]:
+    return [User.objects.get(pk=user.pk).status for user in users]
+
+
+def test_the_chosen_are_approved_and_no_others(client: Client, make: Make) -> None:
+    chosen, other = [make(), make()], make()
+    text = approve(client, choices(client)[:2])
+    assert "2 users were approved" in text
+    assert statuses(*chosen, other) == ["active", "active", "pendingCompliance"]
+    assert {(change.reason_code, change.reason) for change in StatusChange.objects.all()} == {
+        ("verified", "Papers seen.")
+    }
+
+
+def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, api: PartnerClient) -> None:
+    edited, decided, claimed, fine = make(), make(), make(), make()
+    chosen = choices(client)
+    api.patch(f"/v1/users/{edited.external_id}", {"city": "Ottawa"})
+    rejecter, holder = factories.make_staff(), factories.make_staff()
+    change_status(user=decided, to_status=Status.REJECTED, by=rejecter, reason="No.")
+    claims.claim(user=claimed, staff=holder)
+    text = approve(client, chosen)
+    assert "1 user was approved" in text
+    assert "3 cases were left as they are" in text
+    assert "Changed since you loaded the page: City." in text
+    assert f"{rejecter.username} has decided in the meantime: Rejected." in text
+    assert f"{holder.username} has claimed this case." in text
+    assert statuses(edited, decided, claimed, fine) == ["pendingCompliance", "rejected", "pendingCompliance", "active"]
+
+
+def test_the_same_press_again_approves_nobody_twice(client: Client, make: Make) -> None:
+    make()
+    chosen = choices(client)
+    approve(client, chosen)
+    assert "None of the chosen cases could be approved." in approve(client, chosen)
+    assert StatusChange.objects.count() == 1
+
+
+def test_ones_own_claims_are_approved_and_ended(make: Make) -> None:
+    reviewer, user = factories.make_staff(), make()
+    claims.claim(user=user, staff=reviewer)
+    approve(client_of(reviewer), choices(client_of(reviewer)))
+    assert statuses(user) == ["active"]
+    assert claims.holder(user) is None
+
+
+def test_what_somebody_else_has_claimed_cannot_be_chosen(client: Client, make: Make) -> None:
+    claims.claim(user=make(), staff=factories.make_staff())
+    assert choices(client) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"reason_code": ""}, "Nothing was done"),
+        ({"reason_code": "nonsense"}, "Nothing was done"),
+        ({"reason_code": "other", "note": ""}, "A note is required."),
+        ({"note": "a" * 2001}, "at most 2000 characters"),
+    ],
+)
+def test_without_a_reason_nothing_is_done(fields: dict[str, str], said: str, client: Client, make: Make) -> None:
+    user = make()
+    chosen = choices(client)
+    text = approve(client, chosen, **fields)
+    assert said in text
+    assert f'value="{chosen[0]}" data-hints="0" checked' in text
+    assert statuses(user) == ["pendingCompliance"]
+
+
+@pytest.mark.parametrize("chosen", [[], ["nonsense"]])
+def test_choosing_nobody_is_told(chosen: list[str], client: Client, make: Make) -> None:
+    make()
+    assert "Nobody was chosen" in approve(client, chosen)
+
+
+def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> None:
+    user = make()
+    text = approve(client, [f"{user.pk}/nonsense", "6c0e7a52-8c8f-4b43-9e57-0d1c5a3f8f0e/nonsense"])
+    assert "There is no such user." in text
+    assert statuses(user) == ["pendingCompliance"]
+
+
+def test_more_than_the_bound_is_refused_as_a_whole(client: Client, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "AT_MOST", 1)
+    users = [make(), make()]
+    assert "At most 1 at a time: 2 are chosen." in approve(client, choices(client))
+    assert statuses(*users) == ["pendingCompliance"] * 2
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor", "partner-manager", "administrator"])
+def test_only_reviewers_approve(role: str, client: Client, make: Make) -> None:
+    user = make()
+    answer = client_as(role).post(APPROVE, {"chosen": choices(client), "reason_code": "verified"})
+    assert answer.status_code == 403
+    assert statuses(user) == ["pendingCompliance"]
+
+
+def test_after_the_report_the_list_is_as_it_was_filtered(client: Client, make: Make) -> None:
+    make()
+    text = approve(client, choices(client), back="province=ON&next=//elsewhere.example")
+    assert 'href="/admin/queue/?province=ON&next=%2F%2Felsewhere.example"' in text

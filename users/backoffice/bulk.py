@@ -1,0 +1,117 @@
+"""Approving several cases at once: each by the same checks as a single one, in a transaction of its own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import OperationalError
+from django.utils.translation import gettext as _
+from psycopg.errors import LockNotAvailable
+
+from users import compliance
+from users.backoffice.changes import Version
+from users.backoffice.decisions import ClaimedError, DecisionForm, StaleError, decide
+from users.models import Staff, User
+from users.statuses import Status
+
+AT_MOST = 100
+
+
+class TooManyError(Exception):
+    """More than AT_MOST were chosen; nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A row that was chosen, in the version that the page showed."""
+
+    user_id: UUID
+    shown: Version | None
+
+    @classmethod
+    def parse(cls, text: str) -> "Choice | None":
+        """What `str` gave; None where it does not begin with a userId."""
+        pk, _separator, version = text.partition("/")
+        try:
+            return cls(UUID(pk), Version.parse(version))
+        except ValueError:
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.user_id}/{self.shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a choice. refusal: why nothing was done; empty where the user was approved."""
+
+    choice: Choice
+    refusal: str
+    user: User | None = None
+
+
+def approval_form(data: Mapping[str, Any] | None = None) -> DecisionForm:
+    """What an approval asks for: a reason of the list, and a note where that is too little."""
+    return DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data)
+
+
+def approve_all(
+    *, choices: Sequence[Choice], data: Mapping[str, Any], by: Staff, source: str, sees_identity: bool
+) -> list[Result]:
+    """Approves each of these users whose checks allow it; what became of each, in their order.
+
+    data: of a valid approval_form, for all of them. Raises TooManyError.
+    """
+    if len(choices) > AT_MOST:
+        raise TooManyError(
+            _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": AT_MOST, "chosen": len(choices)}
+        )
+    refusals = [
+        (choice, _approve(choice, data, by=by, source=source, sees_identity=sees_identity)) for choice in choices
+    ]
+    return list(_with_users(refusals))
+
+
+def _approve(choice: Choice, data: Mapping[str, Any], *, by: Staff, source: str, sees_identity: bool) -> str:
+    """Approves one; why not, or nothing."""
+    try:
+        decide(
+            user_id=choice.user_id,
+            shown=choice.shown,
+            form=approval_form(data),
+            by=by,
+            source=source,
+            sees_identity=sees_identity,
+        )
+    except StaleError as stale:
+        return _what_happened(stale)
+    except ClaimedError as claimed:
+        return _("%(name)s has claimed this case.") % {"name": claimed.claim.staff.get_username()}
+    except compliance.DecisionRefusedError as refused:
+        return str(refused)
+    except User.DoesNotExist:
+        return _("There is no such user.")
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        return _("The user is being changed at this moment: try again.")
+    return ""
+
+
+def _what_happened(stale: StaleError) -> str:
+    for decision in stale.meanwhile.decisions:
+        return _("%(name)s has decided in the meantime: %(status)s.") % {
+            "name": decision.by.get_username(),
+            "status": Status(decision.to_status).label,
+        }
+    if stale.meanwhile.fields:
+        changed = ", ".join(str(field.label) for field in stale.meanwhile.fields)
+        return _("Changed since you loaded the page: %(fields)s.") % {"fields": changed}
+    return _("Changed since you loaded the page.")
+
+
+def _with_users(refusals: Sequence[tuple[Choice, str]]) -> Iterator[Result]:
+    users = User.objects.select_related("partner").in_bulk([choice.user_id for choice, _refusal in refusals])
+    for choice, refusal in refusals:
+        yield Result(choice, refusal, users.get(choice.user_id))

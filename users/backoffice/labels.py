@@ -1,0 +1,54 @@
+"""The fields of a user in words, and their values as people read them."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import pycountry
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from users.columns import PROFILE_COLUMNS
+from users.statuses import Status
+
+LABELS: Mapping[str, Any] = {
+    "external_id": gettext_lazy("External ID"),
+    "first_name": gettext_lazy("First name"),
+    "last_name": gettext_lazy("Last name"),
+    "date_of_birth": gettext_lazy("Date of birth"),
+    "email": gettext_lazy("E-mail"),
+    "address_line1": gettext_lazy("Address"),
+    "address_line2": gettext_lazy("Address, line 2"),
+    "city": gettext_lazy("City"),
+    "postal_code": gettext_lazy("Postal code"),
+    "province": gettext_lazy("Province"),
+    "country": gettext_lazy("Country"),
+    "occupation": gettext_lazy("Occupation"),
+    "is_ciro_affiliate": gettext_lazy("CIRO affiliate"),
+    "status": gettext_lazy("Status"),
+}
+# As a person is looked at: who, where, what they do.
+READING_ORDER = tuple(column for column in LABELS if column in PROFILE_COLUMNS)
+NOTHING = "–"
+
+
+def in_words(column: str, value: Any) -> str:
+    """A column's value as people read it."""
+    if value is None or value == "":
+        return NOTHING
+    if column == "country":
+        return country_name(value)
+    if column == "status":
+        return str(Status(value).label)
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, date):
+        return date_format(value, "DATE_FORMAT")
+    return str(value)
+
+
+def country_name(code: str) -> str:
+    """A country's name and code."""
+    known = pycountry.countries.get(alpha_2=code)
+    return f"{getattr(known, 'common_name', known.name)} ({code})" if known else code

@@ -1,0 +1,176 @@
+"""Puts made-up people into the database by COPY, under the role that owns the schema.
+
+The triggers that would write each row's history one by one are off for this one transaction; what they
+would have written is written here.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import connections, transaction
+from django.utils import timezone
+
+from partners import roles
+from partners.models import Partner
+from users.load.people import Person, people
+from users.models import Staff, User, UserEvent
+from users.staff import create_staff
+from users.statuses import Status
+
+PREFIX = "load-"
+PARTNERS = 20
+REVIEWERS = 12
+AT_ONCE = 20_000
+_TABLES = ("users_user", "users_statuschange")
+_REASONS = {
+    Status.ACTIVE: "Identity and address confirmed.",
+    Status.REJECTED: "The address could not be confirmed.",
+    Status.PENDING_COMPLIANCE: "New papers came in.",
+    Status.SUSPENDED: "Unusual conversions are under review.",
+    Status.CLOSED: "Closed at the user's request.",
+}
+_USER_COLUMNS = [
+    "id",
+    "partner_id",
+    "external_id",
+    "email",
+    "first_name",
+    "last_name",
+    "date_of_birth",
+    "address_line1",
+    "city",
+    "postal_code",
+    "province",
+    "country",
+    "occupation",
+    "is_ciro_affiliate",
+    "status",
+    "status_since",
+    "profile_changed_at",
+    "identity_changed_at",
+    "created_at",
+    "updated_at",
+]
+_CHANGE_COLUMNS = ["user_id", "partner_id", "from_status", "to_status", "by_id", "reason", "since", "created_at"]
+
+
+def fill(*, users: int) -> None:
+    """Adds so many users, with their decisions and their history, and gathers statistics.
+
+    Raises IntegrityError where they are there already.
+    """
+    now = timezone.now()
+    partners = [_partner(number).pk for number in range(PARTNERS)]
+    reviewers = [_reviewer(number).pk for number in range(REVIEWERS)]
+    connection = connections[roles.owner_alias()]
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        for table in _TABLES:
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        for first in range(1, users + 1, AT_ONCE):
+            group = list(people(first=first, last=min(first + AT_ONCE - 1, users), now=now))
+            _copy(cursor, "users_user", _USER_COLUMNS, (_user(person, partners) for person in group))
+            changes = (change for person in group for change in _changes(person, partners, reviewers))
+            _copy(cursor, "users_statuschange", _CHANGE_COLUMNS, changes)
+        _write_history(cursor)
+        # Foreign keys wait for the end of the transaction, but a table they still look at cannot be altered.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        for table in _TABLES:
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+    with connection.cursor() as cursor:
+        for table in (*_TABLES, "users_userevent", "users_claim"):
+            cursor.execute(f"VACUUM (ANALYZE) {table}")
+
+
+def _partner(number: int) -> Partner:
+    return Partner.objects.get_or_create(
+        slug=f"{PREFIX}{number + 1:02d}", defaults={"name": f"Load Partner {number + 1}"}
+    )[0]
+
+
+def _reviewer(number: int) -> Staff:
+    username = f"{PREFIX}reviewer-{number + 1:02d}"
+    present = Staff.objects.filter(username=username).first()
+    return present or create_staff(username=username, email=f"{username}@example.com", role="reviewer")[0]
+
+
+def _partner_of(person: Person, partners: list[int]) -> int:
+    # The first has the most users, the last the fewest.
+    return partners[(person.number * 7919 % 1000) ** 2 * len(partners) // 1_000_000]
+
+
+def _user(person: Person, partners: list[int]) -> tuple[Any, ...]:
+    return (
+        person.id,
+        _partner_of(person, partners),
+        f"{PREFIX}{person.number:08d}",
+        person.email,
+        person.first_name,
+        person.last_name,
+        person.born,
+        person.address,
+        person.city,
+        person.postal_code,
+        person.province,
+        person.country,
+        person.occupation,
+        person.is_ciro_affiliate,
+        person.status.value,
+        person.status_since,
+        person.profile_changed_at,
+        person.identity_changed_at,
+        person.created_at,
+        person.updated_at,
+    )
+
+
+def _changes(person: Person, partners: list[int], reviewers: list[int]) -> Iterable[tuple[Any, ...]]:
+    for step, move in enumerate(person.moves):
+        yield (
+            person.id,
+            _partner_of(person, partners),
+            move.start.value,
+            move.end.value,
+            reviewers[(person.number + step) % len(reviewers)],
+            _REASONS[move.end],
+            move.since,
+            move.at,
+        )
+
+
+def _copy(cursor: Any, table: str, columns: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    # Django's cursor hands psycopg's errors of a COPY through as they are.
+    with cursor.db.wrap_database_errors, cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
+        copy.write("".join("\t".join(map(_text, row)) + "\n" for row in rows))
+
+
+def _text(value: object) -> str:
+    # No value of these holds a tab, a line feed or a backslash.
+    if value is None:
+        return r"\N"
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _write_history(cursor: Any) -> None:
+    """What the triggers write: a user as they were created, and as the last change left them."""
+    columns = [str(field.column) for field in User._meta.concrete_fields]  # noqa: SLF001 - Django's public name
+    as_created = {
+        "status": f"'{Status.PENDING_COMPLIANCE.value}'",
+        "status_since": "created_at",
+        "profile_changed_at": "NULL",
+        "identity_changed_at": "NULL",
+        "updated_at": "created_at",
+    }
+    as_left: dict[str, str] = {}
+    for label, values, condition in (
+        ("insert", as_created, "true"),
+        ("update", as_left, "updated_at > created_at"),
+    ):
+        cursor.execute(
+            f"INSERT INTO {UserEvent._meta.db_table}"  # noqa: SLF001
+            f" ({', '.join(columns)}, pgh_label, pgh_context, pgh_created_at, pgh_obj_id)"
+            f" SELECT {', '.join(values.get(column, column) for column in columns)}, %s, %s::jsonb,"
+            f" {values.get('updated_at', 'updated_at')}, id FROM users_user"
+            f" WHERE external_id LIKE '{PREFIX}%%' AND {condition}",
+            [label, '{"command": "seed_load"}'],
+        )

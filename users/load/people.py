@@ -1,0 +1,195 @@
+"""Made-up people with names, places and histories about as unevenly spread as real ones."""
+
+import random
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from itertools import accumulate, pairwise
+
+from users.statuses import Status
+
+PERIOD = timedelta(days=730)
+PENDING, ACTIVE, REJECTED = Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.REJECTED
+SUSPENDED, CLOSED = Status.SUSPENDED, Status.CLOSED
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# Ways through the statuses, and how many of a thousand users went each.
+WAYS: dict[tuple[Status, ...], int] = {
+    (PENDING,): 28,
+    (PENDING, REJECTED, PENDING): 2,
+    (PENDING, ACTIVE): 860,
+    (PENDING, REJECTED): 50,
+    (PENDING, ACTIVE, SUSPENDED): 15,
+    (PENDING, ACTIVE, SUSPENDED, ACTIVE): 15,
+    (PENDING, ACTIVE, CLOSED): 30,
+}
+FIRST_NAMES = _words(
+    "Olivia Liam Emma Noah Charlotte William Alice Thomas Léa Jacob Sofia Lucas Mia Benjamin Zoé Nathan Chloe Leo"
+    " Ava Ethan Émilie Samuel Amelia James Maya Gabriel Hannah Logan Nora Adam Aisha Omar Fatima Ahmed Priya Arjun"
+    " Mei Wei Yuki Hiro Ji-woo Minh Linh Carlos María José Ana Luca Giulia Ivan Olga Noor Raphaël Tomás Grace Hedy"
+)
+LAST_NAMES = _words(
+    "Smith Tremblay Brown Martin Roy Wilson Gagnon Lee MacDonald Singh Johnson Côté Bouchard Taylor Kaur Campbell"
+    " Gauthier Anderson Morin Williams Jones Nguyen Patel Chen Wong Li Fraser Scott Thompson Khan Ali Wang Zhang"
+    " Okafor Diallo García Rossi Müller Kowalski Ivanov Haddad Cohen Silva Fernandes Kim Park Tanaka O'Brien Fortin"
+)
+SYLLABLES = _words(
+    "ba be bo ca da do el fa ga go ha is ja ka ko la le lo ma mi mo na ni or pa ra re ri ro sa se ta ti va"
+)
+# City, province, country, how the postal code begins, and weight. The last begins as another province's does.
+PLACES = (
+    ("Toronto", "ON", "CA", "M5V 2", 300),
+    ("Ottawa", "ON", "CA", "K1P 5", 90),
+    ("Montréal", "QC", "CA", "H3B 2", 190),
+    ("Vancouver", "BC", "CA", "V6C 3", 130),
+    ("Calgary", "AB", "CA", "T2P 1", 110),
+    ("Winnipeg", "MB", "CA", "R3C 4", 40),
+    ("Halifax", "NS", "CA", "B3J 3", 30),
+    ("Saskatoon", "SK", "CA", "S7K 1", 25),
+    ("St. John's", "NL", "CA", "A1C 5", 12),
+    ("Charlottetown", "PE", "CA", "C1A 7", 5),
+    ("Buffalo", "NY", "US", "142", 20),
+    ("Seattle", "WA", "US", "981", 15),
+    ("Paris", "", "FR", "750", 10),
+    ("London", "", "GB", "EC1A 1", 13),
+    ("Ottawa", "ON", "CA", "J8X 3", 10),
+)
+OCCUPATIONS = ("Engineer", "Nurse", "Teacher", "Carpenter", "Translator", "Accountant", "Student", "Driver", "Cook")
+_MAILS = ("example.com", "example.org", "example.net")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move from one status to the next. since: when the user had come to where it starts."""
+
+    start: Status
+    end: Status
+    since: datetime
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A made-up user."""
+
+    id: uuid.UUID
+    number: int
+    first_name: str
+    last_name: str
+    email: str
+    born: date
+    address: str
+    city: str
+    province: str
+    country: str
+    postal_code: str
+    occupation: str
+    is_ciro_affiliate: bool
+    created_at: datetime
+    status: Status
+    status_since: datetime
+    profile_changed_at: datetime | None
+    identity_changed_at: datetime | None
+    moves: Sequence[Move] = field(default=())
+
+    @property
+    def updated_at(self) -> datetime:
+        """The latest of what happened."""
+        return max(self.status_since, self.profile_changed_at or self.created_at)
+
+
+def people(*, first: int, last: int, now: datetime) -> Iterator[Person]:
+    """The people of these numbers; the same each time but for what hangs on `now`."""
+    rng = random.Random(first)  # noqa: S311 - the same each time, and nobody's secret
+    ways, places = list(WAYS), list(PLACES)
+    way_weights, place_weights = list(accumulate(WAYS.values())), list(accumulate(place[-1] for place in PLACES))
+    for number in range(first, last + 1):
+        way = rng.choices(ways, cum_weights=way_weights)[0]
+        yield _person(rng, number, way, rng.choices(places, cum_weights=place_weights)[0], now)
+
+
+def _person(
+    rng: random.Random, number: int, way: tuple[Status, ...], place: tuple[str, str, str, str, int], now: datetime
+) -> Person:
+    first_name, last_name = rng.choice(FIRST_NAMES), _last_name(rng)
+    city, province, country, begins, _weight = place
+    instants = _instants(rng, way, now)
+    moves = tuple(
+        Move(start, end, since, at) for (start, end), (since, at) in zip(pairwise(way), pairwise(instants), strict=True)
+    )
+    changed = _changed_at(rng, instants[-1], now)
+    # One of thirty changes is of a name or birth date.
+    identity = changed if way[-1] == ACTIVE and rng.random() < 1 / 30 else None
+    shared = rng.random() < 0.004  # noqa: PLR2004 - a mailbox that a family shares
+    return Person(
+        id=uuid.UUID(int=rng.getrandbits(128), version=4),
+        number=number,
+        first_name=first_name,
+        last_name=last_name,
+        email=_email(first_name, last_name, number // 50 if shared else number),
+        born=_born(rng, now),
+        address=f"{rng.randrange(1, 3000)} King St",
+        city=city,
+        province=province,
+        country=country,
+        postal_code=_postal_code(rng, country, begins),
+        occupation=rng.choice(OCCUPATIONS),
+        is_ciro_affiliate=rng.random() < 0.03,  # noqa: PLR2004 - three of a hundred
+        created_at=instants[0],
+        status=way[-1],
+        status_since=instants[-1],
+        profile_changed_at=changed,
+        identity_changed_at=identity,
+        moves=moves,
+    )
+
+
+def _last_name(rng: random.Random) -> str:
+    # Half bear one of a few names, the others one of some tens of thousands.
+    if rng.random() < 0.5:  # noqa: PLR2004
+        return rng.choice(LAST_NAMES)
+    return "".join(rng.choices(SYLLABLES, k=3)).capitalize()
+
+
+def _email(first_name: str, last_name: str, number: int) -> str:
+    name = f"{first_name}.{last_name}".lower().replace("'", "").encode("ascii", "ignore").decode()
+    return f"{name}{number}@{_MAILS[number % len(_MAILS)]}"
+
+
+def _postal_code(rng: random.Random, country: str, begins: str) -> str:
+    if country == "CA":
+        return f"{begins}{rng.choice('ABCEGHJ')}{rng.randrange(10)}"
+    if country == "GB":
+        return f"{begins}{rng.choice('AB')}{rng.choice('BD')}"
+    return f"{begins}{rng.randrange(100):02d}"
+
+
+def _born(rng: random.Random, now: datetime) -> date:
+    return now.date() - timedelta(days=round(rng.triangular(18 * 365.25 + 5, 80 * 365.25, 32 * 365.25)))
+
+
+def _instants(rng: random.Random, way: tuple[Status, ...], now: datetime) -> list[datetime]:
+    """When the user came to each status of the way, the last before `now`."""
+    if way[-1] == PENDING:
+        # Mostly of the last hours; a few have been forgotten.
+        began = now - timedelta(hours=min(rng.expovariate(1 / 20), 600))
+        before = [timedelta(hours=rng.uniform(5, 400)) for _ in way[1:]]
+        return [began - sum(before[i:], timedelta(0)) for i in range(len(way))]
+    # More of them lately: the business grows.
+    instants = [now - PERIOD * (1 - rng.random() ** 0.7) - timedelta(hours=1)]
+    for step in range(1, len(way)):
+        wait = rng.lognormvariate(2.2, 1.0) if step == 1 else rng.uniform(200, 2000)
+        left = now - instants[-1]
+        instants.append(instants[-1] + min(timedelta(hours=wait), left * rng.uniform(0.3, 0.9)))
+    return instants
+
+
+def _changed_at(rng: random.Random, since: datetime, now: datetime) -> datetime | None:
+    if rng.random() > 0.06:  # noqa: PLR2004 - six of a hundred changed since
+        return None
+    return since + (now - since) * rng.uniform(0.05, 0.99)

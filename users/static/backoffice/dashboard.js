@@ -1,0 +1,99 @@
+// Draws the dashboard's charts (Chart.js comes with Unfold) from the JSON on the page.
+// The tables hold the same figures: without this file nothing is missing.
+(() => {
+  "use strict";
+
+  // By outcome; told apart in both themes, and by their order where colours are not.
+  const OUTCOMES = {
+    active: ["#0e7490", "#4bb4c9"],
+    rejected: ["#b45309", "#f59e0b"],
+    suspended: ["#6d28d9", "#a78bfa"],
+    closed: ["#4b5563", "#9ca3af"],
+    pendingCompliance: ["#15803d", "#4ade80"],
+  };
+  const LATE = ["#b91c1c", "#f87171"];
+  const IN_TIME = OUTCOMES.active;
+  const SLOW = ["#94a3b8", "#64748b"];
+
+  let drawn = [];
+
+  function theme() {
+    const style = getComputedStyle(document.body);
+    const dark = document.documentElement.classList.contains("dark");
+    return {
+      pick: (pair) => pair[dark ? 1 : 0],
+      text: style.getPropertyValue(dark ? "--color-base-300" : "--color-base-700"),
+      line: style.getPropertyValue(dark ? "--color-base-700" : "--color-base-200"),
+      font: style.fontFamily,
+    };
+  }
+
+  function options(look, { stacked = false, legend = true, axis = "", rotation = 0, skip = true } = {}) {
+    const ticks = { color: look.text, font: { family: look.font }, precision: 0, maxRotation: rotation, autoSkip: skip, autoSkipPadding: rotation ? 2 : 12 };
+    return {
+      responsive: true,
+      maintainAspectRatio: false,
+      animation: false,
+      interaction: { mode: "index", intersect: false },
+      plugins: {
+        legend: { display: legend, position: "bottom", labels: { color: look.text, font: { family: look.font }, boxWidth: 12, boxHeight: 12, usePointStyle: true } },
+      },
+      scales: {
+        x: { stacked, ticks, grid: { display: false }, border: { color: look.line } },
+        y: { stacked, beginAtZero: true, ticks, grid: { color: look.line }, border: { display: false }, title: { display: Boolean(axis), text: axis, color: look.text } },
+      },
+    };
+  }
+
+  const bars = { pointStyle: "rectRounded", borderRadius: 3, maxBarThickness: 56 };
+
+  const charts = {
+    waiting: (data, look) => ({
+      type: "bar",
+      data: {
+        labels: data.labels,
+        datasets: [{ ...bars, label: data.title, data: data.values, backgroundColor: data.late.map((late) => look.pick(late ? LATE : IN_TIME)) }],
+      },
+      options: options(look, { legend: false, skip: false, rotation: 50 }),
+    }),
+    decisions: (data, look) => ({
+      type: "bar",
+      data: {
+        labels: data.labels,
+        datasets: data.series
+          .filter((one) => one.values.some((value) => value > 0))
+          .map((one) => ({ ...bars, label: one.title, data: one.values, backgroundColor: look.pick(OUTCOMES[one.name]) })),
+      },
+      options: options(look, { stacked: true }),
+    }),
+    partners: (data, look) => ({
+      type: "bar",
+      data: {
+        labels: data.labels,
+        datasets: [
+          { ...bars, label: data.median.title, data: data.median.values, backgroundColor: look.pick(IN_TIME) },
+          { ...bars, label: data.ninetieth.title, data: data.ninetieth.values, backgroundColor: look.pick(SLOW) },
+          { type: "line", label: `${data.target.title}: ${data.target.value}`, data: data.labels.map(() => data.target.value), borderColor: look.pick(LATE), backgroundColor: look.pick(LATE), borderDash: [6, 4], borderWidth: 1.5, pointRadius: 0, pointStyle: "line" },
+        ],
+      },
+      options: options(look, { axis: data.unit, rotation: 50 }),
+    }),
+  };
+
+  function draw() {
+    const source = document.getElementById("dashboard-charts");
+    if (!source || typeof Chart === "undefined") return;
+    const data = JSON.parse(source.textContent);
+    const look = theme();
+    drawn.forEach((chart) => chart.destroy());
+    drawn = [...document.querySelectorAll("canvas[data-chart]")].map(
+      (canvas) => new Chart(canvas, charts[canvas.dataset.chart](data[canvas.dataset.chart], look)),
+    );
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    draw();
+    // Light and dark are switched on the page itself.
+    new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["class"] });
+  });
+})();
