@@ -13,38 +13,33 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from partners import admin_keys, keys
+from partners import admin_guard, admin_keys, keys
+from partners.admin_ages import age, expiry, keys_in_force, state, with_keys
 from partners.admin_keys import MAY_ISSUE, MAY_REVOKE
 from partners.admin_sections import SHOWN, Action, SectionedAdmin, Table, table
+from partners.admin_troubles import troubles_table
 from partners.keys import KEY_PREFIX, VISIBLE_CHARACTERS, IssuedKey
 from partners.models import ApiKey, Partner
 
-admin.site.site_header = admin.site.site_title = _("Partner Service back office")
 admin.site.index_title = _("Back office")
 admin.site.site_url = None
-
-
-@admin.display(description=_("state"))
-def state(key: ApiKey) -> Any:
-    """Whether requests with this key pass."""
-    if key.revoked_at is not None:
-        return _("revoked")
-    if not admin_keys.is_in_force(key):
-        return _("expired")
-    return _("active") if key.partner.enabled else _("partner disabled")
 
 
 @admin.register(Partner)
 class PartnerAdmin(SectionedAdmin):
     """Partners; the slug is given once."""
 
-    list_display = ("slug", "name", "enabled", "rate_limit", "created_at")
+    list_display = ("slug", "name", "enabled", keys_in_force, "rate_limit", "created_at")
     list_filter = ("enabled",)
     search_fields = ("slug", "name")
     ordering = ("slug",)
     fields = ("slug", "name", "enabled", "rate_limit", "created_at")
     addable_fields = ("slug", "name", "enabled", "rate_limit")
     editable_fields = ("name", "enabled", "rate_limit")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Partner]:
+        """With what the list says of their keys."""
+        return with_keys(super().get_queryset(request))
 
     def matching(self, term: str) -> Q:
         """Partners are few: a part of the slug or of the name will do."""
@@ -56,7 +51,7 @@ class PartnerAdmin(SectionedAdmin):
             yield admin_keys.issue_action(obj)
 
     def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
-        """The partner's keys."""
+        """The partner's keys, and what requests with them were refused for."""
         if not request.user.has_perm("partners.view_apikey"):
             return
         latest = (
@@ -66,13 +61,14 @@ class PartnerAdmin(SectionedAdmin):
         )
         yield table(
             _("API keys"),
-            (_("prefix"), _("label"), _("state"), _("created at"), _("last used at"), _("expires at")),
+            (_("prefix"), _("label"), _("state"), _("age"), _("last used at"), _("expires at")),
             [
-                (_link(key), key.label, state(key), key.created_at, key.last_used_at or "–", key.expires_at or "–")
+                (_link(key), key.label or "–", state(key), age(key), key.last_used_at or _("never"), expiry(key))
                 for key in latest
             ],
             all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
         )
+        yield troubles_table(obj)
 
 
 def _link(key: ApiKey) -> str:
@@ -83,19 +79,29 @@ def _link(key: ApiKey) -> str:
 class ApiKeyAdmin(SectionedAdmin):
     """Keys by their visible prefix. Digest and secret are on no page; a new key is shown once, where it is issued."""
 
-    list_display = ("prefix", "label", "partner", state, "created_at", "last_used_at", "expires_at")
+    list_display = ("prefix", "label", "partner", state, age, "last_used_at", expiry)
     list_filter = ("partner",)
     list_select_related = ("partner",)
     search_fields = ("prefix",)
     search_help_text = _("A key's visible prefix.")
     ordering = ("-id",)
     continuation = ("id__lt", "id")
-    fields = ("prefix", "label", "partner", "state", "created_at", "last_used_at", "expires_at", "revoked_at")
+    fields = ("prefix", "label", "partner", "state", "age", "created_at", "last_used_at", "expiry", "revoked_at")
 
     @admin.display(description=_("state"))
     def state(self, key: ApiKey) -> Any:
         """As in the list."""
         return state(key)
+
+    @admin.display(description=_("age"))
+    def age(self, key: ApiKey) -> Any:
+        """As in the list."""
+        return age(key)
+
+    @admin.display(description=_("expires at"))
+    def expiry(self, key: ApiKey) -> Any:
+        """As in the list."""
+        return expiry(key)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """Neither the digest nor the secret leaves the database."""
@@ -128,6 +134,8 @@ class ApiKeyAdmin(SectionedAdmin):
         partner = get_object_or_404(Partner, pk=partner_id)
         if request.method != "POST":
             return self.page_of(partner)
+        if (instead := admin_guard.stop(request)) is not None:
+            return instead
         with transaction.atomic():
             _hold(partner.pk)
             action = admin_keys.issue_action(partner, request.POST)
@@ -144,6 +152,8 @@ class ApiKeyAdmin(SectionedAdmin):
         key = get_object_or_404(ApiKey.objects.select_related("partner"), pk=key_id)
         if request.method != "POST":
             return self.page_of(key)
+        if (instead := admin_guard.stop(request)) is not None:
+            return instead
         with transaction.atomic():
             _hold(key.partner_id)
             action = admin_keys.rotate_action(key, request.POST)

@@ -20,6 +20,8 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import QueryCanceled
 
+from partners.moments import shown
+
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
 else:
@@ -59,6 +61,12 @@ class BoundedChangeList(ChangeList):
         """The admin's order, made total."""
         ordering = self.model_admin.get_ordering(request) or self.lookup_opts.ordering
         return self._get_deterministic_ordering(ordering)  # type: ignore[no-any-return, attr-defined]
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Nothing narrowed the list: then its number is that of all rows, and there is nothing to show all of."""
+        super().get_results(request)
+        if not self.has_active_filters and not self.query:
+            self.full_result_count = self.result_count
 
     @property
     def limit(self) -> int | None:
@@ -118,6 +126,10 @@ class GuardedAdmin(_ModelAdmin):
         """Nobody has it."""
         return False
 
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Instants in the reader's zone."""
+        return [shown(self.model, one) if isinstance(one, str) else one for one in super().get_list_display(request)]
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """The bounded one."""
         return BoundedChangeList
@@ -174,12 +186,15 @@ class ReadOnlyAdmin(GuardedAdmin):
         """Adding asks for what can be given; a row is shown whole."""
         if obj is None:
             return [(None, {"fields": self.addable_fields})]
-        return super().get_fieldsets(request, obj)
+        return [
+            (title, {**options, "fields": [shown(self.model, name) for name in options["fields"]]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """All fields but those named."""
         taken = self.addable_fields if obj is None else self.editable_fields
-        return [name for name in self.shown_fields() if name not in taken]
+        return [shown(self.model, name) for name in self.shown_fields() if name not in taken]
 
     def shown_fields(self) -> list[str]:
         """The names in `fields` or `fieldsets`."""

@@ -25,13 +25,18 @@ SHOWN = 50
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The latest rows of something: at most SHOWN, and a link to the list that has them all."""
+    """The latest rows of something: at most SHOWN, and a link to the list that has them all.
+
+    note: what must be known to read it. empty: what is said where there is no row.
+    """
 
     title: Any
     headings: Sequence[Any]
     rows: Sequence[Sequence[Any]]
     all_rows: str = ""
     is_cut: bool = False
+    note: Any = ""
+    empty: Any = ""
 
 
 def table(title: Any, headings: Sequence[Any], rows: Sequence[Sequence[Any]], *, all_rows: str) -> Table:

@@ -7,3 +7,9 @@ class PartnersConfig(AppConfig):
     """Who is asking, may they, how often, at most once."""
 
     name = "partners"
+
+    def ready(self) -> None:
+        """Names its models in the reader's language."""
+        from partners.names import translate_names  # noqa: PLC0415 - models are ready only now
+
+        translate_names(self.get_models())

@@ -66,6 +66,7 @@ class ApiKey(models.Model):
     serving_privileges = ("SELECT", "INSERT", "UPDATE")
 
     class Meta:
+        verbose_name = "API key"
         ordering = ("-created_at", "-id")
 
     def __str__(self) -> str:
@@ -112,3 +113,29 @@ class UsedSignature(models.Model):
 
     def __str__(self) -> str:
         return f"signature of {self.signed_at}"
+
+
+class AuthenticationTrouble(models.Model):
+    """How often requests with a key were refused for one cause within an hour (partners/troubles.py)."""
+
+    hour = models.DateTimeField()
+    # Both None where the key is nobody's or there was none.
+    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False, null=True)
+    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False, null=True)
+    cause = models.CharField(max_length=40)
+    count = models.BigIntegerField()
+    # The widest difference between the partner's clock and ours; positive where theirs is ahead.
+    skew_seconds = models.BigIntegerField(null=True)
+
+    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+    class Meta:
+        constraints = (
+            # Begins with the hour: also what the last day is read and old rows are removed by.
+            models.UniqueConstraint(
+                fields=("hour", "partner", "key", "cause"), name="trouble_of_hour", nulls_distinct=False
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.cause} {self.hour}"

@@ -31,6 +31,8 @@ RESTRICTED_TABLES = {
     "auth_group_permissions": ("SELECT",),
     "auth_permission": ("SELECT",),
     "django_content_type": ("SELECT",),
+    # No model's: failed logins and used codes, where there is no Redis (CACHES in the settings).
+    "staff_cache": DEFAULT_PRIVILEGES,
 }
 
 

@@ -10,10 +10,11 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from partners import keys, signing
+from partners import keys, signing, troubles
 from partners.api.errors import REALM, UnauthorizedError
 from partners.api.json import rfc_3339
 from partners.api.request import Received
+from partners.troubles import Cause
 
 log = structlog.get_logger("partners.authentication")
 
@@ -30,16 +31,16 @@ class SignatureAuthentication(BaseAuthentication):
         timestamp = _required_header(received, "X-Request-Timestamp")
         signature = _required_header(received, "X-Request-Signature")
         canonical = received.canonical_request(timestamp)
-        _check_timestamp(timestamp)
+        _check_timestamp(received, timestamp)
         caller = keys.find_caller(api_key)
         signed = signing.verify((caller or keys.nobody()).secret, canonical, signature)
         if caller is None:
-            raise _refused("unknown key", NOT_VALID)
+            raise refused(received, Cause.UNKNOWN_KEY, NOT_VALID)
         structlog.contextvars.bind_contextvars(partner=caller.partner_slug, key=caller.key_prefix)
         if not signed:
-            raise _refused("bad signature", NOT_VALID)
+            raise refused(received, Cause.BAD_SIGNATURE, NOT_VALID)
         if not caller.may_call:
-            raise _refused("key not in force or partner disabled", NOT_VALID)
+            raise refused(received, Cause.NOT_IN_FORCE, NOT_VALID)
         if caller.should_touch:
             keys.touch(caller.key_id)
         return caller, None
@@ -52,26 +53,32 @@ class SignatureAuthentication(BaseAuthentication):
 def _required_header(received: Received, name: str) -> str:
     value = received.header("HTTP_" + name.upper().replace("-", "_"))
     if not value:
-        raise _refused("missing header", f"Header {name} is missing.")
+        raise refused(received, Cause.MISSING_HEADER, f"Header {name} is missing.")
     return value
 
 
-def _check_timestamp(text: str) -> None:
+def _check_timestamp(received: Received, text: str) -> None:
     try:
         signed_at = signing.parse_timestamp(text)
     except ValueError:
-        raise _refused("malformed timestamp", "X-Request-Timestamp is not an RFC 3339 date-time.") from None
+        raise refused(
+            received, Cause.MALFORMED_TIMESTAMP, "X-Request-Timestamp is not an RFC 3339 date-time."
+        ) from None
     now = datetime.now(UTC)
     skew = (signed_at - now).total_seconds()
     if abs(skew) > settings.CLOCK_SKEW_SECONDS:
-        raise _refused(
-            "clock skew",
+        raise refused(
+            received,
+            Cause.CLOCK_SKEW,
             f"X-Request-Timestamp is more than {settings.CLOCK_SKEW_SECONDS} seconds"
             f" from the server's time, which is {rfc_3339(now)}.",
             skew_seconds=round(skew),
         )
 
 
-def _refused(cause: str, message: str, **facts: object) -> UnauthorizedError:
-    log.info("unauthorized", cause=cause, **facts)
+def refused(received: Received, cause: Cause, message: str, *, skew_seconds: int | None = None) -> UnauthorizedError:
+    """The error to raise; its cause goes to the log and to the counts that staff see, never to the sender."""
+    facts = {} if skew_seconds is None else {"skew_seconds": skew_seconds}
+    log.info("unauthorized", cause=cause.value, **facts)
+    troubles.count(cause, received.header("HTTP_X_API_KEY"), skew_seconds=skew_seconds)
     return UnauthorizedError(message)

@@ -15,9 +15,11 @@ from datetime import timedelta
 from django.db import transaction
 
 from partners import history, signing, sql
-from partners.api.errors import UnauthorizedError, invalid_parameter
+from partners.api.authentication import refused
+from partners.api.errors import invalid_parameter
 from partners.api.request import Received
 from partners.keys import Caller
+from partners.troubles import Cause
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
@@ -114,4 +116,6 @@ def _claim_signature(received: Received, caller: Caller, context: str) -> None:
     signature = signing.signature_bytes(received.header("HTTP_X_REQUEST_SIGNATURE") or "")
     signed_at = signing.parse_timestamp(received.header("HTTP_X_REQUEST_TIMESTAMP") or "")
     if sql.fetch_one(_CLAIM_SIGNATURE, (caller.partner_id, signature, signed_at, context)) is None:
-        raise UnauthorizedError("This request was already received and has taken effect: sign the next one anew.")
+        raise refused(
+            received, Cause.REPLAY, "This request was already received and has taken effect: sign the next one anew."
+        )

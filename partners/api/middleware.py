@@ -7,6 +7,7 @@ from collections.abc import Callable
 import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import translation
 
 log = structlog.get_logger("partners.request")
 
@@ -33,6 +34,8 @@ class RequestMiddleware:
         request_id = str(uuid.uuid4())
         request.request_id = request_id  # type: ignore[attr-defined]
         structlog.contextvars.clear_contextvars()
+        # The language of the request before, on this thread: partners are answered in English.
+        translation.deactivate()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
         response.headers["X-Request-Id"] = request_id

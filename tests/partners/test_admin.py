@@ -259,6 +259,59 @@ def test_a_key_says_how_it_stands(state: str, key: ApiKey) -> None:
         assert state in client.get(page).content.decode()
 
 
+def issued_days_ago(key: ApiKey, days: int, **fields: object) -> None:
+    ApiKey.objects.filter(pk=key.pk).update(created_at=timezone.now() - timedelta(days=days), **fields)
+
+
+@pytest.mark.parametrize(("days", "warnings"), [(0, 0), (179, 0), (181, 1)])
+def test_a_key_in_force_for_too_long_is_warned_of(days: int, warnings: int, key: ApiKey) -> None:
+    issued_days_ago(key, days)
+    client = client_as("partner-manager")
+    for path in (PARTNERS, KEYS, page_of(key), page_of(key.partner)):
+        assert client.get(path).content.decode().count("over 180 days") == warnings
+    assert (f"{days} days" if days else "today") in client.get(KEYS).content.decode()
+
+
+@pytest.mark.parametrize("ended", ["expires_at", "revoked_at"])
+def test_an_old_key_that_has_ended_is_not_warned_of(ended: str, key: ApiKey) -> None:
+    issued_days_ago(key, 400, **{ended: timezone.now()})
+    client = client_as("partner-manager")
+    for path in (PARTNERS, KEYS, page_of(key), page_of(key.partner)):
+        assert "over 180 days" not in client.get(path).content.decode()
+
+
+@pytest.mark.parametrize(("days", "warnings"), [(13, 1), (15, 0), (-1, 0)])
+def test_an_end_that_comes_soon_is_warned_of(days: int, warnings: int, key: ApiKey) -> None:
+    ApiKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() + timedelta(days=days))
+    client = client_as("partner-manager")
+    for path in (KEYS, page_of(key), page_of(key.partner)):
+        assert client.get(path).content.decode().count(">soon<") == warnings
+
+
+def test_the_list_of_partners_says_how_many_keys_each_may_use(key: ApiKey) -> None:
+    keys.issue(partner=key.partner)
+    keys.revoke(keys.issue(partner=key.partner).record)
+    [row] = client_as("partner-manager").get(PARTNERS).context["cl"].result_list
+    assert row.keys_in_force == 2
+    ApiKey.objects.update(revoked_at=timezone.now())
+    assert ">none<" in client_as("partner-manager").get(PARTNERS).content.decode()
+
+
+def test_key_and_secret_have_a_button_that_copies_each(key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    page = client.post(url("issue", key), fields(client, "issue", key)).content.decode()
+    for name, shape in (("api-key", r"psi_key_[\w-]{43}"), ("secret", r"psi_secret_[\w-]{43}")):
+        assert re.search(rf'<code id="{name}"[^>]*>{shape}</code>', page)
+        assert f'data-copies="{name}"' in page
+
+
+def test_instants_are_told_in_utc_for_the_browser_to_make_them_local(key: ApiKey) -> None:
+    for path in (KEYS, page_of(key), page_of(key.partner)):
+        ApiKey.objects.update(last_used_at="2026-01-15T10:30:00Z")
+        page = client_as("auditor").get(path).content.decode()
+        assert 'datetime="2026-01-15T10:30:00Z" title="2026-01-15 10:30:00 UTC" data-moment' in page
+
+
 def test_digest_and_secret_are_on_no_page_and_in_no_form(key: ApiKey) -> None:
     client = client_as("superuser")
     for path in (KEYS, page_of(key), page_of(key.partner)):

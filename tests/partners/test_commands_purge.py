@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from partners import roles
 from partners.api import idempotency
-from partners.models import IdempotencyRecord, Partner, UsedSignature
+from partners.models import AuthenticationTrouble, IdempotencyRecord, Partner, UsedSignature
+from partners.troubles import Cause
 from tests import factories
 from tests.client import PartnerClient
 from tests.commands import outcome, printed, run
@@ -29,10 +30,19 @@ def remember_signature(partner: Partner, age: timedelta) -> UsedSignature:
     )
 
 
+def remember_trouble(partner: Partner, cause: Cause, age: timedelta) -> AuthenticationTrouble:
+    return AuthenticationTrouble.objects.create(partner=partner, cause=cause, count=1, hour=timezone.now() - age)
+
+
+def purged(**removed: int) -> dict[str, int]:
+    """What the command says it removed: nothing, but for these."""
+    return {"idempotencyRecords": 0, "usedSignatures": 0, "authenticationTroubles": 0} | removed
+
+
 def test_only_records_past_their_window_go(partner: Partner) -> None:
     remember_key(partner, idempotency.WINDOW + timedelta(minutes=1))
     kept = remember_key(partner, idempotency.WINDOW - timedelta(minutes=1))
-    assert outcome("purge_expired") == {"idempotencyRecords": 1, "usedSignatures": 0}
+    assert outcome("purge_expired") == purged(idempotencyRecords=1)
     assert [record.key for record in IdempotencyRecord.objects.filter(partner=partner)] == [kept.key]
 
 
@@ -41,17 +51,27 @@ def test_only_signatures_that_no_request_can_repeat_go(partner: Partner) -> None
     # Whatever CLOCK_SKEW_SECONDS is, or becomes: 3600 at most.
     kept = remember_signature(partner, timedelta(hours=1, minutes=59))
     remember_signature(partner, -timedelta(hours=1))
-    assert outcome("purge_expired") == {"idempotencyRecords": 0, "usedSignatures": 1}
+    assert outcome("purge_expired") == purged(usedSignatures=1)
     assert UsedSignature.objects.filter(partner=partner).count() == 2
     assert UsedSignature.objects.filter(partner=partner, signature=kept.signature).exists()
+
+
+def test_only_counts_of_refusals_that_nobody_looks_at_go(partner: Partner) -> None:
+    remember_trouble(partner, Cause.CLOCK_SKEW, timedelta(days=8, minutes=1))
+    kept = remember_trouble(partner, Cause.REPLAY, timedelta(days=7, hours=23))
+    assert outcome("purge_expired") == purged(authenticationTroubles=1)
+    assert list(AuthenticationTrouble.objects.filter(partner=partner)) == [kept]
 
 
 def test_all_batches_are_purged(partner: Partner) -> None:
     for _ in range(5):
         remember_key(partner, LONG_AGO)
         remember_signature(partner, LONG_AGO)
-    assert outcome("purge_expired", "--batch-size", "2") == {"idempotencyRecords": 5, "usedSignatures": 5}
-    assert outcome("purge_expired") == {"idempotencyRecords": 0, "usedSignatures": 0}
+    for cause in Cause:
+        remember_trouble(partner, cause, LONG_AGO)
+    everything = purged(idempotencyRecords=5, usedSignatures=5, authenticationTroubles=len(Cause))
+    assert outcome("purge_expired", "--batch-size", "2") == everything
+    assert outcome("purge_expired") == purged()
 
 
 def test_a_key_of_today_is_still_answered_from_memory_after_a_purge(api: PartnerClient) -> None:
@@ -79,4 +99,4 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 
 def test_people_are_told_how_much_went(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
-    assert printed("purge_expired") == "Removed 1 idempotency records and 0 used signatures.\n"
+    assert printed("purge_expired") == ("Removed 1 idempotency records, 0 used signatures and 0 counts of refusals.\n")

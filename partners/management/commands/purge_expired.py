@@ -13,8 +13,8 @@ class Command(ServiceCommand):
     """Removes what has served its time."""
 
     help = (
-        "Removes idempotency records past their 24 hours and signatures that no request can repeat, in batches;"
-        " safe while serving. Run it every day."
+        "Removes idempotency records past their 24 hours, signatures that no request can repeat, and counts of"
+        " refusals older than 8 days, in batches; safe while serving. Run it every day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,7 +31,15 @@ class Command(ServiceCommand):
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
         """Removes it, a batch at a time: what is removed stays so if a later batch fails."""
         purged = purge_expired(batch_size=batch_size)
+        told = (
+            f"Removed {purged.idempotency_records} idempotency records, {purged.used_signatures} used signatures"
+            f" and {purged.authentication_troubles} counts of refusals."
+        )
         return Outcome(
-            {"idempotencyRecords": purged.idempotency_records, "usedSignatures": purged.used_signatures},
-            [f"Removed {purged.idempotency_records} idempotency records and {purged.used_signatures} used signatures."],
+            {
+                "idempotencyRecords": purged.idempotency_records,
+                "usedSignatures": purged.used_signatures,
+                "authenticationTroubles": purged.authentication_troubles,
+            },
+            [told],
         )
