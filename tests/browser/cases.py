@@ -1,0 +1,57 @@
+"""Cases for the browser's tests, registered by partners through the running service."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page
+
+from partners.models import Partner
+from tests import factories
+from tests.client import PartnerClient, Transport, over_http
+from users.compliance import change_status
+from users.models import User
+from users.statuses import Status
+
+# Makes a user who waits for a decision; keyword arguments replace fields of the body.
+Register = Callable[..., User]
+
+
+def transport_to(server_url: str) -> Transport:
+    """Sends a partner's requests to the running service."""
+    port = urlsplit(server_url).port
+    assert port
+    return over_http("127.0.0.1", port)
+
+
+@pytest.fixture
+def client(committed_partner: Partner, server_url: str) -> PartnerClient:
+    """A partner of the test's own."""
+    return factories.client_of(committed_partner, transport_to(server_url))
+
+
+@pytest.fixture
+def empty_queue(committing: None) -> None:
+    """Decides about whoever an earlier test left waiting, so that *next case* brings this test's own."""
+    reviewer = factories.make_staff()
+    for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
+        change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason="Left by an earlier test.")
+
+
+@pytest.fixture
+def register(client: PartnerClient) -> Register:
+    """Registers users of `client`'s partner."""
+
+    def create(**fields: Any) -> User:
+        answer = client.post("/v1/users", factories.user_body(**fields))
+        assert answer.status == 201, answer.body
+        return User.objects.get(pk=answer.json()["userId"])
+
+    return create
+
+
+def open_decision(page: Page, verb: str) -> Any:
+    """Presses a decision's button; the dialog that opens."""
+    page.get_by_role("button", name=verb, exact=True).click()
+    return page.get_by_role("dialog")

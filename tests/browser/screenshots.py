@@ -1,0 +1,190 @@
+"""Pictures of the back office with made-up people: `make screenshots`. No test: `make browser-test` leaves it out."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from django.db import connections
+from django.utils import timezone
+from playwright.sync_api import Page, ViewportSize
+
+from partners import roles
+from partners.models import Partner
+from tests import factories
+from tests.browser.cases import open_decision, transport_to
+from tests.client import PartnerClient
+from users.backoffice import claims
+from users.compliance import change_status
+from users.models import Staff, User
+from users.statuses import Status
+
+SIZES: list[ViewportSize] = [{"width": 1280, "height": 900}, {"width": 390, "height": 844}]
+SCHEMES = ["light", "dark"]
+PEOPLE = [
+    ("Amélie", "Tremblay", "QC", "Montréal", "H2Y 1C6"),
+    ("Noah", "Singh", "ON", "Toronto", "M5X 1A9"),
+    ("Charlotte", "Roy", "QC", "Québec", "G1R 4S9"),
+    ("Liam", "Campbell", "BC", "Vancouver", "V6B 1A1"),
+    ("Olivia", "Nguyen", "AB", "Calgary", "T2P 1J9"),
+    ("William", "Gagnon", "NB", "Moncton", "E1C 1A1"),
+    ("Emma", "MacDonald", "NS", "Halifax", "B3H 1A1"),
+    ("Lucas", "Friesen", "MB", "Winnipeg", "R3C 1A1"),
+]
+WAITING_HOURS = [53, 31, 25, 22, 19, 7, 3, 1]
+DAYS = 30
+
+
+@pytest.fixture(scope="session")
+def random_numbers() -> random.Random:
+    """The same in each run, so that pictures differ only where pages do."""
+    return random.Random(7)
+
+
+@pytest.fixture(scope="session")
+def world(server_url: str, django_db_blocker: object, random_numbers: random.Random) -> User:
+    """Partners, a queue with hints and ages, decisions of a month; the user whose case is shown."""
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        partners = [
+            factories.PartnerFactory.create(slug=slug, name=name)
+            for slug, name in [("maple", "Maple Pay"), ("northline", "Northline Exchange"), ("boreal", "Boréal Change")]
+        ]
+        clients = [factories.client_of(partner, transport_to(server_url)) for partner in partners]
+        numbers = itertools.count(20_417)
+        decide_for_a_month(clients, numbers, random_numbers)
+        shown = fill_queue(clients, numbers)
+        connections.close_all()
+        return shown
+
+
+def register(client: PartnerClient, number: int, person: tuple[str, ...], **fields: object) -> User:
+    """Somebody whom this partner registers."""
+    first, last, province, city, postal_code = person
+    body = factories.user_body(
+        externalId=f"cust-{number}",
+        email=f"{last.lower()}.{number}@example.com",
+        firstName=first,
+        lastName=last,
+        province=province,
+        city=city,
+        postalCode=postal_code,
+        dateOfBirth=f"{1960 + number % 43}-{number % 12 + 1:02}-{number % 28 + 1:02}",
+    )
+    answer = client.post("/v1/users", body | fields)
+    assert answer.status == 201, answer.body
+    return User.objects.get(pk=answer.json()["userId"])
+
+
+def decide_for_a_month(clients: list[PartnerClient], numbers: "itertools.count[int]", chance: random.Random) -> None:
+    """Decisions of every day, which took between an hour and two days."""
+    reviewers = [factories.make_staff() for _ in range(2)]
+    for day in range(DAYS):
+        for _ in range(chance.randint(1, 4)):
+            user = register(chance.choice(clients), next(numbers), chance.choice(PEOPLE))
+            outcome = chance.choices([Status.ACTIVE, Status.REJECTED], [6, 1])[0]
+            decided = change_status(user=user, to_status=outcome, by=chance.choice(reviewers), reason="Papers seen.")
+            at = timezone.now() - timedelta(days=day, hours=chance.random() * 6)
+            move_back("users_statuschange", "created_at", decided.pk, at)
+            move_back("users_statuschange", "since", decided.pk, at - timedelta(hours=chance.expovariate(1 / 11)))
+
+
+def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") -> User:
+    """Who waits, the longest first; whose case is shown has several hints."""
+    shown = None
+    for client, person, hours in zip(itertools.cycle(clients), PEOPLE, WAITING_HOURS, strict=False):
+        odd = hours == WAITING_HOURS[1]
+        fields = {"postalCode": "V5K 0A1", "isCiroAffiliate": True, "email": "tremblay@example.com"} if odd else {}
+        if person is PEOPLE[0]:
+            fields = {"email": "tremblay@example.com"}
+        user = register(client, next(numbers), person, **fields)
+        if odd:
+            shown = user
+            assert client.patch(f"/v1/users/{user.external_id}", {"occupation": "Architect"}).status == 200
+            user.refresh_from_db()
+        move_back("users_user", "status_since", user.pk, timezone.now() - timedelta(hours=hours))
+    claims.claim(
+        user=User.objects.get(last_name="Gagnon", status=Status.PENDING_COMPLIANCE),
+        staff=named(factories.make_staff(), "sam.okafor"),
+        request_id="",
+    )
+    assert shown
+    return shown
+
+
+def named(staff: Staff, username: str) -> Staff:
+    """The same person under a name that looks like one."""
+    staff.username, staff.email = username, f"{username}@example.com"
+    staff.save(update_fields=["username", "email"])
+    return staff
+
+
+def move_back(table: str, column: str, pk: int | UUID, moment: datetime) -> None:
+    """Makes it look as if it had been earlier, which nobody but the owner of the tables could."""
+    with connections[roles.OWNER].cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        cursor.execute(f"UPDATE {table} SET {column} = %s WHERE id = %s", [moment, pk])
+        cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+
+
+@pytest.fixture
+def people(enrolled: Callable[[str], Staff], scheme: str, size: ViewportSize) -> Iterator[dict[str, Staff]]:
+    """Who is seen at work, each for one set of pictures: a code of their app is good for one login."""
+    names = {"reviewer": "lea.martin", "partner-manager": "kim.park"}
+    staff = {role: named(enrolled(role), username) for role, username in names.items()}
+    yield staff
+    for one in staff.values():
+        named(one, f"{one.username}-{scheme}-{size['width']}")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
+def test_pictures(
+    scheme: str,
+    size: ViewportSize,
+    world: User,
+    new_page: Callable[..., Page],
+    login: Callable[..., Staff],
+    people: dict[str, Staff],
+    screenshots: Path,
+) -> None:
+    """Takes one of each page."""
+
+    def take(page: Page, name: str, *, whole: bool = True) -> None:
+        page.wait_for_load_state("networkidle")
+        if whole:
+            # A window as high as the page: what sticks to the window's edge stays at the edge of the picture.
+            height = page.evaluate("document.documentElement.scrollHeight")
+            page.set_viewport_size({"width": size["width"], "height": max(height, size["height"])})
+        page.screenshot(path=screenshots / f"{name}-{scheme}-{size['width']}.png")
+        page.set_viewport_size(size)
+
+    def open_one() -> Page:
+        return new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce", timezone_id="America/Toronto")
+
+    page = open_one()
+    page.goto("/admin/account/login/")
+    take(page, "login")
+    login(page, "reviewer", staff=people["reviewer"], path="/admin/queue/")
+    take(page, "queue")
+    page.goto(f"/admin/cases/{world.pk}/")
+    take(page, "case")
+    take(page, "case-top", whole=False)
+    open_decision(page, "Reject")
+    take(page, "dialog", whole=False)
+    page.goto("/admin/dashboard/?days=30")
+    take(page, "dashboard")
+    take(page, "dashboard-top", whole=False)
+
+    page = open_one()
+    partner = Partner.objects.get(slug="maple")
+    login(
+        page, "partner-manager", staff=people["partner-manager"], path=f"/admin/partners/partner/{partner.pk}/change/"
+    )
+    take(page, "partner")
+    page.get_by_label("Label").fill("production")
+    page.get_by_role("button", name="Issue", exact=True).click()
+    page.locator("#secret").wait_for()
+    take(page, "key")

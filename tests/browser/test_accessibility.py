@@ -1,0 +1,92 @@
+"""What axe-core finds on the pages where staff spend their day: nothing serious."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page, expect
+
+from partners.models import Partner
+from tests.browser.cases import Register, open_decision
+from users.models import Staff, User
+
+SERIOUS = {"serious", "critical"}
+PHONE = {"width": 390, "height": 844}
+
+
+def hindrances(page: Page) -> list[str]:
+    """Each serious violation, and the elements that it is about."""
+    # Through the debugger, for the page's policy takes no script of ours.
+    page.evaluate(AXE_SCRIPT)
+    # Colours on their way from one to another would be measured as they are just then.
+    page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished.catch(() => null)))")
+    results: dict[str, list[dict[str, Any]]] = page.evaluate("axe.run({preload: false})")
+    assert "color-contrast" in {one["id"] for one in results["passes"]}
+    return [
+        f"{one['id']}: {node['html'][:200]} {node.get('failureSummary', '')}"
+        for one in results["violations"]
+        if one["impact"] in SERIOUS
+        for node in one["nodes"]
+    ]
+
+
+@pytest.fixture(params=["light", "dark"])
+def open_page(request: pytest.FixtureRequest, new_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens a page in this colour scheme."""
+
+    def do(**options: Any) -> Page:
+        return new_page(color_scheme=request.param, reduced_motion="reduce", **options)
+
+    return do
+
+
+@pytest.fixture
+def odd(register: Register) -> User:
+    """A case with hints, some of which name another user, and a neighbour in the queue without any."""
+    register(email="charles@example.com", firstName="Charles", lastName="Babbage")
+    register(externalId="odd-twin")
+    return register(postalCode="V5K 0A1", isCiroAffiliate=True)
+
+
+def test_login_has_no_serious_violation(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    page.goto("/admin/account/login/")
+    assert not hindrances(page)
+
+
+def test_queue_case_dialog_and_dashboard_have_no_serious_violation(
+    open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
+) -> None:
+    page = open_page()
+    login(page, "reviewer", path="/admin/queue/")
+    expect(page.get_by_role("heading", name="Waiting")).to_be_visible()
+    assert not hindrances(page)
+    page.goto(f"/admin/cases/{odd.pk}/")
+    assert not hindrances(page)
+    expect(open_decision(page, "Reject")).to_be_visible()
+    assert not hindrances(page)
+    page.goto("/admin/dashboard/")
+    assert not hindrances(page)
+
+
+def test_queue_and_case_on_a_phone_have_no_serious_violation(
+    open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
+) -> None:
+    page = open_page(viewport=PHONE)
+    login(page, "reviewer", path="/admin/queue/")
+    for path in ("/admin/queue/", f"/admin/cases/{odd.pk}/", "/admin/dashboard/"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+        assert not hindrances(page)
+
+
+def test_a_partner_s_page_has_no_serious_violation(
+    open_page: Callable[..., Page], login: Callable[..., Staff], committed_partner: Partner
+) -> None:
+    page = open_page()
+    login(page, "partner-manager", path=f"/admin/partners/partner/{committed_partner.pk}/change/")
+    assert not hindrances(page)
+    page.get_by_role("button", name="Issue", exact=True).click()
+    expect(page.locator("#secret")).to_be_visible()
+    assert not hindrances(page)

@@ -1,0 +1,137 @@
+"""Cases and keys, from the press in the browser to what the partner is answered."""
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+
+import pytest
+from django.conf import settings
+from django.utils.formats import date_format
+from playwright.sync_api import Page, expect
+
+from partners.models import ApiKey, Partner
+from tests import totp
+from tests.browser.cases import Register, open_decision, transport_to
+from tests.client import PartnerClient
+from users.door.fresh import FRESH_SECONDS
+from users.models import Staff, User
+from users.statuses import Status
+
+Login = Callable[..., Staff]
+
+
+def case_of(user: User) -> str:
+    return f"/admin/cases/{user.pk}/"
+
+
+def status_for(client: PartnerClient, user: User) -> str:
+    """What the partner is answered."""
+    answer = client.get(f"/v1/users/{user.external_id}")
+    assert answer.status == 200, answer.body
+    return str(answer.json()["status"])
+
+
+def grow_stale(page: Page) -> None:
+    """Makes the factor of this page's session as old as one of this morning."""
+    cookie = next(one for one in page.context.cookies() if one.get("name") == settings.SESSION_COOKIE_NAME)
+    session = import_module(settings.SESSION_ENGINE).SessionStore(cookie.get("value"))
+    session["account_authentication_methods"] = [
+        record | {"at": record["at"] - FRESH_SECONDS - 1} for record in session["account_authentication_methods"]
+    ]
+    session.save()
+
+
+@pytest.mark.usefixtures("empty_queue")
+def test_a_reviewer_approves_the_next_case_and_the_partner_reads_active(
+    page: Page, login: Login, register: Register, client: PartnerClient
+) -> None:
+    first, second = register(firstName="Grace"), register(firstName="Joan")
+    login(page, "reviewer")
+    page.get_by_role("button", name="Next case").click()
+    page.wait_for_url(f"**{case_of(first)}")
+    expect(page.get_by_role("heading", name="Grace Byron")).to_be_visible()
+    expect(page.get_by_text("You have claimed this case")).to_be_visible()
+    expect(page.get_by_text("100 King St W")).to_be_visible()
+    assert status_for(client, first) == "pendingCompliance"
+
+    dialog = open_decision(page, "Approve")
+    dialog.get_by_role("button", name="Approve, next case").click()
+    expect(dialog).to_be_visible()  # without a reason nothing is sent
+    dialog.get_by_label("Identity and address verified").check()
+    dialog.get_by_role("button", name="Approve, next case").click()
+    page.wait_for_url(f"**{case_of(second)}")
+    assert status_for(client, first) == "active"
+    assert status_for(client, second) == "pendingCompliance"
+
+
+def test_a_page_that_the_partner_overtook_decides_nothing_and_says_what_changed(
+    page: Page, login: Login, register: Register, client: PartnerClient
+) -> None:
+    user = register()
+    login(page, "reviewer", path=case_of(user))
+    assert client.patch(f"/v1/users/{user.external_id}", {"lastName": "Lovelace"}).status == 200
+    dialog = open_decision(page, "Approve")
+    dialog.get_by_label("Identity and address verified").check()
+    dialog.get_by_role("button", name="Approve, stay here").click()
+
+    refusal = page.get_by_role("alert").filter(has_text="Nothing was done")
+    expect(refusal).to_be_focused()
+    expect(refusal.get_by_role("listitem")).to_have_text("The partner changed Last name: Byron → Lovelace")
+    assert status_for(client, user) == "pendingCompliance"
+
+    # The dialog of the new page is on what it shows now.
+    dialog = open_decision(page, "Approve")
+    dialog.get_by_label("Identity and address verified").check()
+    dialog.get_by_role("button", name="Approve, stay here").click()
+    expect(page.get_by_role("button", name="Suspend")).to_be_visible()
+    assert status_for(client, user) == "active"
+
+
+def test_a_viewer_sees_no_birth_date_and_nothing_to_decide_with(page: Page, login: Login, register: Register) -> None:
+    user = register()
+    login(page, "viewer", path=case_of(user))
+    expect(page.get_by_role("heading", name="Ada Byron")).to_be_visible()
+    source = page.content()
+    for hidden in ("1990-12-10", date_format(user.date_of_birth), "100 King St W", "M5X 1A9", "/decide/"):
+        assert hidden not in source
+    expect(page.get_by_role("button", name=re.compile("Approve|Reject|Claim"))).to_have_count(0)
+    page.goto("/admin/queue/")
+    expect(page.get_by_role("button", name=re.compile("Next case|Claim|Approve"))).to_have_count(0)
+
+
+def test_the_secret_of_a_key_that_a_partner_manager_issues_signs_requests(
+    page: Page, login: Login, committed_partner: Partner, server_url: str
+) -> None:
+    login(page, "partner-manager", path=f"/admin/partners/partner/{committed_partner.pk}/change/")
+    grow_stale(page)
+    page.get_by_label("Label").fill("production")
+    page.get_by_role("button", name="Issue", exact=True).click()
+    # The factor of the login is too old: nothing is issued before it is given again.
+    page.get_by_label("Code").fill(totp.code(periods=1))
+    assert not ApiKey.objects.filter(partner=committed_partner).exists()
+    page.get_by_role("button", name="Confirm").click()
+
+    secret = page.locator("#secret").inner_text()
+    key = PartnerClient(page.locator("#api-key").inner_text(), secret, transport_to(server_url))
+    answer = key.get("/v1/ping")
+    assert (answer.status, answer.json()["partner"]) == (200, committed_partner.slug)
+    page.get_by_role("link", name="I have copied them").click()
+    expect(page.get_by_text("production").first).to_be_visible()
+    assert secret not in page.content()
+
+
+@pytest.mark.usefixtures("empty_queue")
+def test_two_browsers_that_press_next_case_at_once_get_different_cases(
+    new_page: Callable[..., Page], login: Login, register: Register
+) -> None:
+    waiting = {case_of(register()) for _ in range(2)}
+    pages = [new_page(), new_page()]
+    for page in pages:
+        login(page, "reviewer")
+    for page in pages:
+        # The press without waiting for its answer, so that both are under way together.
+        page.evaluate("""setTimeout(() => document.querySelector('form[action$="/queue/next/"] button').click(), 50)""")
+    for page in pages:
+        page.wait_for_url("**/admin/cases/**")
+    assert {re.sub(r"^https?://[^/]+", "", page.url) for page in pages} == waiting
+    assert User.objects.filter(status=Status.PENDING_COMPLIANCE).count() == 2

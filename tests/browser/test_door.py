@@ -1,0 +1,128 @@
+"""The door, as people come through it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests import totp
+from tests.browser.conftest import give_password
+from users.models import Staff
+from users.staff import create_staff
+
+NEW_PASSWORD = "a password of my very own"
+
+
+def new_person(role: str = "reviewer") -> tuple[Staff, str]:
+    """Somebody who has never been here, with a password for one time."""
+    number = Staff.objects.count()
+    return create_staff(username=f"newcomer-{number}", email=f"newcomer-{number}@example.com", role=role)
+
+
+def arrive(page: Page, staff: Staff, password: str) -> None:
+    """Logs in for the first time and chooses a password."""
+    page.goto("/admin/")
+    give_password(page, staff.username, password)
+    expect(page.get_by_role("heading", name="Choose your password")).to_be_visible()
+    page.goto("/admin/")  # there is no way around it
+    expect(page.get_by_role("heading", name="Choose your password")).to_be_visible()
+    page.get_by_label("Current Password").fill(password)
+    page.get_by_label("New Password", exact=True).fill(NEW_PASSWORD)
+    page.get_by_label("New Password (again)").fill(NEW_PASSWORD)
+    page.get_by_role("button", name="Change Password").click()
+    expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
+
+
+def leave(page: Page) -> None:
+    page.goto("/admin/account/logout/")
+    page.locator(".door-card").get_by_role("button", name="Sign Out").click()
+    expect(page.get_by_role("heading", name="Sign In")).to_be_visible()
+
+
+def save_codes(page: Page) -> list[str]:
+    """Goes past the page of recovery codes; the codes."""
+    expect(page.get_by_role("heading", name="Recovery Codes")).to_be_visible()
+    codes = page.locator("#recovery_codes li").all_inner_texts()
+    page.get_by_role("link", name="I have saved them").click()
+    page.wait_for_url(lambda url: "/account/" not in url)
+    return codes
+
+
+def add_virtual_key(page: Page) -> None:
+    """Gives the browser a passkey device, which agrees to everything."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    device: dict[str, Any] = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": device})
+
+
+def test_a_first_login_with_an_authenticator_app(page: Page) -> None:
+    staff, password = new_person()
+    arrive(page, staff, password)
+    page.get_by_role("link", name="Set up an app").click()
+    page.get_by_text("No camera?").click()
+    secret = page.locator("#authenticator_secret").inner_text()
+    page.get_by_label("Authenticator code").fill(totp.code(secret))
+    page.get_by_role("button", name="Activate").click()
+    codes = save_codes(page)
+    assert len(codes) == 10
+
+    leave(page)
+    give_password(page, staff.username, NEW_PASSWORD)
+    page.get_by_label("Code").fill(totp.code(secret, periods=1))
+    page.get_by_role("button", name="Sign In").click()
+    page.wait_for_url(lambda url: "/account/" not in url)
+
+    leave(page)
+    give_password(page, staff.username, NEW_PASSWORD)
+    page.get_by_label("Code").fill(codes[0])
+    page.get_by_role("button", name="Sign In").click()
+    page.wait_for_url(lambda url: "/account/" not in url)
+
+
+def test_a_first_login_with_a_passkey(page: Page) -> None:
+    add_virtual_key(page)
+    staff, password = new_person()
+    arrive(page, staff, password)
+    page.get_by_role("link", name="Add a passkey").click()
+    page.get_by_label("Name").fill("My laptop")
+    page.get_by_role("button", name="Add", exact=True).click()
+    save_codes(page)
+
+    leave(page)
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    page.wait_for_url(lambda url: "/account/" not in url)
+
+    leave(page)
+    give_password(page, staff.username, NEW_PASSWORD)
+    page.get_by_role("button", name="Use a passkey or security key").click()
+    page.wait_for_url(lambda url: "/account/" not in url)
+
+
+def test_a_passkey_that_is_refused_is_said_on_the_page(page: Page) -> None:
+    add_virtual_key(page)
+    page.goto("/admin/account/login/")
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(page.get_by_role("alert")).to_contain_text("refused")
+
+
+def test_someone_comes_back_to_where_they_wanted_to_go(page: Page, login: Callable[..., Staff]) -> None:
+    login(page, "partner-manager", path="/admin/partners/partner/")
+    assert page.url.endswith("/admin/partners/partner/")
+
+
+def test_the_pages_fit_a_phone_in_light_and_dark(new_page: Callable[..., Page], login: Callable[..., Staff]) -> None:
+    for scheme in ("light", "dark"):
+        page = new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+        login(page, "partner-manager")
+        for path in ("", "passkeys/", "passkeys/add/", "recovery-codes/", "recovery-codes/new/", "app/remove/"):
+            page.goto(f"/admin/account/factors/{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+            assert page.evaluate("document.documentElement.classList.contains('dark')") is (scheme == "dark")

@@ -1,0 +1,417 @@
+"""The one table of roles, pages and actions; docs/security.md shows the same."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import ADDITION, LogEntry
+from django.contrib.auth.models import Group
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Model
+from django.utils import timezone
+
+from partners import admin_keys, keys
+from partners.models import ApiKey, Partner
+from tests import factories
+from tests.client import PartnerClient
+from tests.staff import client_as
+from transactions.models import Conversion
+from users.backoffice.bulk import Choice
+from users.backoffice.changes import Version
+from users.cases import AccessKind, AccessRecord, Claim
+from users.models import Staff, StatusChange, User, UserEvent
+from users.statuses import Status
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
+
+VIEWER, REVIEWER, AUDITOR, MANAGER, ADMINISTRATOR, SUPERUSER = STAFF = (
+    "viewer",
+    "reviewer",
+    "auditor",
+    "partner-manager",
+    "administrator",
+    "superuser",
+)
+NON_STAFF, ANONYMOUS = STRANGERS = ("non-staff", "anonymous")
+COLUMNS = (*STAFF, *STRANGERS)
+
+READERS = {VIEWER, REVIEWER, AUDITOR, SUPERUSER}
+IDENTITY = {REVIEWER, AUDITOR, SUPERUSER}
+DECIDERS = {REVIEWER, SUPERUSER}
+OVERSIGHT = {AUDITOR, SUPERUSER}
+PARTNER_READERS = {AUDITOR, MANAGER, SUPERUSER}
+MANAGERS = {MANAGER, SUPERUSER}
+STAFF_READERS = {AUDITOR, ADMINISTRATOR, SUPERUSER}
+ADMINISTRATORS = {ADMINISTRATOR, SUPERUSER}
+NOBODY: set[str] = set()
+
+
+@dataclass
+class World:
+    """One row of everything. changed: an active user whose name changed since; held: a case that somebody left."""
+
+    user: User
+    held: User
+    changed: User
+    event: Any
+    decision: StatusChange
+    access: AccessRecord
+    conversion: Conversion
+    partner: Partner
+    key: ApiKey
+    colleague: Staff
+    group: Group
+    entry: LogEntry
+
+
+@pytest.fixture
+def world(api: PartnerClient, partner: Partner) -> World:
+    def create() -> User:
+        return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
+
+    user, held, changed = create(), create(), create()
+    colleague = factories.make_staff("viewer")
+    Claim.objects.create(
+        user=held, staff=factories.make_staff("reviewer"), claimed_at=timezone.now() - timedelta(days=1)
+    )
+    factories.move_to(changed, Status.ACTIVE)
+    api.patch(f"/v1/users/{changed.external_id}", {"lastName": "King"})
+    changed.refresh_from_db()
+    assert changed.identity_changed_at is not None
+    entry = LogEntry.objects.create(
+        user=colleague,
+        action_flag=ADDITION,
+        content_type=ContentType.objects.get_for_model(Partner),
+        object_id=str(partner.pk),
+        object_repr=partner.slug,
+    )
+    return World(
+        user=user,
+        held=held,
+        changed=changed,
+        event=UserEvent.objects.filter(pgh_obj=user).latest("pgh_id"),
+        decision=StatusChange.objects.get(user=changed),
+        access=AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=colleague),
+        conversion=Conversion.objects.create(**factories.conversion_fields(user)),
+        partner=partner,
+        key=keys.issue(partner=partner, label="production").record,
+        colleague=colleague,
+        group=Group.objects.get(name="viewer"),
+        entry=entry,
+    )
+
+
+Path_ = Callable[[World], str]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is asked for by GET. shows: what stands on it for those roles, and on no page of others."""
+
+    title: str
+    path: Path_
+    roles: set[str]
+    shows: tuple[str, ...] = ()
+    word = "sees"
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a POST does. is_done: whether it was; others leave every row as it is."""
+
+    title: str
+    path: Path_
+    roles: set[str]
+    sent: Callable[[World], Mapping[str, Any]] = field(default=lambda _world: {})
+    is_done: Callable[[World], bool] = field(default=lambda _world: False)
+    word = "does"
+
+
+def rows_of(model: str, row: str = "") -> Path_:
+    """The address of a list of the admin, or of the page of that row of the world."""
+
+    def path(world: World) -> str:
+        return f"/admin/{model}/" + (f"{getattr(world, row).pk}/change/" if row else "")
+
+    return path
+
+
+def at(pattern: str) -> Path_:
+    """An address with the ids of the world's rows in it."""
+    return lambda world: pattern.format(w=world)
+
+
+def version_of(user: User) -> str:
+    return str(Version.of(User.objects.get(pk=user.pk)))
+
+
+def is_exported(_world: World) -> bool:
+    return AccessRecord.objects.filter(kind=AccessKind.EXPORTED).exists()
+
+
+def is_claimed(world: World) -> bool:
+    return Claim.objects.filter(user=world.user).exists()
+
+
+def is_approved(world: World) -> bool:
+    return User.objects.get(pk=world.user.pk).status == Status.ACTIVE
+
+
+def issues(world: World) -> dict[str, str]:
+    return {"version": admin_keys.version(world.partner)}
+
+
+ADDED_STAFF = {
+    "username": "grace",
+    "usable_password": "true",
+    "password1": "correct horse battery",
+    "password2": "correct horse battery",
+    "email": "grace@example.com",
+    "is_staff": "on",
+}
+PASSWORDS = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
+BIRTH_AND_ADDRESS = ("Dec. 10, 1990", "100 King St W", "Suite 200", "Toronto", "M5X 1A9")
+
+# Of each kind of row: the admin's name of it, and the world's name.
+KEPT = {
+    "a user": ("users/user", "user"),
+    "a decision": ("users/statuschange", "decision"),
+    "a line of the profile history": ("users/userevent", "event"),
+    "a line of the access log": ("users/accessrecord", "access"),
+    "a conversion": ("transactions/conversion", "conversion"),
+    "a role": ("auth/group", "group"),
+    "a line of the log of actions": ("admin/logentry", "entry"),
+}
+CHANGED_BY_SOME = {
+    "a partner": ("partners/partner", "partner"),
+    "an API key": ("partners/apikey", "key"),
+    "a staff account": ("users/staff", "colleague"),
+}
+EDITED = {"external_id": "mine", "status": "closed", "reason": "mine", "rate": "9", "name": "mine", "kind": "exported"}
+
+TABLE: tuple[Page | Action, ...] = (
+    Page("Queue", at("/admin/queue/"), READERS),
+    Page("Queue: changed since approval", at("/admin/queue/changed/"), READERS),
+    Page("Case", at("/admin/cases/{w.user.pk}/"), READERS),
+    Page("Case: birth date, address", at("/admin/cases/{w.user.pk}/"), IDENTITY, BIRTH_AND_ADDRESS),
+    Action(
+        "Decide",
+        at("/admin/cases/{w.user.pk}/decide/"),
+        DECIDERS,
+        lambda w: {"version": version_of(w.user), "to_status": "active", "reason_code": "verified", "then": "stay"},
+        is_approved,
+    ),
+    Action("Claim", at("/admin/queue/{w.user.pk}/claim/"), DECIDERS, is_done=is_claimed),
+    Action(
+        "Release",
+        at("/admin/queue/{w.held.pk}/release/"),
+        DECIDERS,
+        is_done=lambda w: not Claim.objects.filter(user=w.held).exists(),
+    ),
+    Action("Next case", at("/admin/queue/next/"), DECIDERS, is_done=is_claimed),
+    Action(
+        "Approve several",
+        at("/admin/queue/approve/"),
+        DECIDERS,
+        lambda w: {"chosen": [f"{Choice(w.user.pk, Version.of(w.user))}"], "reason_code": "verified"},
+        is_approved,
+    ),
+    Action(
+        "Mark as reviewed",
+        at("/admin/queue/{w.changed.pk}/reviewed/"),
+        DECIDERS,
+        lambda w: {"version": version_of(w.changed)},
+        lambda w: AccessRecord.objects.filter(user=w.changed, kind=AccessKind.REVIEWED).exists(),
+    ),
+    Page("Dashboard", at("/admin/dashboard/"), {REVIEWER, AUDITOR, SUPERUSER}),
+    Page("Evidence pack: its page", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT),
+    Action("Evidence pack: export", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT, is_done=is_exported),
+    Page("List of users: its page", at("/admin/exports/"), OVERSIGHT),
+    Action("List of users: export CSV", at("/admin/exports/users.csv"), OVERSIGHT, is_done=is_exported),
+    Action("List of users: export NDJSON", at("/admin/exports/users.ndjson"), OVERSIGHT, is_done=is_exported),
+    Page("Users", rows_of("users/user"), READERS),
+    Page("User", rows_of("users/user", "user"), READERS),
+    Page("User: birth date, address", rows_of("users/user", "user"), IDENTITY, BIRTH_AND_ADDRESS),
+    Page("Decisions", rows_of("users/statuschange"), READERS),
+    Page("Decision", rows_of("users/statuschange", "decision"), READERS),
+    Page("Profile history", rows_of("users/userevent"), IDENTITY),
+    Page("Profile history: a line", rows_of("users/userevent", "event"), IDENTITY, BIRTH_AND_ADDRESS),
+    Page("Access log", rows_of("users/accessrecord"), OVERSIGHT),
+    Page("Access log: a line", rows_of("users/accessrecord", "access"), OVERSIGHT),
+    Page("Conversions", rows_of("transactions/conversion"), READERS),
+    Page("Conversion", rows_of("transactions/conversion", "conversion"), READERS),
+    Page("Partners", rows_of("partners/partner"), PARTNER_READERS),
+    Page("Partner", rows_of("partners/partner", "partner"), PARTNER_READERS),
+    Page("Add a partner: its page", at("/admin/partners/partner/add/"), MANAGERS),
+    Action(
+        "Add a partner",
+        at("/admin/partners/partner/add/"),
+        MANAGERS,
+        lambda _w: {"slug": "new-partner", "name": "New", "enabled": "on"},
+        lambda _w: Partner.objects.filter(slug="new-partner").exists(),
+    ),
+    Action(
+        "Change or disable a partner",
+        rows_of("partners/partner", "partner"),
+        MANAGERS,
+        lambda _w: {"name": "Renamed", "rate_limit": "5/minute"},
+        lambda w: Partner.objects.filter(pk=w.partner.pk, name="Renamed", enabled=False).exists(),
+    ),
+    Page("API keys", rows_of("partners/apikey"), PARTNER_READERS),
+    Page("API key", rows_of("partners/apikey", "key"), PARTNER_READERS),
+    Action(
+        "Issue an API key",
+        at("/admin/partners/apikey/issue/{w.partner.pk}/"),
+        MANAGERS,
+        lambda w: {**issues(w), "label": "staging"},
+        lambda w: ApiKey.objects.filter(partner=w.partner, label="staging").exists(),
+    ),
+    Action(
+        "Rotate an API key",
+        at("/admin/partners/apikey/{w.key.pk}/rotate/"),
+        MANAGERS,
+        lambda w: {**issues(w), "overlap_hours": "24"},
+        lambda w: ApiKey.objects.get(pk=w.key.pk).expires_at is not None,
+    ),
+    Action(
+        "Revoke an API key",
+        at("/admin/partners/apikey/{w.key.pk}/revoke/"),
+        MANAGERS,
+        lambda _w: {"confirmed": "on", "version": ""},
+        lambda w: ApiKey.objects.get(pk=w.key.pk).revoked_at is not None,
+    ),
+    Page("Staff", rows_of("users/staff"), STAFF_READERS),
+    Page("Staff account", rows_of("users/staff", "colleague"), STAFF_READERS),
+    Page("Add a staff account: its page", at("/admin/users/staff/add/"), ADMINISTRATORS),
+    Action(
+        "Add a staff account",
+        at("/admin/users/staff/add/"),
+        ADMINISTRATORS,
+        lambda _w: ADDED_STAFF,
+        lambda _w: Staff.objects.filter(username="grace", is_superuser=False).exists(),
+    ),
+    Action(
+        "Change a staff account's role",
+        rows_of("users/staff", "colleague"),
+        ADMINISTRATORS,
+        lambda w: {
+            "username": w.colleague.username,
+            "email": w.colleague.email,
+            "is_active": "on",
+            "is_staff": "on",
+            "groups": [Group.objects.get(name="auditor").pk],
+        },
+        lambda w: [group.name for group in w.colleague.groups.all()] == ["auditor"],
+    ),
+    Action(
+        "Give a staff account a one-time password",
+        at("/admin/users/staff/{w.colleague.pk}/password/"),
+        ADMINISTRATORS,
+        lambda _w: PASSWORDS,
+        lambda w: Staff.objects.filter(pk=w.colleague.pk, password_is_one_time=True).exists(),
+    ),
+    Page("Roles", rows_of("auth/group"), STAFF_READERS),
+    Page("Role", rows_of("auth/group", "group"), STAFF_READERS),
+    Page("Log of actions", rows_of("admin/logentry"), OVERSIGHT),
+    Page("Log of actions: a line", rows_of("admin/logentry", "entry"), OVERSIGHT),
+    *(Action(f"Edit {what}", rows_of(model, row), NOBODY, lambda _w: EDITED) for what, (model, row) in KEPT.items()),
+    *(
+        Action(f"Add {what}", at(f"/admin/{model}/add/"), NOBODY, lambda _w: EDITED)
+        for what, (model, _row) in KEPT.items()
+    ),
+    *(
+        Action(
+            f"Delete {what}",
+            at(f"/admin/{model}/{{w.{row}.pk}}/delete/"),
+            NOBODY,
+            lambda _w: {"post": "yes"},
+        )
+        for what, (model, row) in (KEPT | CHANGED_BY_SOME).items()
+    ),
+)
+
+_EVERYTHING: tuple[type[Model], ...] = (
+    User,
+    UserEvent,
+    StatusChange,
+    AccessRecord,
+    Claim,
+    Conversion,
+    Partner,
+    ApiKey,
+    Staff,
+    Group,
+    LogEntry,
+    Staff.groups.through,
+    Group.permissions.through,
+)
+
+
+def everything() -> dict[str, list[Any]]:
+    """All rows there are, whatever may have become of them."""
+    return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in _EVERYTHING}
+
+
+def is_login(answer: Any) -> bool:
+    to: str = answer.headers.get("Location", "")
+    return answer.status_code == 302 and to.startswith(("/admin/login/", "/admin/account/"))
+
+
+@pytest.mark.parametrize("role", COLUMNS)
+@pytest.mark.parametrize("line", TABLE, ids=lambda line: line.title)
+def test_a_role_sees_and_does_what_the_table_says_and_nothing_else(
+    line: Page | Action, role: str, world: World
+) -> None:
+    client = client_as("outsider" if role == NON_STAFF else role)
+    before, path = everything(), line.path(world)
+    answer: Any
+    if isinstance(line, Page):
+        answer = client.get(path)
+        page = answer.content.decode()
+        if role in line.roles:
+            assert answer.status_code == 200
+            assert all(text in page for text in line.shows)
+        elif role in STAFF and line.shows:
+            # They may see the page and not these.
+            assert answer.status_code in {200, 403}
+            assert not any(text in page for text in line.shows)
+        else:
+            assert is_login(answer) if role in STRANGERS else answer.status_code == 403
+        return
+    answer = client.post(path, line.sent(world))
+    if role in line.roles:
+        assert answer.status_code in {200, 302}
+        assert line.is_done(world)
+    else:
+        assert is_login(answer) if role in STRANGERS else answer.status_code == 403
+        assert everything() == before
+
+
+@pytest.mark.parametrize("role", STAFF)
+@pytest.mark.parametrize(("model", "row"), [*KEPT.values(), *CHANGED_BY_SOME.values()], ids=str)
+def test_no_list_offers_or_takes_the_deletion_of_chosen_rows(model: str, row: str, role: str, world: World) -> None:
+    client = client_as(role)
+    before = everything()
+    chosen = {"action": "delete_selected", "_selected_action": [str(getattr(world, row).pk)], "post": "yes"}
+    client.post(f"/admin/{model}/", chosen)
+    assert everything() == before
+
+
+# The document
+
+
+def table() -> str:
+    """As docs/security.md has it."""
+    lines = [["page or action", *COLUMNS], ["---"] * (len(COLUMNS) + 1)]
+    lines += [
+        [line.title, *(line.word if role in line.roles else "login" if role in STRANGERS else "–" for role in COLUMNS)]
+        for line in TABLE
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def test_the_document_shows_the_table_that_is_tested() -> None:
+    assert f"\n\n{table()}\n\n" in DOCUMENT.read_text(), f"Put this in its place:\n{table()}"
