@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help install demo serve test lint format lock clean
+.PHONY: help install demo serve test browser-test screenshots lint format messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,14 @@ serve: install ## migrates and serves on HOST:PORT with WEB_WORKERS processes
 test: install ## the test suite, on the embedded database
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
+browser-test: install ## the back office in headless Chromium, which has to be on the PATH
+	@command -v chromium chromium-browser google-chrome > /dev/null || \
+	  { echo "browser-test needs Chromium on the PATH: apt-get install chromium" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/browser
+
+screenshots: install ## pictures of the back office, by headless Chromium, in .local/screenshots
+	$(BIN)/python -m pytest --quiet tests/browser/screenshots.py
+
 lint: install ## format, lint, types, floors, migrations, deployment check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -45,6 +53,12 @@ lint: install ## format, lint, types, floors, migrations, deployment check
 format: install ## mends what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+messages: install ## refreshes the French catalogue from the code and compiles it; needs GNU gettext
+	@command -v msgfmt > /dev/null || \
+	  { echo "messages needs GNU gettext on the PATH: apt-get install gettext" >&2; exit 1; }
+	$(MANAGE) makemessages --locale fr --add-location file --no-obsolete --ignore tests --ignore docs --ignore staticfiles
+	msgfmt --check-format -o locale/fr/LC_MESSAGES/django.mo locale/fr/LC_MESSAGES/django.po
 
 lock: install ## locks requirements/*.in anew, with hashes and without an index's address
 	cd requirements && for name in base dev; do \

@@ -11,9 +11,10 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import logs
+from config import backoffice, logs
 from config.checks import (
     rate_setting,
+    redis_setting,
     required,
     secret_setting,
     staff_mfa_setting,
@@ -46,7 +47,7 @@ CLOCK_SKEW_SECONDS = whole_number(
 COMPLIANCE_TIME_ZONE = time_zone_setting(
     "COMPLIANCE_TIME_ZONE", env.str("COMPLIANCE_TIME_ZONE", default="America/Toronto")
 )
-REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_URL = redis_setting("REDIS_URL", env.str("REDIS_URL", default=""))
 
 # Serving
 HOST = env.str("HOST", default="127.0.0.1")
@@ -77,8 +78,8 @@ def _database(url: str, name: str) -> dict[str, Any]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of an unknown scheme; refused below
             config: dict[str, Any] = dict(environ.Env.db_url_config(url))
-    except Exception as error:
-        raise ImproperlyConfigured(f"{name} is not a database URL: set it to postgresql://user@host/name.") from error
+    except Exception:  # noqa: BLE001 - its text can hold a part of the password
+        raise ImproperlyConfigured(f"{name} is not a database URL: set it to postgresql://user@host/name.") from None
     if config.get("ENGINE") != "django.db.backends.postgresql" or not config.get("NAME"):
         raise ImproperlyConfigured(f"{name} must name a PostgreSQL database: postgresql://user@host/name.")
     # The embedded server's socket folder comes as a query parameter.
@@ -132,13 +133,16 @@ API_MIDDLEWARE = ["partners.api.middleware.RequestMiddleware"]
 MIDDLEWARE = [
     "partners.api.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "users.door.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "users.door.middleware.DoorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -188,7 +192,59 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
 ]
 
+# The door (users/door)
+ACCOUNT_ADAPTER = "users.door.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+# Ends with the browser at the latest.
+ACCOUNT_SESSION_REMEMBER = False
+# Of an address; and of an account, for its password and for its codes.
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "login": "30/m/ip", "reauthenticate": "10/m/user"}
+MFA_ADAPTER = "users.door.adapters.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+# Staff have no mailbox here to verify.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_ISSUER = "Partner Service"
+# One period before and after: for phones whose clock is not exact, and for slow fingers.
+MFA_TOTP_TOLERANCE = 1
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG
+MFA_FORMS = {
+    "authenticate": "users.door.forms.AuthenticateForm",
+    "reauthenticate": "users.door.forms.ReauthenticateForm",
+    "add_webauthn": "users.door.forms.AddPasskeyForm",
+}
+# The proxy in front says who asks.
+ALLAUTH_TRUSTED_PROXY_COUNT = 0 if DEBUG else 1
+
+# Failed logins and used codes are counted for all processes together: in Redis, or else in the database.
+CACHES: dict[str, Any] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "staff",
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+    }
+    if REDIS_URL
+    else {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "staff_cache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    }
+}
+
+# How the back office looks
+UNFOLD = backoffice.unfold(debug=DEBUG)
+
+# The back office speaks the language of the cookie, or else of the browser; partners are answered in English.
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("fr", "French")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Strict"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -214,6 +270,13 @@ if not DEBUG:
     SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
+    LANGUAGE_COOKIE_SECURE = True
+    # Over HTTPS, from this host, for all of it: no other can set them.
+    SESSION_COOKIE_NAME = "__Host-session"
+    CSRF_COOKIE_NAME = "__Host-csrf"
+# Without a request. How long a session may last altogether: users/door/sessions.py.
+SESSION_COOKIE_AGE = 30 * 60
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_SAMESITE = "Strict"
 CSRF_COOKIE_SAMESITE = "Strict"
 X_FRAME_OPTIONS = "DENY"

@@ -1,10 +1,16 @@
 """Where each path leads."""
 
+from allauth.account import views as account
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
+from django.views.i18n import set_language
 
 from partners.api.views import UnknownPath
+from users.door.views import nothing
+
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns = [
     path("v1/", include("partners.urls")),
@@ -12,8 +18,13 @@ urlpatterns = [
     path("v1/", include("transactions.urls")),
     # A view, because Django's own 404 page is HTML, and a prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
-    path("admin/account/", include("allauth.account.urls")),
-    path("admin/account/mfa/", include("allauth.mfa.urls")),
+    # In place of the admin's own, which know of no second factor.
+    path("admin/account/", include("users.door.urls")),
+    path("admin/language/", set_language, name="set_language"),
+    path("admin/logout/", account.logout, name="door_logout"),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
+    # Unfold's, which nothing here leads to.
+    path("admin/search/", nothing),
     path("admin/", include("users.backoffice.urls")),
     path("admin/", admin.site.urls),
     # APPEND_SLASH is off for the contract's sake.

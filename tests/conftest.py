@@ -4,13 +4,15 @@ import itertools
 import os
 import secrets
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connections
 from hypothesis import settings as hypothesis_settings
 
-from partners import roles
+from partners import roles, troubles
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
@@ -24,6 +26,12 @@ hypothesis_settings.load_profile("no deadline")
 
 # Fixtures whose rows stay in the test database.
 COMMITTING = {"committed_partner", "servers", "rows"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The browser's tests need a Chromium: they run where they are asked for by their path (`make browser-test`)."""
+    asked_for = any("browser" in argument for argument in config.args)
+    return True if collection_path == Path(__file__).parent / "browser" and not asked_for else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,6 +62,13 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         connections.close_all()
         owner.creation.destroy_test_db("psi", verbosity=0)
+
+
+@pytest.fixture(autouse=True)
+def refusals_are_written_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No timer writes counts of refused requests in the midst of another test."""
+    monkeypatch.setattr(troubles, "_start_timer", Mock())
+    monkeypatch.setattr(troubles, "_pending", troubles._Pending())
 
 
 @pytest.fixture

@@ -56,9 +56,11 @@ def user_body(**fields: Any) -> dict[str, Any]:
 
 
 def make_staff(role: str = "reviewer") -> Staff:
-    """A staff account in a role."""
+    """A staff account in a role, whose owner has chosen a password already."""
     number = next(_numbers)
     staff, _ = create_staff(username=f"staff-{number}", email=f"staff-{number}@example.com", role=role)
+    staff.password_is_one_time = False
+    staff.save(update_fields=["password_is_one_time"])
     return staff
 
 

@@ -1,22 +1,21 @@
-"""The back office of partners' users: looked at here, decided about here, edited by their partner alone."""
+"""Partners' users and their histories in lists: decided about on the case page, edited by their partner alone."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
-from django.db import transaction
+from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from partners.admin_base import ReadOnlyAdmin, TextFilter
-from partners.admin_sections import Action, SectionedAdmin, Table
-from users import admin_history, admin_staff, compliance
-from users.admin_decisions import decision_action, staff_of
-from users.columns import PROFILE_COLUMNS
+from partners.admin_sections import SectionedAdmin, Table
+from users import admin_history, admin_staff
+from users.backoffice import access
+from users.cases import AccessKind, AccessRecord
+from users.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models import StatusChange, User, UserEvent
 from users.search import find_user_ids
 
@@ -37,7 +36,7 @@ class CountryFilter(TextFilter):
 
 @admin.register(User)
 class UserAdmin(SectionedAdmin):
-    """Users: nothing is edited; the status moves by the rules of section 8 of the contract."""
+    """Users: nothing is edited; the case page is where they are decided about."""
 
     list_display = ("external_id", "partner", "status", "created_at", "updated_at")
     list_filter = ("status", "partner", CountryFilter)
@@ -47,7 +46,7 @@ class UserAdmin(SectionedAdmin):
     # Of the index user_status_created_at.
     ordering = ("status", "created_at", "id")
     fieldsets = (
-        (None, {"fields": ("id", "external_id", "partner", "status", "created_at", "updated_at")}),
+        (None, {"fields": ("case", "id", "external_id", "partner", "status", "created_at", "updated_at")}),
         (_("Profile"), {"fields": PROFILE_COLUMNS}),
     )
 
@@ -66,51 +65,22 @@ class UserAdmin(SectionedAdmin):
         if request.user.has_perm("users.view_userevent"):
             yield admin_history.events(obj)
 
-    def actions_of(self, request: HttpRequest, obj: User) -> Iterator[Action]:
-        """Deciding, where there is anywhere to go."""
-        if request.user.has_perm(compliance.PERMISSION) and compliance.allowed_moves(obj.status):
-            yield decision_action(obj)
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Without birth date and address for whom may not see them."""
+        if request.user.has_perm(IDENTITY_PERMISSION):
+            return self.fieldsets
+        shown = [column for column in PROFILE_COLUMNS if column not in IDENTITY_COLUMNS]
+        return (self.fieldsets[0], (self.fieldsets[1][0], {"fields": shown}))
 
-    def get_urls(self) -> list[URLPattern]:
-        """Django's, and the decision's."""
-        return [
-            path("<path:object_id>/status/", self.admin_site.admin_view(self.decide), name="users_user_status"),
-            *super().get_urls(),
-        ]
+    def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Django's; whoever is shown a user here has looked at them as on the case page."""
+        access.record(request, AccessKind.OPENED, user=kwargs["obj"], detail="User page.")
+        return super().render_change_form(request, *args, **kwargs)
 
-    def decide(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Moves a user's status, or says why not."""
-        self.require(request, compliance.PERMISSION)
-        user = self.get_object(request, unquote(object_id))
-        if user is None:
-            raise Http404
-        if request.method != "POST":
-            return self.page_of(user)
-        action, change = self._decided(request, user)
-        if change is None:
-            return self.show_again(request, user, action)
-        messages.success(request, _("The status is %(status)s now.") % {"status": change.get_to_status_display()})
-        return self.page_of(user)
-
-    @transaction.atomic
-    def _decided(self, request: HttpRequest, user: User) -> tuple[Action, StatusChange | None]:
-        # Held until the move is made: what the form is compared with is what the move starts from.
-        present = User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        action = decision_action(present, request.POST)
-        if not action.form.is_valid():
-            return action, None
-        try:
-            change = compliance.change_status(
-                user=present,
-                by=staff_of(request),
-                source=f"request {request.request_id}",  # type: ignore[attr-defined]
-                **{name: action.form.cleaned_data[name] for name in ("to_status", "reason", "reason_code")},
-            )
-        except compliance.DecisionRefusedError as refusal:
-            action.form.add_error(None, str(refusal))
-            return action, None
-        self.log_change(request, present, f"Status changed: {change}.")
-        return action, change
+    @admin.display(description=_("case"))
+    def case(self, user: User) -> str:
+        """To the page on which users are decided about."""
+        return format_html('<a href="{}">{}</a>', reverse("backoffice_case", args=(user.pk,)), _("Open the case"))
 
 
 @admin.register(StatusChange)
@@ -161,6 +131,11 @@ class UserEventAdmin(ReadOnlyAdmin):
         """By the user."""
         return Q(pgh_obj__in=find_user_ids(term))
 
+    def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Django's; whoever is shown what a user was has looked at them."""
+        access.record(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail="Profile history.")
+        return super().render_change_form(request, *args, **kwargs)
+
     @admin.display(description=_("when"))
     def when(self, event: Any) -> Any:
         """The instant of the change."""
@@ -187,3 +162,31 @@ class UserEventAdmin(ReadOnlyAdmin):
     def made_through(self, event: Any) -> str:
         """Which request or command."""
         return admin_history.made_through(event.pgh_context)
+
+
+@admin.register(AccessRecord)
+class AccessRecordAdmin(ReadOnlyAdmin):
+    """Who looked at whom, who worked on whose case, and who took data away."""
+
+    list_display = ("created_at", "kind", "staff", "of_user", "detail", "request_id")
+    list_filter = ("kind",)
+    list_select_related = ("staff", "user")
+    search_fields = ("user",)
+    search_help_text = _("The whole of a userId, an externalId, an email address, or a staff member's username.")
+    ordering = ("-id",)
+    continuation = ("id__lt", "id")
+    fields = ("created_at", "kind", "staff", "of_user", "detail", "request_id")
+
+    def matching(self, term: str) -> Q:
+        """By whom it was about, or else by who did it."""
+        found = find_user_ids(term)
+        return Q(user__in=found) if found else Q(staff__username=term)
+
+    @admin.display(description=_("user"))
+    def of_user(self, record: AccessRecord) -> str:
+        """To the case; a list of many has none."""
+        if record.user is None:
+            return "–"
+        return format_html(
+            '<a href="{}">{}</a>', reverse("backoffice_case", args=(record.user_id,)), record.user.external_id
+        )

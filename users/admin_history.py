@@ -29,7 +29,11 @@ def made_through(context: Mapping[str, str] | None) -> str:
     known = context or {}
     rest = {name: value for name, value in known.items() if name not in {"partner", "key", "staff"} and value}
     return ", ".join(
-        f"request {value}" if name == "requestId" else str(value) if name == "source" else f"{name} {value}"
+        _("request %(id)s") % {"id": value}
+        if name == "requestId"
+        else str(value)
+        if name == "source"
+        else f"{name} {value}"
         for name, value in rest.items()
     )
 

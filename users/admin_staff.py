@@ -1,14 +1,19 @@
 """The back office of staff, their roles, and what they did."""
 
+from http import HTTPStatus
 from typing import Any
 
+from allauth.account.admin import EmailAddress
+from allauth.mfa.admin import Authenticator
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Model, Q
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
 
@@ -54,14 +59,30 @@ class StaffAdmin(GuardedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             return fields
         return (*fields, "is_superuser", *(("groups",) if obj == request.user else ()))
 
+    def save_model(self, request: HttpRequest, obj: Staff, form: Any, change: bool) -> None:  # noqa: FBT001
+        """A new account's password is known to whoever made it: its owner chooses another at the first login."""
+        obj.password_is_one_time = obj.password_is_one_time or not change
+        super().save_model(request, obj, form, change)
+
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Django's, in one transaction with the line in the log."""
-        return super().user_change_password(request, id, form_url)
+        """Django's, in one transaction with the line in the log. Given by somebody else, a password is for one time.
+
+        One's own is changed at the door, which asks for the present one.
+        """
+        person = self.get_object(request, unquote(id))
+        if person == request.user:
+            return redirect("account_change_password")
+        answer = super().user_change_password(request, id, form_url)
+        if person is not None and answer.status_code == HTTPStatus.FOUND:
+            Staff.objects.filter(pk=person.pk).update(password_is_one_time=True)
+        return answer
 
 
-# Django's own is registered by the import of its UserAdmin above.
-admin.site.unregister(Group)
+# Django's own is registered by the import of its UserAdmin above; allauth's by that of its admins. Second factors
+# are their owner's: who could edit the row of one could make it that of a colleague, and decide in their name.
+for _model in (Group, EmailAddress, Authenticator):
+    admin.site.unregister(_model)
 
 
 @admin.register(Group)

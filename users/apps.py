@@ -1,6 +1,7 @@
 """The app of partners' users and of the staff who decide about them."""
 
 from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_in
 from django.db.models.signals import post_migrate
 
 
@@ -10,7 +11,13 @@ class UsersConfig(AppConfig):
     name = "users"
 
     def ready(self) -> None:
-        """Keeps the groups of staff as users/roles.py has them."""
-        from users.roles import sync_roles  # noqa: PLC0415 - models are ready only now
+        """Keeps the groups of staff as users/roles.py has them, and puts up the door."""
+        from partners import admin_guard  # noqa: PLC0415 - models are ready only now
+        from partners.names import translate_names  # noqa: PLC0415
+        from users.door import fresh, sessions  # noqa: PLC0415
+        from users.roles import sync_roles  # noqa: PLC0415
 
+        translate_names(self.get_models())
         post_migrate.connect(sync_roles, dispatch_uid="users.roles")
+        user_logged_in.connect(sessions.begin, dispatch_uid="users.door")
+        admin_guard.register(fresh.require_fresh_factor)

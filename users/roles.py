@@ -30,6 +30,7 @@ ROLES: dict[str, set[str]] = {
         "users.view_dashboard",
         "users.export_user",
         "users.view_staff",
+        "auth.view_group",
         "partners.view_partner",
         "partners.view_apikey",
         "admin.view_logentry",

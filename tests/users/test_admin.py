@@ -37,8 +37,9 @@ PAGES = {
     "event": {"reviewer", "auditor", "superuser"},
     "staff": {"auditor", "administrator", "superuser"},
     "add staff": {"administrator", "superuser"},
-    "roles": {"administrator", "superuser"},
+    "roles": {"auditor", "administrator", "superuser"},
     "log": {"auditor", "superuser"},
+    "accesses": {"auditor", "superuser"},
 }
 
 
@@ -54,6 +55,7 @@ def url(page: str, user: User) -> str:
         "add staff": "/admin/users/staff/add/",
         "roles": "/admin/auth/group/",
         "log": "/admin/admin/logentry/",
+        "accesses": "/admin/users/accessrecord/",
     }[page]
 
 
@@ -70,10 +72,10 @@ def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
     for path in (url(page, user) for page in PAGES):
         for answer in (client.get(path), client.post(path)):
             assert answer.status_code == 302
-            assert answer.headers["Location"].startswith("/admin/login/")
+            assert answer.headers["Location"].startswith(("/admin/login/", "/admin/account/login/"))
 
 
-@pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log"])
+@pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log", "accesses"])
 def test_nobody_deletes_anything(page: str, user: User) -> None:
     client = client_as("superuser")
     person = factories.make_staff()
@@ -131,7 +133,15 @@ def test_filters_narrow_the_list(user: User, create_user: Callable[..., Response
 
 
 ODD = ("\0", "a" * 20_000, "' OR 1=1 --", "%", "not-a-uuid", "🦉", "\n", "{12345678-1234-5678-1234-567812345678}")
-LISTS = (USERS, CHANGES, EVENTS, "/admin/users/staff/", "/admin/auth/group/", "/admin/admin/logentry/")
+LISTS = (
+    USERS,
+    CHANGES,
+    EVENTS,
+    "/admin/users/staff/",
+    "/admin/auth/group/",
+    "/admin/admin/logentry/",
+    "/admin/users/accessrecord/",
+)
 
 
 @pytest.mark.parametrize("list_url", LISTS)

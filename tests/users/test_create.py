@@ -20,8 +20,6 @@ def test_a_created_user_is_answered_and_awaits_compliance(api: PartnerClient) ->
         "userId": str(User.objects.get().pk),
         "externalId": "ada",
         "status": "pendingCompliance",
-        "profile_changed_at": None,
-        "identity_changed_at": None,
     }
     assert UUID(answer.json()["userId"]).version == 4
 

@@ -108,7 +108,8 @@ def _staff_member(role: str) -> tuple[str, str]:
     else:
         password = secrets.token_urlsafe(16)
         present.set_password(password)
-        present.save(update_fields=["password"])
+        present.password_is_one_time = True
+        present.save(update_fields=["password", "password_is_one_time"])
     return username, password
 
 
