@@ -104,6 +104,7 @@ def test_a_first_login_with_a_passkey(page: Page) -> None:
     give_password(page, staff.username, NEW_PASSWORD)
     page.get_by_role("button", name="Use a passkey or security key").click()
     page.wait_for_url(lambda url: "/account/" not in url)
+    assert page.get_by_text(staff.username).first.is_visible()
 
 
 def test_a_passkey_that_is_refused_is_said_on_the_page(page: Page) -> None:
