@@ -1,12 +1,15 @@
-"""Paths of the back office's own pages, under /admin/. Each module names its own."""
+"""Paths of the back office's own pages, under /admin/, in the order in which they are matched.
 
-from importlib import import_module
+Each module names its own paths; their names begin with `backoffice_`.
+"""
 
 from django.urls import URLPattern
 
-# In the order in which they are matched. A module has `urlpatterns`, with names beginning `backoffice_`.
-MODULES = ("queue", "case", "dashboard", "exports")
+from users.backoffice import case, dashboard, exports, queue
 
-urlpatterns: list[URLPattern] = []
-for _module in MODULES:
-    urlpatterns += import_module(f"users.backoffice.{_module}").urlpatterns
+urlpatterns: list[URLPattern] = [
+    *queue.urlpatterns,
+    *case.urlpatterns,
+    *dashboard.urlpatterns,
+    *exports.urlpatterns,
+]
