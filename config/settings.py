@@ -11,7 +11,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import backoffice, logs
+from config import backoffice, logs, openapi
 from config.checks import (
     rate_setting,
     redis_setting,
@@ -124,12 +124,18 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "rest_framework",
+    "drf_spectacular",
     "pgtrigger",
     "pghistory",
 ]
 
-# Partners' requests, under /v1, pass the first list; all others the second (config/wsgi.py).
+# Partners' requests, under /v1, pass the first list; the docs the second; all others the third (config/wsgi.py).
 API_MIDDLEWARE = ["partners.api.middleware.RequestMiddleware"]
+DOCS_MIDDLEWARE = [
+    "partners.api.middleware.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "users.door.csp.ContentSecurityPolicyMiddleware",
+]
 MIDDLEWARE = [
     "partners.api.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -170,7 +176,9 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
+    "DEFAULT_SCHEMA_CLASS": "partners.docs.openapi.OperationSchema",
 }
+SPECTACULAR_SETTINGS = openapi.SETTINGS
 
 # Who changed a row, and by which request, lies in the history row itself: append-only needs no second table.
 PGHISTORY_APPEND_ONLY = True

@@ -18,6 +18,7 @@ urlpatterns = [
     path("v1/", include("transactions.urls")),
     # A view, because Django's own 404 page is HTML, and a prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
+    path("", include("partners.docs.urls")),
     # In place of the admin's own, which know of no second factor.
     path("admin/account/", include("users.door.urls")),
     path("admin/language/", set_language, name="set_language"),

@@ -1,4 +1,4 @@
-"""The WSGI application that the server loads: one door for partners, one for everybody else."""
+"""The WSGI application that the server loads: a door for partners, one for who reads the docs, one for staff."""
 
 import os
 from collections.abc import Iterable
@@ -9,15 +9,18 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 
-from django.core.handlers.wsgi import WSGIHandler  # noqa: E402 - needs the settings
+from django.conf import settings  # noqa: E402 - from here on with the settings
+from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
 
 from partners.api.middleware import is_api_path  # noqa: E402
-from partners.api.request import ApiHandler  # noqa: E402
+from partners.api.request import LeanHandler  # noqa: E402
+from partners.docs.views import is_docs_path  # noqa: E402
 
-_api, _others = ApiHandler(), WSGIHandler()
+_api, _docs, _others = LeanHandler(settings.API_MIDDLEWARE), LeanHandler(settings.DOCS_MIDDLEWARE), WSGIHandler()
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     """Answers a request (PEP 3333)."""
-    handler = _api if is_api_path(environ["PATH_INFO"]) else _others
+    path = environ["PATH_INFO"]
+    handler = _api if is_api_path(path) else _docs if is_docs_path(path) else _others
     return handler(environ, start_response)

@@ -1,5 +1,6 @@
 """A request as it is signed, checked and answered: read once, from the bytes that were sent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -77,22 +78,27 @@ class ServiceRequest(WSGIRequest):
         super().__init__(environ)
 
 
-class ApiHandler(WSGIHandler):
-    """Django's WSGI application with the middlewares of API_MIDDLEWARE in place of MIDDLEWARE.
+class LeanHandler(WSGIHandler):
+    """Django's WSGI application with a short list of middlewares in place of MIDDLEWARE.
 
-    Those that staff pages need (sessions, CSRF, messages) would cost a request more than its own
-    work, and none has a meaning here: no cookie, no session, no form.
+    Those that staff pages need (sessions, CSRF, messages) would cost a partner's request more than its
+    own work, and none has a meaning there: no cookie, no session, no form.
     """
 
     request_class = ServiceRequest
 
+    def __init__(self, middleware: Sequence[str]) -> None:
+        """middleware: names of middlewares that have no hooks besides their call, outermost first."""
+        self.middleware = middleware
+        super().__init__()
+
     def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002 - Django's signature
-        """Builds the chain; none of these middlewares has hooks besides its call."""
+        """Builds the chain."""
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
         handler = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]
-        for name in reversed(settings.API_MIDDLEWARE):
+        for name in reversed(self.middleware):
             handler = convert_exception_to_response(import_string(name)(handler))
         self._middleware_chain = handler
 

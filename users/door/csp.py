@@ -29,10 +29,20 @@ DOOR: Policy = NOTHING | {
 # some elements by style="…".
 BACK_OFFICE: Policy = DOOR | {"script-src": "'self' 'unsafe-eval'", "style-src-attr": "'unsafe-inline'"}
 
+# What partners' developers read: files of our own, and the doctor's question.
+DOCS: Policy = NOTHING | {
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "font-src": "'self'",
+    "connect-src": "'self'",
+}
+
 # The first that a path begins with holds.
 POLICIES: tuple[tuple[str, Policy], ...] = (
     ("/admin/account/", DOOR),
     ("/admin/", BACK_OFFICE),
+    ("/docs", DOCS),
     ("", NOTHING),
 )
 

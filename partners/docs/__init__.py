@@ -1,0 +1,1 @@
+"""What partners' developers read: the guide, the reference made from the OpenAPI description, and the doctor."""
