@@ -53,6 +53,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
                 "admin:transactions_conversion_changelist",
                 "transactions.view_conversion",
             ),
+            Link(_("Documents"), "description", "admin:transactions_document_changelist", "transactions.view_document"),
         ),
     ),
     (

@@ -30,6 +30,7 @@ def deployment() -> dict[str, str]:
         "SECRETS_ENCRYPTION_KEYS": secrets.token_urlsafe(CHARACTERS),
         "DATABASE_URL": "postgresql://service@127.0.0.1:1/absent",
         "ALLOWED_HOSTS": "partners.invalid",
+        "DOCUMENT_STORAGE_URL": "s3://documents-absent",
     }
 
 

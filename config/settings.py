@@ -23,6 +23,7 @@ from config.checks import (
     whole_number,
 )
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+from config.storage import document_storage_setting
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -267,6 +268,10 @@ STORAGES = {
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },
+    # Nothing else is kept there, and documents nowhere else.
+    "documents": document_storage_setting(
+        env.str("DOCUMENT_STORAGE_URL", default=""), debug=DEBUG, local_folder=BASE_DIR / ".local" / "documents"
+    ),
 }
 
 if not DEBUG:

@@ -22,6 +22,8 @@ SHOWN = (
     *(_("request id"), _("detail"), _("conversion"), _("conversions"), _("conversionId"), _("type"), _("rate")),
     *(_("from currency"), _("from amount"), _("to currency"), _("to amount"), _("recorded at")),
     _("When the conversion was made."),
+    *(_("document"), _("documents"), _("documentId"), _("title"), _("content type"), _("size in bytes")),
+    _("When the document was issued."),
 )
 
 

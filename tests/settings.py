@@ -17,6 +17,8 @@ os.environ.update(
         # Tests that log in go past the second factor; those of the door itself set this to true.
         "STAFF_MFA_REQUIRED": "false",
         "OWNER_DATABASE_URL": "",
+        # Tests that keep files name a folder of their own (tests/documents.py).
+        "DOCUMENT_STORAGE_URL": "",
     }
 )
 

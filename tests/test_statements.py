@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,7 +11,10 @@ import pytest
 
 from tests import factories
 from tests.client import PartnerClient, Response
+from tests.documents import LONG, add_document, add_rows, folder
 from users.models import User
+
+__all__ = ("folder",)
 
 ADA = "/v1/users/ada"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -72,6 +76,23 @@ def test_a_further_page_takes_three(api: PartnerClient, ada: User, count: Count)
     factories.add_conversions(ada, [NOON] * 500)
     cursor = api.get(f"{ADA}/transactions").json()["nextCursor"]
     assert count(lambda: api.get(f"{ADA}/transactions?cursor={cursor}")) == 3
+
+
+@pytest.mark.parametrize("rows", [0, 5, 200])
+def test_a_page_of_documents_takes_three_whatever_its_length(
+    api: PartnerClient, ada: User, count: Count, rows: int
+) -> None:
+    add_rows(ada, [NOON + timedelta(hours=n) for n in range(rows)])
+    assert count(lambda: api.get(f"{ADA}/documents?limit=100")) == 3
+    if cursor := api.get(f"{ADA}/documents?limit=1").json()["nextCursor"]:
+        assert count(lambda: api.get(f"{ADA}/documents?cursor={cursor}")) == 3
+
+
+def test_a_documents_file_takes_three_and_none_while_it_is_sent(
+    api: PartnerClient, ada: User, count: Count, folder: Path
+) -> None:
+    made = add_document(ada, LONG)
+    assert count(lambda: api.get(f"{ADA}/documents/{made.document_id}")) == 3
 
 
 @pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])

@@ -1,37 +1,25 @@
 """The back office of conversions: looked at, never changed."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from partners.admin_base import ReadOnlyAdmin, TextFilter
+from partners.admin_base import ReadOnlyAdmin
 from partners.models import Partner
+from transactions import admin_documents
+from transactions.admin_lists import ListOfUsers
 from transactions.models import Conversion
-from users.search import FOUND_AT_MOST, find_user_ids
+from users.search import FOUND_AT_MOST
 
-
-class UserFilter(TextFilter):
-    """By the user's userId, externalId or email."""
-
-    title = _("user")
-    parameter_name = "user"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The user's conversions."""
-        value = (self.value() or "").strip()
-        return queryset.filter(user__in=find_user_ids(value)) if value else queryset
+# Imported for its page of documents.
+__all__ = ("admin_documents",)
 
 
 @admin.register(Conversion)
-class ConversionAdmin(ReadOnlyAdmin):
+class ConversionAdmin(ListOfUsers, ReadOnlyAdmin):
     """Conversions, newest first: a user's by when they were made, all by when they were recorded."""
 
     list_display = ("conversion_id", "created_at", "partner", "user__external_id", "from_what", "to_what", "exact_rate")
-    list_filter = (UserFilter, "partner")
-    list_select_related = ("partner", "user")
     search_fields = ("conversion_id",)
     search_help_text = _("The whole of a conversionId.")
     fields = (
@@ -45,14 +33,6 @@ class ConversionAdmin(ReadOnlyAdmin):
         "exact_rate",
         "recorded_at",
     )
-
-    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        """The order of the index that serves the list."""
-        return ("-created_at", "-tiebreak", "-id") if request.GET.get("user") else ("-id",)
-
-    def continuation_of(self, request: HttpRequest) -> tuple[str, str] | None:
-        """As the order has it; conversions of one instant may be shown twice, none is left out."""
-        return ("created_at__lte", "created_at") if request.GET.get("user") else ("id__lt", "id")
 
     def matching(self, term: str) -> Q:
         """By conversionId, whose index begins with the partner."""

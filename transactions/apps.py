@@ -4,16 +4,20 @@ from django.apps import AppConfig
 
 
 class TransactionsConfig(AppConfig):
-    """Conversions, and their lists."""
+    """Conversions and documents, and their lists."""
 
     name = "transactions"
 
     def ready(self) -> None:
-        """Says which roles of staff see conversions, and shows them where a user is looked at."""
+        """Says which roles of staff see these, and shows them where a user is looked at."""
         from partners.names import translate_names  # noqa: PLC0415 - models are ready only now
         from transactions.backoffice import register_sections  # noqa: PLC0415
         from users import roles  # noqa: PLC0415
 
-        roles.extend(["transactions.view_conversion"], roles=("viewer", "reviewer", "auditor"))
+        roles.extend(
+            ["transactions.view_conversion", "transactions.view_document"], roles=("viewer", "reviewer", "auditor")
+        )
+        # A tax slip holds what a viewer does not see: birth date and address.
+        roles.extend(["transactions.download_document"], roles=("reviewer", "auditor"))
         register_sections()
         translate_names(self.get_models())

@@ -1,11 +1,13 @@
-"""Conversions: contract, section 6."""
+"""Conversions and documents: contract, sections 6 and 7."""
 
+import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from django.db import models
 from django.db.models import Func, Q
-from django.db.models.functions import Now
+from django.db.models.functions import Length, Now
+from django.utils.translation import gettext_lazy as _
 
 from partners.models import Partner
 from partners.triggers import append_only
@@ -14,6 +16,12 @@ from users.models import User
 
 HIGHEST = 10**20
 MOST_DECIMALS = 18
+TITLE_LENGTH = 200
+SHA256_BYTES = 32
+# Of what RFC 3339 can write, without a last day that other time zones have in the year 10000.
+EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+models.BinaryField.register_lookup(Length)
 
 
 @NumericField.register_lookup
@@ -31,6 +39,15 @@ def _plain_decimal(name: str, *, above_zero: bool = False) -> Q:
     return lowest & Q(**{f"{name}__lt": Decimal(HIGHEST), f"{name}__scale__lte": MOST_DECIMALS})
 
 
+def _tiebreak() -> Func:
+    return Func(template="(random() * 9223372036854775000)::bigint", output_field=models.BigIntegerField())
+
+
+def _can_be_written() -> Q:
+    """What RFC 3339 can write: PostgreSQL also has years before 1 and after 9999, and infinity."""
+    return Q(created_at__gte=EARLIEST) & Q(created_at__lt=LATEST)
+
+
 class Conversion(models.Model):
     """A currency conversion made by a user. Written once, by an import; never changed."""
 
@@ -40,9 +57,7 @@ class Conversion(models.Model):
     conversion_id = models.CharField("conversionId", max_length=64)
     created_at = models.DateTimeField(help_text="When the conversion was made.")
     # Random: it orders conversions of one instant, stands in cursors, and so must tell nothing.
-    tiebreak = models.BigIntegerField(
-        db_default=Func(template="(random() * 9223372036854775000)::bigint", output_field=models.BigIntegerField())
-    )
+    tiebreak = models.BigIntegerField(db_default=_tiebreak())
     type = models.CharField(max_length=20, db_default="conversion")
     from_currency = models.CharField(max_length=10)
     from_amount = NumericField()
@@ -73,14 +88,96 @@ class Conversion(models.Model):
                 name="conversion_numbers",
             ),
             models.CheckConstraint(condition=Q(tiebreak__gte=0), name="conversion_tiebreak_positive"),
-            # What RFC 3339 can write: PostgreSQL also has years before 1 and after 9999, and infinity.
-            models.CheckConstraint(
-                condition=Q(created_at__gte=datetime(1, 1, 1, tzinfo=UTC))
-                & Q(created_at__lt=datetime(9999, 12, 31, tzinfo=UTC)),
-                name="conversion_created_at_written",
-            ),
+            models.CheckConstraint(condition=_can_be_written(), name="conversion_created_at_written"),
         )
         triggers = append_only()
 
     def __str__(self) -> str:
         return self.conversion_id
+
+
+class DocumentType(models.TextChoices):
+    """What papers there are. The values are those on the wire."""
+
+    ACCOUNT_STATEMENT = "accountStatement", _("Account statement")
+    TRADE_CONFIRMATION = "tradeConfirmation", _("Trade confirmation")
+    TAX_SLIP = "taxSlip", _("Tax slip")
+    AGREEMENT = "agreement", _("Agreement")
+
+
+class Document(models.Model):
+    """A paper issued to a user about the account. Written once, by `publish_document`; never changed.
+
+    size_bytes and sha256 are those of the file as it was published: nothing else is ever sent whole.
+    """
+
+    # One foreign key on both (document_user_of_partner, in the migration), as a conversion has it.
+    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    user = models.ForeignKey(User, models.PROTECT, related_name="documents", db_index=False, db_constraint=False)
+    document_id = models.UUIDField("documentId", unique=True, default=uuid.uuid4, editable=False)
+    created_at = models.DateTimeField(help_text="When the document was issued.")
+    # As a conversion's.
+    tiebreak = models.BigIntegerField(db_default=_tiebreak())
+    type = models.CharField(max_length=20, choices=DocumentType)
+    title = models.CharField(max_length=TITLE_LENGTH)
+    content_type = models.CharField(max_length=100)
+    size_bytes = models.BigIntegerField("size in bytes")
+    sha256 = models.BinaryField("SHA-256", max_length=SHA256_BYTES)
+    # Where the storage has the file. It holds nothing personal, and no partner sees it.
+    storage_name = models.CharField(max_length=100, unique=True)
+    recorded_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        constraints = (
+            # Also the list's index: an instant and a tiebreak name one document of a user.
+            models.UniqueConstraint(fields=("user", "created_at", "tiebreak"), name="document_page"),
+            models.CheckConstraint(condition=Q(type__in=DocumentType.values), name="document_type_known"),
+            models.CheckConstraint(
+                condition=Q(title__regex=r"^[^\u0001-\u001F\u007F-\u009F]+$"), name="document_title_readable"
+            ),
+            # It goes out as a header.
+            models.CheckConstraint(
+                condition=Q(content_type__regex=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$"), name="document_content_type_form"
+            ),
+            models.CheckConstraint(condition=Q(size_bytes__gte=1), name="document_not_empty"),
+            models.CheckConstraint(condition=Q(sha256__length=SHA256_BYTES), name="document_sha256_length"),
+            models.CheckConstraint(condition=Q(tiebreak__gte=0), name="document_tiebreak_positive"),
+            models.CheckConstraint(condition=_can_be_written(), name="document_created_at_written"),
+        )
+        permissions = (("download_document", "Can download documents"),)
+        triggers = append_only()
+
+    def __str__(self) -> str:
+        return str(self.document_id)
+
+
+class FaultCause(models.TextChoices):
+    """Why a document's file could not be sent whole. The values are those in the log."""
+
+    MISSING = "missing", _("The file is not there")
+    SHORTER = "shorter", _("The file is shorter than published")
+    LONGER = "longer", _("The file is longer than published")
+    OTHER_BYTES = "other bytes", _("The file holds other bytes than published")
+    STORAGE_FAILED = "storage failed", _("The storage failed or could not be reached")
+
+
+class DocumentFault(models.Model):
+    """How often a document's file could not be sent whole for one cause, and when last."""
+
+    document = models.ForeignKey(Document, models.PROTECT, related_name="faults", db_index=False)
+    cause = models.CharField(max_length=20, choices=FaultCause)
+    count = models.BigIntegerField(default=1)
+    last_at = models.DateTimeField(db_default=Now())
+
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (count, last_at)")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("document", "cause"), name="fault_of_document"),
+            models.CheckConstraint(condition=Q(cause__in=FaultCause.values), name="fault_cause_known"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.cause} {self.document_id}"

@@ -2,6 +2,11 @@
 
 from django.urls import path
 
+from transactions.document_views import DocumentFile, DocumentList
 from transactions.views import TransactionList
 
-urlpatterns = [path("users/<str:external_id>/transactions", TransactionList.as_view())]
+urlpatterns = [
+    path("users/<str:external_id>/transactions", TransactionList.as_view()),
+    path("users/<str:external_id>/documents", DocumentList.as_view()),
+    path("users/<str:external_id>/documents/<str:document_id>", DocumentFile.as_view()),
+]

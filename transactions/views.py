@@ -5,9 +5,11 @@ from functools import partial
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from partners.api.description import describes
 from partners.api.errors import invalid_fields
 from partners.api.views import PartnerAPIView
 from transactions import queries
+from transactions.described import LIST_TRANSACTIONS
 from transactions.pagination import CursorPagination
 from transactions.serializers import ConversionSerializer
 from users.fields import external_id_problems
@@ -19,6 +21,7 @@ class TransactionList(PartnerAPIView):
 
     serializer = ConversionSerializer()
 
+    @describes(LIST_TRANSACTIONS)
     def get(self, request: Request, external_id: str) -> HttpResponse:
         """A page of the user's conversions, newest first."""
         problems = external_id_problems(external_id)

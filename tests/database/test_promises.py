@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -10,10 +11,11 @@ from django.db.utils import IntegrityError, ProgrammingError
 from partners.models import Partner
 from tests import factories
 from tests.client import Response
-from transactions.models import Conversion
+from tests.documents import document_fields
+from transactions.models import Conversion, Document
 from users.models import User, UserEvent
 
-HISTORY = ("users_userevent", "users_statuschange", "transactions_conversion")
+HISTORY = ("users_userevent", "users_statuschange", "transactions_conversion", "transactions_document")
 # What a hostile or careless session might set first.
 SWITCHES = {
     "as it is": "SELECT 1",
@@ -69,6 +71,8 @@ def test_the_serving_role_cannot_alter_what_is_kept_for_good(db: None, switch: s
         "INSERT INTO users_user (id, status) VALUES (gen_random_uuid(), 'active')",
         "INSERT INTO users_user (id, created_at) VALUES (gen_random_uuid(), 'infinity')",
         "TRUNCATE partners_idempotencyrecord",
+        "DELETE FROM transactions_documentfault",
+        "UPDATE transactions_documentfault SET cause = 'missing'",
         "INSERT INTO users_userevent (pgh_created_at, pgh_label) VALUES (now(), 'forged')",
         "INSERT INTO django_migrations (app, name, applied) VALUES ('users', 'x', now())",
     ],
@@ -177,3 +181,42 @@ def test_one_conversion_id_is_there_once_for_a_partner(user: User) -> None:
     Conversion.objects.create(**fields)
     with pytest.raises(IntegrityError, match="conversion_partner_id"):
         Conversion.objects.create(**fields)
+
+
+def test_a_document_belongs_to_its_users_own_partner(user: User) -> None:
+    stranger = factories.PartnerFactory.create()
+    with pytest.raises(IntegrityError, match="document_user_of_partner"):
+        Document.objects.create(**document_fields(user, partner=stranger))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("type", "letter"),
+        ("title", ""),
+        ("title", "a\u0007b"),
+        ("title", "a\u0085b"),
+        ("content_type", "text/html; charset=utf-8"),
+        ("content_type", "text/html\r\nX-Other: 1"),
+        ("content_type", ""),
+        ("size_bytes", 0),
+        ("sha256", b"\x00" * 31),
+        ("tiebreak", -1),
+        ("created_at", "infinity"),
+        ("created_at", "0044-03-15 BC"),
+    ],
+)
+def test_a_document_outside_the_contract_is_refused(user: User, column: str, value: object) -> None:
+    given = document_fields(user) | {"partner": user.partner_id, "user": user.pk, "document_id": uuid4()}
+    values = given | {column: value}
+    names = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in values)
+    marks = ", ".join(["%s"] * len(values))
+    with pytest.raises(IntegrityError, match="violates check constraint"):
+        run(f"INSERT INTO transactions_document ({names}) VALUES ({marks})", *values.values())
+
+
+@pytest.mark.parametrize("column", ["document_id", "storage_name"])
+def test_no_two_documents_share_an_id_or_a_file(user: User, column: str) -> None:
+    first = Document.objects.create(**document_fields(user))
+    with pytest.raises(IntegrityError, match=column):
+        Document.objects.create(**document_fields(user, **{column: getattr(first, column)}))

@@ -53,6 +53,7 @@ def start_server(**environment: str) -> Server:
         "WEB_WORKERS": "1",
         "PARTNER_RATE_LIMIT": "1000000/minute",
         "REDIS_URL": "",
+        "DOCUMENT_STORAGE_URL": (Path(settings.BASE_DIR) / ".local" / "documents").as_uri(),
     }
     process = subprocess.Popen(
         [sys.executable, "-m", "config.serve"],

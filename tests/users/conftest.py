@@ -6,6 +6,7 @@ import pytest
 
 from tests import factories
 from tests.client import PartnerClient, Response
+from tests.documents import folder  # noqa: F401 - a fixture
 from tests.users.sending import Send
 
 

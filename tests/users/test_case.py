@@ -12,7 +12,7 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import ROLES, client_as, client_of
 from tests.users.deciding import case_of, page_of
-from transactions.backoffice import records
+from transactions.backoffice.conversions import records
 from users.backoffice import sections
 from users.cases import AccessRecord, Claim
 from users.models import User, UserEvent
@@ -213,7 +213,7 @@ def test_a_section_is_hidden_from_those_without_its_permission(user: User, monke
 def test_the_evidence_packs_conversions_are_those_of_the_api(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transactions.backoffice.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("transactions.backoffice.rows.ROWS_AT_ONCE", 2)
     factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
 
@@ -277,5 +277,5 @@ def test_a_long_history_takes_as_many_statements_as_a_short_one(
 
 
 # Session, staff, two of permissions; the user, the opening; hints (other users twice, decided before); the last
-# decision and the state it left; three of the timeline; the claim; the version. Conversions are a prepared one.
-STATEMENTS = 16
+# decision and the state it left; three of the timeline; the claim; the version; documents. Conversions are prepared.
+STATEMENTS = 17

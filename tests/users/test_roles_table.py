@@ -17,8 +17,9 @@ from partners import admin_keys, keys
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.client import PartnerClient
+from tests.documents import add_document
 from tests.staff import client_as
-from transactions.models import Conversion
+from transactions.models import Conversion, Document
 from users.backoffice.bulk import Choice
 from users.backoffice.changes import Version
 from users.cases import AccessKind, AccessRecord, Claim
@@ -60,6 +61,7 @@ class World:
     decision: StatusChange
     access: AccessRecord
     conversion: Conversion
+    document: Document
     partner: Partner
     key: ApiKey
     colleague: Staff
@@ -68,7 +70,7 @@ class World:
 
 
 @pytest.fixture
-def world(api: PartnerClient, partner: Partner) -> World:
+def world(api: PartnerClient, partner: Partner, folder: Path) -> World:
     def create() -> User:
         return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
 
@@ -96,6 +98,7 @@ def world(api: PartnerClient, partner: Partner) -> World:
         decision=StatusChange.objects.get(user=changed),
         access=AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=colleague),
         conversion=Conversion.objects.create(**factories.conversion_fields(user)),
+        document=add_document(user),
         partner=partner,
         key=keys.issue(partner=partner, label="production").record,
         colleague=colleague,
@@ -182,6 +185,7 @@ KEPT = {
     "a line of the profile history": ("users/userevent", "event"),
     "a line of the access log": ("users/accessrecord", "access"),
     "a conversion": ("transactions/conversion", "conversion"),
+    "a document": ("transactions/document", "document"),
     "a role": ("auth/group", "group"),
     "a line of the log of actions": ("admin/logentry", "entry"),
 }
@@ -190,7 +194,15 @@ CHANGED_BY_SOME = {
     "an API key": ("partners/apikey", "key"),
     "a staff account": ("users/staff", "colleague"),
 }
-EDITED = {"external_id": "mine", "status": "closed", "reason": "mine", "rate": "9", "name": "mine", "kind": "exported"}
+EDITED = {
+    "external_id": "mine",
+    "status": "closed",
+    "reason": "mine",
+    "rate": "9",
+    "name": "mine",
+    "kind": "exported",
+    "title": "mine",
+}
 
 TABLE: tuple[Page | Action, ...] = (
     Page("Queue", at("/admin/queue/"), READERS),
@@ -243,6 +255,9 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Access log: a line", rows_of("users/accessrecord", "access"), OVERSIGHT),
     Page("Conversions", rows_of("transactions/conversion"), READERS),
     Page("Conversion", rows_of("transactions/conversion", "conversion"), READERS),
+    Page("Documents", rows_of("transactions/document"), READERS),
+    Page("Document", rows_of("transactions/document", "document"), READERS),
+    Page("Document: its file", at("/admin/transactions/document/{w.document.pk}/file/"), IDENTITY),
     Page("Partners", rows_of("partners/partner"), PARTNER_READERS),
     Page("Partner", rows_of("partners/partner", "partner"), PARTNER_READERS),
     Page("Add a partner: its page", at("/admin/partners/partner/add/"), MANAGERS),
@@ -340,6 +355,7 @@ _EVERYTHING: tuple[type[Model], ...] = (
     AccessRecord,
     Claim,
     Conversion,
+    Document,
     Partner,
     ApiKey,
     Staff,
@@ -370,7 +386,7 @@ def test_a_role_sees_and_does_what_the_table_says_and_nothing_else(
     answer: Any
     if isinstance(line, Page):
         answer = client.get(path)
-        page = answer.content.decode()
+        page = answer.getvalue().decode()
         if role in line.roles:
             assert answer.status_code == 200
             assert all(text in page for text in line.shows)

@@ -16,7 +16,9 @@ from django.db import transaction
 from partners import history, keys
 from partners.api.errors import ConflictError
 from partners.models import ApiKey, Partner
+from transactions.demo.papers import publish_papers
 from transactions.imports import Importer
+from transactions.models import Document
 from users.compliance import change_status
 from users.models import Staff, User
 from users.profile import create_user
@@ -73,10 +75,11 @@ class Seeded:
     staff: dict[str, tuple[str, str]] = field(repr=False)
     users: int
     conversions: int
+    documents: int
 
 
 def seed(*, users: int, conversions: int) -> Seeded:
-    """Makes a partner with a key, staff of every role, users in every status, and conversions of those active.
+    """Makes a partner with a key, staff of every role, users in every status; conversions and papers of those active.
 
     users, conversions: how many of each there are to be in all.
     """
@@ -89,10 +92,12 @@ def seed(*, users: int, conversions: int) -> Seeded:
             for number in numbers[start : start + USERS_IN_A_TRANSACTION]:
                 _user(partner, number, reviewer)
     _import(partner, users=users, conversions=conversions)
+    publish_papers(partner, [external_id(number) for number in _active(users)])
+    documents = Document.objects.filter(partner=partner).count()
     # Earlier keys of the demo cannot be shown again.
     for old in ApiKey.objects.filter(partner=partner, label=KEY_LABEL, revoked_at=None):
         keys.revoke(old)
-    return Seeded(partner, keys.issue(partner=partner, label=KEY_LABEL), staff, users, conversions)
+    return Seeded(partner, keys.issue(partner=partner, label=KEY_LABEL), staff, users, conversions, documents)
 
 
 def external_id(number: int) -> str:
@@ -145,6 +150,11 @@ def _profile(number: int) -> dict[str, Any]:
     }
 
 
+def _active(users: int) -> list[int]:
+    """Of so many users, the numbers of those who have been active."""
+    return [number for number in range(1, users + 1) if Status.ACTIVE in PATHS[(number - 1) % len(PATHS)]]
+
+
 def _import(partner: Partner, *, users: int, conversions: int) -> None:
     importer = Importer()
     for rejected in importer.run(_lines(partner, users=users, conversions=conversions)):
@@ -153,7 +163,7 @@ def _import(partner: Partner, *, users: int, conversions: int) -> None:
 
 def _lines(partner: Partner, *, users: int, conversions: int) -> Iterator[tuple[int, bytes]]:
     """Conversions as NDJSON, shared out among the users who have been active."""
-    active = [n for n in range(1, users + 1) if Status.ACTIVE in PATHS[(n - 1) % len(PATHS)]]
+    active = _active(users)
     rng = random.Random(PARTNER)  # noqa: S311 - the same each time, and nobody's secret
     moment = FIRST_CONVERSION
     for number in range(1, conversions + 1 if active else 1):

@@ -1,5 +1,6 @@
 """The walk: what a partner's developer does first, each request and answer shown and checked."""
 
+import hashlib
 import json
 import secrets
 import uuid
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from partners.client import Reply, SignedClient
+from transactions.models import DocumentType
 
 LONGEST_BODY_SHOWN = 600
 
@@ -20,7 +22,7 @@ class WrongAnswerError(Exception):
 class Walk:
     """Sends signed requests to a running service and shows them.
 
-    user_with_conversions: an externalId with more conversions than a page holds, and how many.
+    user_with_conversions: an externalId with more conversions than a page holds, and how many; it has documents too.
     approve: makes the user of an externalId active, as compliance would.
     """
 
@@ -38,6 +40,7 @@ class Walk:
         self.update()
         self.decide()
         self.page()
+        self.download()
         self.refuse()
 
     def first_call(self) -> None:
@@ -89,6 +92,19 @@ class Walk:
             query = f"limit=10&cursor={data['nextCursor']}"
         self.check(len(seen) == total and pages > 1, f"{total} conversions, each once")
 
+    def download(self) -> None:
+        """A user's documents, and the file of each, compared with what the list says of it."""
+        path = f"/v1/users/{self.user_with_conversions[0]}/documents"
+        self.step("The user's documents")
+        documents = self.expect(200, "GET", path).json()["items"]
+        self.check({one["type"] for one in documents} == set(DocumentType.values), "there is a paper of each type")
+        for one in documents:
+            self.step(f"{one['title']}: the file has the SHA-256 of the list")
+            file = self.expect(200, "GET", f"{path}/{one['documentId']}")
+            self.show(f"   < Content-Disposition: {file.header('Content-Disposition')}")
+            self.check(hashlib.sha256(file.body).hexdigest() == one["sha256"], "the SHA-256 is that of the list")
+            self.check(file.header("Content-Type") == one["contentType"], "the content type is that of the list")
+
     def refuse(self) -> None:
         """A signature made with another secret."""
         self.step("A bad signature is refused")
@@ -136,7 +152,7 @@ class Walk:
         reply = (client or self.client).send(method, target, body, key)
         replayed = "   Idempotent-Replayed: true" if reply.header("Idempotent-Replayed") else ""
         self.show(f"   < {reply.status} {reply.reason}{replayed}")
-        self.show(f"   < {_short(reply.body)}")
+        self.show(f"   < {_shown(reply)}")
         self.check(reply.status == status, f"{method} {target} answers {status}")
         return reply
 
@@ -147,6 +163,11 @@ class Walk:
 
 
 YOUNG = "2015-06-01"
+
+
+def _shown(reply: Reply) -> str:
+    content_type = reply.header("Content-Type")
+    return _short(reply.body) if content_type == "application/json" else f"({len(reply.body)} bytes of {content_type})"
 
 
 def _short(body: bytes) -> str:

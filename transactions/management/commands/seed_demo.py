@@ -8,12 +8,15 @@ from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
 from transactions.demo.data import Seeded, seed
+from transactions.publishing import StorageError
 
 
 class Command(ServiceCommand):
-    """A demo partner with a key, staff of every role, users in every status, and conversions."""
+    """A demo partner with a key, staff of every role, users in every status, conversions and documents."""
 
-    help = "Makes a demo partner with a key, staff, users in every status, and conversions. For DEBUG=true alone."
+    help = (
+        "Makes a demo partner with a key, staff, users in every status, conversions, documents. For DEBUG=true alone."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """[--users N] [--conversions N]."""
@@ -27,7 +30,10 @@ class Command(ServiceCommand):
             raise CommandError("seed_demo is for development: it runs while DEBUG=true alone.")
         if options["users"] < 0 or options["conversions"] < 0:
             raise CommandError("--users and --conversions take whole numbers from 0.")
-        seeded = seed(users=options["users"], conversions=options["conversions"])
+        try:
+            seeded = seed(users=options["users"], conversions=options["conversions"])
+        except StorageError as error:
+            raise CommandError("The storage of documents cannot be used: see DOCUMENT_STORAGE_URL.") from error
         return Outcome(as_json(seeded), summary(seeded))
 
 
@@ -43,13 +49,15 @@ def as_json(seeded: Seeded) -> dict[str, Any]:
         ],
         "users": seeded.users,
         "conversions": seeded.conversions,
+        "documents": seeded.documents,
     }
 
 
 def summary(seeded: Seeded) -> list[str]:
     """The same for people. Key, secret and passwords are shown this once."""
+    counts = f"{seeded.users} users, {seeded.conversions} conversions, {seeded.documents} documents"
     return [
-        f"Partner   {seeded.partner.slug}: {seeded.users} users, {seeded.conversions} conversions",
+        f"Partner   {seeded.partner.slug}: {counts}",
         f"API key   {seeded.key.api_key}",
         f"Secret    {seeded.key.secret}",
         *(f"Staff     {username:22} {password}" for username, password in seeded.staff.values()),

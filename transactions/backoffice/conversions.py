@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,28 +10,12 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from transactions import queries
-from transactions.queries import ConversionRow
+from transactions.backoffice.rows import all_rows
 from transactions.serializers import ConversionSerializer
-from users.backoffice.sections import Section, register
+from users.backoffice.sections import Section
 from users.models import User
 
-ROWS_AT_ONCE = 500
 _serializer = ConversionSerializer()
-
-
-def register_sections() -> None:
-    """Adds what this floor has to show of a user."""
-    register(
-        Section(
-            name="conversions",
-            title=_("Conversions"),
-            permission="transactions.view_conversion",
-            headings=(_("when"), _("from"), _("to"), _("rate"), _("conversion ID")),
-            rows=_rows,
-            records=records,
-            all_rows=_all_rows,
-        )
-    )
 
 
 def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
@@ -48,13 +33,20 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
 
 
 def records(user: User) -> Iterator[dict[str, Any]]:
-    """All of a user's conversions as the API shows them, newest first, however many: ROWS_AT_ONCE in memory."""
-    rows: list[ConversionRow] = queries.page(user.pk, None, ROWS_AT_ONCE + 1)
-    while rows:
-        yield from map(_serializer.to_representation, rows[:ROWS_AT_ONCE])
-        # The row beyond is where the next statement begins.
-        rows = queries.page(user.pk, rows[-1].position, ROWS_AT_ONCE + 1) if len(rows) > ROWS_AT_ONCE else []
+    """All of a user's conversions as the API shows them, newest first."""
+    return map(_serializer.to_representation, all_rows(partial(queries.page, user.pk)))
 
 
 def _all_rows(user: User) -> str:
     return f"{reverse('admin:transactions_conversion_changelist')}?{urlencode({'user': str(user.pk)})}"
+
+
+SECTION = Section(
+    name="conversions",
+    title=_("Conversions"),
+    permission="transactions.view_conversion",
+    headings=(_("when"), _("from"), _("to"), _("rate"), _("conversion ID")),
+    rows=_rows,
+    records=records,
+    all_rows=_all_rows,
+)

@@ -1,0 +1,137 @@
+"""A document on its way to a partner over a real connection: whole, or visibly broken off, and never in memory."""
+
+import hashlib
+import http.client
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from pytest_django import Settings
+
+from partners.models import Partner
+from tests import factories
+from tests.client import PartnerClient
+from tests.documents import LONG, add_document, path_of, stored_at
+from tests.live.conftest import Server, start_server
+from transactions.models import Document, DocumentFault
+from transactions.sending import PIECE
+from users.models import User
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server has its documents."""
+    return tmp_path_factory.mktemp("documents")
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, kept: Path) -> Iterator[Server]:
+    running = start_server(DOCUMENT_STORAGE_URL=kept.as_uri())
+    yield running
+    running.process.terminate()
+    running.process.wait(timeout=30)
+
+
+@pytest.fixture
+def client(server: Server, partner: Partner, kept: Path, settings: Settings) -> PartnerClient:
+    settings.STORAGES = stored_at(kept.as_uri())
+    return factories.client_of(partner, server.transport)
+
+
+@pytest.fixture
+def user(client: PartnerClient) -> User:
+    return User.objects.get(pk=client.post("/v1/users", factories.user_body()).json()["userId"])
+
+
+def url(document: Document) -> str:
+    return f"/v1/users/{document.user.external_id}/documents/{document.document_id}"
+
+
+@contextmanager
+def begun(client: PartnerClient, server: Server, document: Document) -> Iterator[http.client.HTTPResponse]:
+    """An answer whose body has still to be read."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    try:
+        path = url(document)
+        connection.request("GET", path, headers=client.headers("GET", path, b"", key=None, timestamp=None, secret=None))
+        yield connection.getresponse()
+    finally:
+        connection.close()
+
+
+def faults(document: Document) -> dict[str, int]:
+    return dict(DocumentFault.objects.filter(document=document).values_list("cause", "count"))
+
+
+def test_a_file_arrives_whole(client: PartnerClient, user: User) -> None:
+    answer = client.get(url(add_document(user, LONG)))
+    assert (answer.status, answer.header("Content-Length"), answer.body == LONG) == (200, str(len(LONG)), True)
+
+
+@pytest.mark.parametrize(
+    ("cause", "damage"),
+    [
+        ("other bytes", lambda whole: whole[:-1] + b"!"),
+        ("other bytes", lambda whole: b"!" + whole[1:]),
+        ("shorter", lambda whole: whole[:-1]),
+        ("longer", lambda whole: whole + b"!"),
+        ("longer", lambda whole: whole + whole),
+    ],
+    ids=["last byte", "first byte", "a byte less", "a byte more", "twice"],
+)
+def test_what_is_not_as_published_is_broken_off_before_its_last_byte(
+    client: PartnerClient, user: User, kept: Path, cause: str, damage: Callable[[bytes], bytes]
+) -> None:
+    document = add_document(user, LONG)
+    path_of(kept, document).write_bytes(damage(LONG))
+    with pytest.raises(http.client.IncompleteRead) as raised:
+        client.get(url(document))
+    assert 0 < len(raised.value.partial) <= len(LONG) - len(b"the end")
+    assert faults(document) == {cause: 1}
+    # The connection is spent, the server is not.
+    assert client.get("/v1/ping").status == 200
+
+
+def test_a_file_that_changes_while_it_is_sent_is_broken_off(
+    client: PartnerClient, server: Server, user: User, kept: Path
+) -> None:
+    content = LONG * 60
+    document = add_document(user, content)
+    with begun(client, server, document) as answer:
+        answer.read(PIECE)
+        # More than connections hold: the server has not read so far.
+        with path_of(kept, document).open("r+b") as file:
+            file.truncate(len(content) - PIECE)
+        with pytest.raises(http.client.IncompleteRead):
+            answer.read()
+    assert faults(document) == {"shorter": 1}
+
+
+def test_who_goes_away_leaves_the_server_as_it_was(client: PartnerClient, server: Server, user: User) -> None:
+    document = add_document(user, LONG * 60)
+    for _ in range(4):
+        with begun(client, server, document) as answer:
+            answer.read(PIECE)
+    assert client.get(url(document)).status == 200
+    assert faults(document) == {}
+
+
+def test_memory_stays_flat_whatever_the_size(client: PartnerClient, server: Server, user: User) -> None:
+    content = LONG * (64 * MIB // len(LONG))
+    document, small = add_document(user, content), add_document(user, LONG)
+    for _ in range(4):  # both threads have sent one before
+        client.get(url(small))
+    (worker,) = psutil.Process(server.process.pid).children()
+    before, most, digest = worker.memory_info().rss, 0, hashlib.sha256()
+    with begun(client, server, document) as answer:
+        while piece := answer.read(MIB):
+            digest.update(piece)
+            most = max(most, worker.memory_info().rss)
+            time.sleep(0.001)
+    assert digest.digest() == hashlib.sha256(content).digest()
+    assert most - before < 16 * MIB

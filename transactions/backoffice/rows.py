@@ -1,0 +1,28 @@
+"""All rows of a list, however many: a bounded number of them in memory."""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
+
+from transactions.pagination import Position
+
+ROWS_AT_ONCE = 500
+
+
+class _Placed(Protocol):
+    @property
+    def position(self) -> Position: ...
+
+
+Row = TypeVar("Row", bound=_Placed)
+
+
+def all_rows(fetch: Callable[[Position | None, int], list[Row]]) -> Iterator[Row]:
+    """The rows of a list from its beginning to its end, ROWS_AT_ONCE a statement.
+
+    fetch: given where to begin (that row included) and how many, the rows from there on.
+    """
+    rows = fetch(None, ROWS_AT_ONCE + 1)
+    while rows:
+        yield from rows[:ROWS_AT_ONCE]
+        # The row beyond is where the next statement begins.
+        rows = fetch(rows[-1].position, ROWS_AT_ONCE + 1) if len(rows) > ROWS_AT_ONCE else []

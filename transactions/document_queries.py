@@ -1,0 +1,80 @@
+"""The prepared statements on documents; instants and digests are written by PostgreSQL, as they go out."""
+
+import uuid
+from typing import NamedTuple
+
+from partners import sql
+from transactions.pagination import Position
+
+_COLUMNS = """
+    to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak, document_id::text, type, title,
+    content_type, size_bytes, encode(sha256, 'hex')
+"""
+_NEWEST = f"""
+    SELECT {_COLUMNS} FROM transactions_document WHERE user_id = %s
+     ORDER BY created_at DESC, tiebreak DESC LIMIT %s
+"""
+_FROM_POSITION = f"""
+    SELECT {_COLUMNS} FROM transactions_document
+     WHERE user_id = %s AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
+     ORDER BY created_at DESC, tiebreak DESC LIMIT %s
+"""
+_FIND = """
+    SELECT id, document_id, title, content_type, size_bytes, encode(sha256, 'hex'), storage_name
+      FROM transactions_document WHERE document_id = %s AND user_id = %s
+"""
+_COUNT_FAULT = """
+    INSERT INTO transactions_documentfault AS fault (document_id, cause, count) VALUES (%s, %s, 1)
+        ON CONFLICT (document_id, cause) DO UPDATE SET count = fault.count + 1, last_at = now()
+"""
+
+
+class DocumentRow(NamedTuple):
+    """A document as a list shows it. sha256: lower-case hex."""
+
+    created_at: str
+    tiebreak: int
+    document_id: str
+    type: str
+    title: str
+    content_type: str
+    size_bytes: int
+    sha256: str
+
+    @property
+    def position(self) -> Position:
+        """Where the row stands in its user's list."""
+        return Position(self.created_at, self.tiebreak)
+
+
+class PublishedFile(NamedTuple):
+    """What is needed to send a document's file. id: the row's. sha256: lower-case hex."""
+
+    id: int
+    document_id: uuid.UUID
+    title: str
+    content_type: str
+    size_bytes: int
+    sha256: str
+    storage_name: str
+
+
+def page(user_id: uuid.UUID, start: Position | None, count: int) -> list[DocumentRow]:
+    """At most `count` documents of a user, newest first, from the row at `start` on (that row included)."""
+    rows = (
+        sql.fetch_all(_NEWEST, (user_id, count))
+        if start is None
+        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count))
+    )
+    return [DocumentRow._make(row) for row in rows]
+
+
+def find(user_id: uuid.UUID, document_id: uuid.UUID) -> PublishedFile | None:
+    """The user's document of this documentId; another user's is not found."""
+    row = sql.fetch_one(_FIND, (document_id, user_id))
+    return None if row is None else PublishedFile._make(row)
+
+
+def count_fault(row_id: int, cause: str) -> None:
+    """Counts that a document could not be sent whole, and keeps when. row_id: the document row's."""
+    sql.run(_COUNT_FAULT, (row_id, cause))
