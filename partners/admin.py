@@ -17,6 +17,7 @@ from partners import admin_guard, admin_keys, keys
 from partners.admin_ages import age, expiry, keys_in_force, state, with_keys
 from partners.admin_keys import MAY_ISSUE, MAY_REVOKE
 from partners.admin_sections import SHOWN, Action, SectionedAdmin, Table, table
+from partners.admin_traffic import traffic_table
 from partners.admin_troubles import troubles_table
 from partners.keys import KEY_PREFIX, VISIBLE_CHARACTERS, IssuedKey
 from partners.models import ApiKey, Partner
@@ -51,7 +52,7 @@ class PartnerAdmin(SectionedAdmin):
             yield admin_keys.issue_action(obj)
 
     def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
-        """The partner's keys, and what requests with them were refused for."""
+        """The partner's keys, what requests with them were answered, and what they were refused for."""
         if not request.user.has_perm("partners.view_apikey"):
             return
         latest = (
@@ -68,6 +69,7 @@ class PartnerAdmin(SectionedAdmin):
             ],
             all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
         )
+        yield traffic_table(obj)
         yield troubles_table(obj)
 
 

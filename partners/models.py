@@ -131,11 +131,56 @@ class AuthenticationTrouble(models.Model):
 
     class Meta:
         constraints = (
-            # Begins with the hour: also what the last day is read and old rows are removed by.
+            # Begins with the hour: also what old rows are removed by.
             models.UniqueConstraint(
                 fields=("hour", "partner", "key", "cause"), name="trouble_of_hour", nulls_distinct=False
             ),
         )
+        # What one partner's are read by, and those of nobody.
+        indexes = (models.Index(fields=("partner", "hour"), name="trouble_of_partner"),)
 
     def __str__(self) -> str:
         return f"{self.cause} {self.hour}"
+
+
+class RequestCount(models.Model):
+    """How often requests with a key were answered with one status within an hour (partners/traffic.py)."""
+
+    # Begins with what a partner's are read by.
+    pk = models.CompositePrimaryKey("partner_id", "hour", "key_id", "status", "replayed")
+    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
+    hour = models.DateTimeField()
+    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False)
+    # All but 401, which AuthenticationTrouble has by cause.
+    status = models.PositiveSmallIntegerField()
+    # Whether it was the answer of an earlier request.
+    replayed = models.BooleanField()
+    count = models.BigIntegerField()
+
+    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+    class Meta:
+        indexes = (models.Index(fields=("hour",), name="request_count_hour"),)
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.hour}"
+
+
+class ClockSkew(models.Model):
+    """How many requests with a key differed by so much from our clock within an hour (partners/traffic.py)."""
+
+    pk = models.CompositePrimaryKey("partner_id", "hour", "key_id", "skew_tenths")
+    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
+    hour = models.DateTimeField()
+    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False)
+    # Tenths of a second, positive where the partner's clock is ahead; rounded (partners/tallies.py).
+    skew_tenths = models.BigIntegerField()
+    count = models.BigIntegerField()
+
+    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+    class Meta:
+        indexes = (models.Index(fields=("hour",), name="clock_skew_hour"),)
+
+    def __str__(self) -> str:
+        return f"{self.skew_tenths / 10} s {self.hour}"

@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 from hypothesis import settings as hypothesis_settings
 
-from partners import roles, troubles
+from partners import roles, tallies
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
@@ -29,9 +29,10 @@ COMMITTING = {"committed_partner", "servers", "rows"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The browser's tests need a Chromium: they run where they are asked for by their path (`make browser-test`)."""
-    asked_for = any("browser" in argument for argument in config.args)
-    return True if collection_path == Path(__file__).parent / "browser" and not asked_for else None
+    """Tests with a make target of their own (browser-test, fuzz) run where they are asked for by their path."""
+    folder = collection_path.name
+    apart = collection_path.parent == Path(__file__).parent and folder in {"browser", "fuzz"}
+    return True if apart and not any(folder in argument for argument in config.args) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,11 +65,19 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
         owner.creation.destroy_test_db("psi", verbosity=0)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def start_writer() -> Iterator[Callable[[], bool]]:
+    """What starts the writer of counts: nothing writes them in the midst of another test, or when the tests end."""
+    start = tallies._start_writer
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tallies, "_start_writer", Mock(return_value=True))
+        yield start
+
+
 @pytest.fixture(autouse=True)
-def refusals_are_written_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No timer writes counts of refused requests in the midst of another test."""
-    monkeypatch.setattr(troubles, "_start_timer", Mock())
-    monkeypatch.setattr(troubles, "_pending", troubles._Pending())
+def counts_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of another test are not written in this one."""
+    monkeypatch.setattr(tallies, "_pending", tallies._Pending())
 
 
 @pytest.fixture

@@ -22,28 +22,31 @@ NOT_VALID = "The API key or the signature is not valid."
 
 
 class SignatureAuthentication(BaseAuthentication):
-    """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature; request.user is then a keys.Caller."""
+    """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature; request.user is then a keys.Caller.
 
-    def authenticate(self, request: Request) -> tuple[keys.Caller, None]:
-        """The partner who signed the request. Raises UnauthorizedError."""
+    request.auth is by how many seconds the sender's clock is ahead of ours.
+    """
+
+    def authenticate(self, request: Request) -> tuple[keys.Caller, float]:
+        """The partner who signed the request, and the difference of clocks. Raises UnauthorizedError."""
         received: Received = request._request.received  # type: ignore[attr-defined]  # noqa: SLF001
         api_key = _required_header(received, "X-Api-Key")
         timestamp = _required_header(received, "X-Request-Timestamp")
         signature = _required_header(received, "X-Request-Signature")
         canonical = received.canonical_request(timestamp)
-        _check_timestamp(received, timestamp)
+        skew = _checked_skew(received, timestamp)
         caller = keys.find_caller(api_key)
         signed = signing.verify((caller or keys.nobody()).secret, canonical, signature)
         if caller is None:
             raise refused(received, Cause.UNKNOWN_KEY, NOT_VALID)
         structlog.contextvars.bind_contextvars(partner=caller.partner_slug, key=caller.key_prefix)
         if not signed:
-            raise refused(received, Cause.BAD_SIGNATURE, NOT_VALID)
+            raise refused(received, Cause.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
         if not caller.may_call:
-            raise refused(received, Cause.NOT_IN_FORCE, NOT_VALID)
+            raise refused(received, Cause.NOT_IN_FORCE, NOT_VALID, skew_seconds=skew)
         if caller.should_touch:
             keys.touch(caller.key_id)
-        return caller, None
+        return caller, skew
 
     def authenticate_header(self, request: Request) -> str:
         """The value of WWW-Authenticate."""
@@ -57,7 +60,7 @@ def _required_header(received: Received, name: str) -> str:
     return value
 
 
-def _check_timestamp(received: Received, text: str) -> None:
+def _checked_skew(received: Received, text: str) -> float:
     try:
         signed_at = signing.parse_timestamp(text)
     except ValueError:
@@ -72,13 +75,17 @@ def _check_timestamp(received: Received, text: str) -> None:
             Cause.CLOCK_SKEW,
             f"X-Request-Timestamp is more than {settings.CLOCK_SKEW_SECONDS} seconds"
             f" from the server's time, which is {rfc_3339(now)}.",
-            skew_seconds=round(skew),
+            skew_seconds=skew,
         )
+    return skew
 
 
-def refused(received: Received, cause: Cause, message: str, *, skew_seconds: int | None = None) -> UnauthorizedError:
-    """The error to raise; its cause goes to the log and to the counts that staff see, never to the sender."""
-    facts = {} if skew_seconds is None else {"skew_seconds": skew_seconds}
+def refused(received: Received, cause: Cause, message: str, *, skew_seconds: float | None = None) -> UnauthorizedError:
+    """The error to raise; its cause goes to the log and to the counts that staff see, never to the sender.
+
+    skew_seconds: by how much the sender's clock is ahead of ours, where the request tells.
+    """
+    facts = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
     log.info("unauthorized", cause=cause.value, **facts)
     troubles.count(cause, received.header("HTTP_X_API_KEY"), skew_seconds=skew_seconds)
     return UnauthorizedError(message)

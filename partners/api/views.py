@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from partners import traffic, troubles
 from partners.api import idempotency
 from partners.api.authentication import SignatureAuthentication
 from partners.api.errors import ApiError, InternalError, MethodNotAllowedError, NotFoundError, UnavailableError
@@ -58,6 +59,7 @@ class PartnerAPIView(APIView):
         except Exception as failure:  # noqa: BLE001 - a crash is answered in the contract's form too
             reads_only = _sqlstate(failure) == READ_ONLY  # as during a failover
             response = self.failure(UnavailableError() if reads_only else InternalError(), failure)
+        self.count(response.status_code)
         return response
 
     def answer(self, request: ServiceRequest, **kwargs: Any) -> HttpResponseBase:
@@ -71,6 +73,12 @@ class PartnerAPIView(APIView):
         if request.method in METHODS_WITH_BODY:
             require_json(self.received)
         return handler(self.request, **kwargs)
+
+    def count(self, status: int) -> None:
+        """Counts the answer for the partner's report; refusals are counted with their cause, where they are raised."""
+        if hasattr(self, "caller") and status != troubles.UNAUTHORIZED:
+            replayed = "Idempotent-Replayed" in self.answer_headers
+            traffic.count(self.caller.key_id, status, replayed=replayed, skew_seconds=cast("float", self.request.auth))
 
     def handler(self, request: ServiceRequest) -> Callable[..., HttpResponseBase]:
         """The function for the request's method. Raises MethodNotAllowedError."""

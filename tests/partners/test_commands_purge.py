@@ -7,9 +7,16 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from partners import roles
+from partners import keys, roles
 from partners.api import idempotency
-from partners.models import AuthenticationTrouble, IdempotencyRecord, Partner, UsedSignature
+from partners.models import (
+    AuthenticationTrouble,
+    ClockSkew,
+    IdempotencyRecord,
+    Partner,
+    RequestCount,
+    UsedSignature,
+)
 from partners.troubles import Cause
 from tests import factories
 from tests.client import PartnerClient
@@ -36,7 +43,8 @@ def remember_trouble(partner: Partner, cause: Cause, age: timedelta) -> Authenti
 
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
-    return {"idempotencyRecords": 0, "usedSignatures": 0, "authenticationTroubles": 0} | removed
+    counts = {"authenticationTroubles": 0, "requestCounts": 0, "clockSkews": 0}
+    return {"idempotencyRecords": 0, "usedSignatures": 0} | counts | removed
 
 
 def test_only_records_past_their_window_go(partner: Partner) -> None:
@@ -61,6 +69,16 @@ def test_only_counts_of_refusals_that_nobody_looks_at_go(partner: Partner) -> No
     kept = remember_trouble(partner, Cause.REPLAY, timedelta(days=7, hours=23))
     assert outcome("purge_expired") == purged(authenticationTroubles=1)
     assert list(AuthenticationTrouble.objects.filter(partner=partner)) == [kept]
+
+
+def test_only_counts_of_requests_that_no_report_shows_go(partner: Partner) -> None:
+    key, now = keys.issue(partner=partner).record, timezone.now()
+    for hour in (now - timedelta(days=8, minutes=1), now - timedelta(days=7, hours=23)):
+        RequestCount.objects.create(partner=partner, key=key, hour=hour, status=200, replayed=False, count=1)
+        ClockSkew.objects.create(partner=partner, key=key, hour=hour, skew_tenths=-3, count=1)
+    assert outcome("purge_expired") == purged(requestCounts=1, clockSkews=1)
+    left = (RequestCount.objects.get(partner=partner), ClockSkew.objects.get(partner=partner))
+    assert [row.hour for row in left] == [hour] * 2
 
 
 def test_all_batches_are_purged(partner: Partner) -> None:
@@ -99,4 +117,6 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 
 def test_people_are_told_how_much_went(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
-    assert printed("purge_expired") == ("Removed 1 idempotency records, 0 used signatures and 0 counts of refusals.\n")
+    assert printed("purge_expired") == (
+        "Removed 1 idempotency records, 0 used signatures, 0 counts of refusals, 0 of requests and 0 of clocks.\n"
+    )
