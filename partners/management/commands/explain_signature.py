@@ -1,0 +1,127 @@
+"""`manage.py explain_signature`: the signature doctor on a terminal, for support."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from partners import verification
+from partners.doctor import NotUnderstoodError
+from partners.doctor.examination import look
+from partners.doctor.reading import LONGEST_TEXT
+from partners.management.base import Outcome, ServiceCommand
+from partners.verification import Verified
+
+STANDARD_INPUT = "-"
+
+# What UTF-8 takes for a character at most.
+_LONGEST_BYTES = 4 * LONGEST_TEXT
+
+
+class Command(ServiceCommand):
+    """Explains why a request was refused as `unauthorized`."""
+
+    help = (
+        "Reads a request, as raw HTTP or as a curl command, and shows the canonical request that the service builds of"
+        " it, what differs from the one that the partner's code built, and the likely cause. Nothing is sent or kept,"
+        " and no secret is asked for. Exit status 0 whatever is found: a diagnosis is an answer."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """[FILE] [--canonical FILE] [--verify]."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "request", nargs="?", default=STANDARD_INPUT, metavar="FILE", help="default: standard input"
+        )
+        parser.add_argument(
+            "--canonical", metavar="FILE", help="the canonical request that the partner's code built, byte for byte"
+        )
+        parser.add_argument(
+            "--verify",
+            action="store_true",
+            help="looks the API key up, and says which canonical request the signature fits under its secret",
+        )
+
+    def perform(self, *, request: str, canonical: str | None, verify: bool, **_: Any) -> Outcome:
+        """Examines it. Raises CommandError where a file cannot be read, or is no request."""
+        if canonical == request == STANDARD_INPUT:
+            raise CommandError("Only one of the two can come from standard input.")
+        texts = _text(request), None if canonical is None else _text(canonical)
+        try:
+            examination = look(*texts, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
+        except NotUnderstoodError as error:
+            raise CommandError(str(error)) from None
+        verified = verification.verify(examination) if verify else None
+        data = examination.as_json() | ({} if verified is None else {"verification": verified.as_json()})
+        return Outcome(data, map(visible, _lines(data, verified)))
+
+
+def _text(name: str) -> str:
+    """What a file holds, line ends as they are. Raises CommandError."""
+    try:
+        if name == STANDARD_INPUT:
+            return _read(sys.stdin.buffer)
+        with Path(name).open("rb") as file:
+            return _read(file)
+    except UnicodeDecodeError:
+        raise CommandError(f"{name} is not text in UTF-8.") from None
+    except OSError as error:
+        raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
+
+
+def _read(file: BinaryIO) -> str:
+    content = file.read(_LONGEST_BYTES + 1)
+    if len(content) > _LONGEST_BYTES:
+        raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters: no request is.")
+    return content.decode()
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey, or not show, as escapes."""
+    return "".join(character if character.isprintable() else _escape(character) for character in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def _lines(data: dict[str, Any], verified: Verified | None) -> Iterator[str]:
+    request = data["request"]
+    yield f"{request['method']} {request['target']}, {request['bodyBytes']} bytes of body"
+    yield ""
+    yield "Canonical request:"
+    for number, line in enumerate(data["lines"], start=1):
+        yield from _compared(number, line)
+    yield from (_columns("", "yours:", line) for line in data["extraLines"])
+    for finding in data["findings"]:
+        yield ""
+        about = f" ({finding['line']})" if finding["line"] else ""
+        yield f"{finding['level'].upper()}: {finding['title']}{about} [{finding['cause']}]"
+        yield f"  {finding['explanation']}"
+        yield f"  {finding['remedy']}"
+    if verified is not None:
+        yield ""
+        yield from verified.sentences()
+
+
+def _compared(number: int, line: dict[str, Any]) -> Iterator[str]:
+    """A line, and where it differs the other one under it, with a mark under the first byte that differs."""
+    label = f"  {number} {line['name']}"
+    if not line["differs"]:
+        yield _columns(label, "", line["ours"])
+        return
+    yield _columns(label, "ours:", line["ours"])
+    if line["theirs"] is None:
+        yield _columns("", "yours:", "(not there)")
+        return
+    yield _columns("", "yours:", line["theirs"])
+    before = line["theirs"].encode()[: line["firstDifference"]].decode(errors="ignore")
+    yield _columns("", "", " " * len(visible(before)) + f"^ byte {line['firstDifference']}")
+
+
+def _columns(label: str, whose: str, text: str) -> str:
+    return f"{label:<19}{whose:<7}{text}"
