@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from partners import signing
 
-WORKED = json.loads((Path(__file__).parent.parent / "signing-vectors.json").read_text())
+ROOT = Path(__file__).parents[2]
+WORKED = json.loads((ROOT / "tests" / "signing-vectors.json").read_text())
+PUBLISHED = json.loads((ROOT / "docs" / "signing-vectors.json").read_text())
 NEVER_ENCODED = (string.ascii_letters + string.digits + "-._~").encode()
 
 not_utf8 = st.tuples(st.binary(), st.sampled_from([b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xc0\xaf"]), st.binary()).map(
@@ -52,12 +54,18 @@ def canonical_of(vector: dict[str, Any]) -> str:
     )
 
 
-@pytest.mark.parametrize("vector", WORKED["vectors"], ids=lambda v: v["method"] + v["path"])
-def test_worked_examples_have_their_canonical_request_and_signature(vector: dict[str, Any]) -> None:
+@pytest.mark.parametrize("vector", PUBLISHED["vectors"], ids=lambda v: v["id"])
+def test_published_vectors_have_their_canonical_request_and_signature(vector: dict[str, Any]) -> None:
     canonical = canonical_of(vector)
     assert canonical == vector["canonicalRequest"]
-    assert signing.sign(WORKED["secret"], canonical) == vector["signature"]
-    assert signing.verify(WORKED["secret"], canonical, vector["signature"])
+    assert signing.sign(PUBLISHED["secret"], canonical) == vector["signature"]
+    assert signing.verify(PUBLISHED["secret"], canonical, vector.get("signatureAsSent", vector["signature"]))
+
+
+def test_the_first_published_vectors_are_the_worked_examples() -> None:
+    count = len(WORKED["vectors"])
+    published = [{name: v[name] for name in v if name not in {"id", "about"}} for v in PUBLISHED["vectors"][:count]]
+    assert (count, published, PUBLISHED["secret"]) == (4, WORKED["vectors"], WORKED["secret"])
 
 
 @pytest.mark.parametrize(

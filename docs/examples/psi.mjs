@@ -1,0 +1,85 @@
+// Signs requests to the Partner Service Interface and sends them. Node.js 18 or newer, nothing besides.
+//
+//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+//     node psi.mjs GET /v1/ping
+//     node psi.mjs PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+
+import { createHash, createHmac, randomUUID } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+// The six lines that are signed. target: the path from /v1 on with its query, as sent.
+// Throws URIError where it is not UTF-8.
+export function canonicalRequest(method, target, timestamp, idempotencyKey, body) {
+  const [path, ...query] = target.split("?");
+  return [
+    method,
+    encode(path).replaceAll("%2F", "/"),
+    canonicalQuery(query.join("?")),
+    timestamp,
+    idempotencyKey,
+    createHash("sha256").update(body).digest("hex"),
+  ].join("\n");
+}
+
+function canonicalQuery(query) {
+  const pairs = query.split("&").filter((piece) => piece !== "").map((piece) => {
+    const [name, ...value] = piece.replaceAll("+", "%20").split("=");
+    return `${encode(name)} ${encode(value.join("="))}`;
+  });
+  // A space comes before every character of an encoded name, so this sorts by name, then by value.
+  return pairs.sort().join("&").replaceAll(" ", "=");
+}
+
+// Percent-decodes a text and encodes it again: all but A-Z a-z 0-9 - . _ ~.
+function encode(text) {
+  const decoded = decodeURIComponent(text.replace(/%(?![0-9A-Fa-f]{2})/g, "%25"));
+  return encodeURIComponent(decoded).replace(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
+}
+
+// The signature: hex HMAC-SHA256 under the secret just as it was issued.
+export function sign(secret, canonical) {
+  return createHmac("sha256", secret).update(canonical).digest("hex");
+}
+
+// Signs a request and sends it; resolves to fetch's Response, for an error of the service too.
+// target: percent-encoded. body: JSON, sent as it is signed. idempotencyKey: for a write a new one unless given.
+export async function send(method, target, body = "", idempotencyKey = "") {
+  const { PSI_BASE_URL, PSI_API_KEY, PSI_SECRET } = process.env;
+  const isWrite = method === "POST" || method === "PATCH";
+  const key = idempotencyKey || (isWrite ? randomUUID() : "");
+  const timestamp = new Date().toISOString();
+  const canonical = canonicalRequest(method, target, timestamp, key, isWrite ? body : "");
+  const headers = {
+    "X-Api-Key": PSI_API_KEY,
+    "X-Request-Timestamp": timestamp,
+    "X-Request-Signature": sign(PSI_SECRET, canonical),
+    ...(key && { "Idempotency-Key": key }),
+    ...(isWrite && { "Content-Type": "application/json" }),
+  };
+  return fetch(PSI_BASE_URL.replace(/\/+$/, "") + target, {
+    method,
+    headers,
+    body: isWrite ? body : undefined,
+    redirect: "manual", // a redirect would take the key to somebody else
+    signal: AbortSignal.timeout(30_000),
+  });
+}
+
+// On the command line: sends one request and prints the answer. Exit status 0: a success.
+async function main([method, target, body]) {
+  const missing = ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"].find((name) => !process.env[name]);
+  if (missing) throw new Error(`${missing} is not set`);
+  if (!target) throw new Error("usage: node psi.mjs METHOD PATH [JSON]");
+  const answer = await send(method, target, body, process.env.PSI_IDEMPOTENCY_KEY);
+  console.log(answer.status);
+  console.log(await answer.text());
+  process.exitCode = answer.ok ? 0 : 1;
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  main(process.argv.slice(2)).catch((error) => {
+    console.error(error.cause?.message ?? error.message);
+    process.exitCode = 1;
+  });
+}

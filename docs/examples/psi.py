@@ -1,0 +1,119 @@
+"""Signs requests to the Partner Service Interface and sends them. Python 3.11 or newer, nothing besides.
+
+export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+python3 psi.py GET /v1/ping
+python3 psi.py PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import sys
+import uuid
+from datetime import UTC, datetime
+from email.message import Message
+from http.client import HTTPException
+from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import parse_qsl, quote, unquote
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+
+def canonical_request(method: str, target: str, timestamp: str, idempotency_key: str, body: bytes) -> str:
+    """The six lines that are signed.
+
+    target: the path from /v1 on with its query, as sent. Raises UnicodeError where it is not UTF-8.
+    """
+    path, _, query = target.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
+    encoded = sorted((quote(name, safe=""), quote(value, safe="")) for name, value in pairs)
+    lines = (
+        method,
+        quote(unquote(path, errors="strict"), safe="/"),
+        "&".join(f"{name}={value}" for name, value in encoded),
+        timestamp,
+        idempotency_key,
+        hashlib.sha256(body).hexdigest(),
+    )
+    return "\n".join(lines)
+
+
+def sign(secret: str, canonical: str) -> str:
+    """The signature: hex HMAC-SHA256 under the secret just as it was issued."""
+    return hmac.new(secret.encode(), canonical.encode(), hashlib.sha256).hexdigest()
+
+
+class Answer(NamedTuple):
+    """What the service answered."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+    def json(self) -> Any:
+        """What the body holds. Raises ValueError where it is not JSON, as from a gateway on the way."""
+        return json.loads(self.body)
+
+
+class _StayHere(HTTPRedirectHandler):
+    """Follows no redirect: it would take the key to somebody else."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def send(method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Answer:
+    """Signs a request and sends it; an error of the service is an answer too.
+
+    target: percent-encoded. body: JSON, sent as it is signed, byte for byte. idempotency_key: for a write a new one
+    unless given. Raises OSError or HTTPException where no answer comes, LookupError where a setting is missing.
+    """
+    is_write = method in {"POST", "PATCH"}
+    key = idempotency_key or (str(uuid.uuid4()) if is_write else "")
+    timestamp = datetime.now(UTC).isoformat()
+    canonical = canonical_request(method, target, timestamp, key, body)
+    headers = {
+        "X-Api-Key": _setting("PSI_API_KEY"),
+        "X-Request-Timestamp": timestamp,
+        "X-Request-Signature": sign(_setting("PSI_SECRET"), canonical),
+    }
+    if key:
+        headers["Idempotency-Key"] = key
+    if is_write:
+        headers["Content-Type"] = "application/json"
+    url = _setting("PSI_BASE_URL").rstrip("/") + target
+    request = Request(url, body or None, headers, method=method)
+    try:
+        with build_opener(_StayHere).open(request, timeout=30) as answer:
+            return Answer(answer.status, answer.headers, answer.read())
+    except HTTPError as error:
+        with error:
+            return Answer(error.code, error.headers, error.read())
+
+
+def _setting(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise LookupError(f"{name} is not set")
+    return value
+
+
+def main() -> None:
+    """Sends what the command line says and prints the answer. Exit status 0: a success."""
+    if len(sys.argv) not in {3, 4}:
+        sys.exit("usage: python3 psi.py METHOD PATH [JSON]")
+    method, target, *body = sys.argv[1:]
+    try:
+        answer = send(method, target, "".join(body).encode(), os.environ.get("PSI_IDEMPOTENCY_KEY"))
+    except (LookupError, ValueError) as mistake:
+        sys.exit(str(mistake))
+    except (OSError, HTTPException) as error:
+        sys.exit(f"no answer: {error}")
+    print(answer.status)
+    print(answer.body.decode())
+    sys.exit(0 if 200 <= answer.status < 300 else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""Prints all transactions of a user, page by page, newest first."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import psi
+
+
+def transactions(external_id: str) -> Iterator[dict[str, Any]]:
+    """Every transaction of the user. Raises RuntimeError where the service refuses."""
+    parameters = {"limit": "100"}
+    while True:
+        answer = psi.send("GET", f"/v1/users/{quote(external_id, safe='')}/transactions?{urlencode(parameters)}")
+        if answer.status != 200:
+            raise RuntimeError(answer.json()["message"])
+        page = answer.json()
+        yield from page["items"]
+        if page["nextCursor"] is None:
+            return
+        # As it came: what it holds is the service's business.
+        parameters["cursor"] = page["nextCursor"]
+
+
+for item in transactions("cust-1001"):
+    # Amounts are text, so that no digit is lost: use Decimal, not float.
+    print(item["conversionId"], item["createdAt"], item["from"]["amount"], item["from"]["currency"])

@@ -1,0 +1,8 @@
+// Changes a user's address: only what is sent changes.
+import { send } from "./psi.mjs";
+
+const externalId = "cust-1001";
+const changes = { addressLine1: "1 Elgin St", city: "Ottawa", postalCode: "K1P 5W1" };
+
+const answer = await send("PATCH", `/v1/users/${encodeURIComponent(externalId)}`, JSON.stringify(changes));
+console.log(answer.status, await answer.text());

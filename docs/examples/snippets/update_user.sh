@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Changes a user's address: only what is sent changes. Needs jq.
+source ./psi.sh
+
+external_id='cust-1001'
+changes='{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'
+
+psi_send PATCH "/v1/users/$(jq -rn --arg id "$external_id" '$id | @uri')" "$changes"
+echo "$psi_status $psi_body"

@@ -1,0 +1,89 @@
+"""A gateway, as companies put one before a service: it serves under a prefix, and on bad days it fails."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Literal
+
+from tests.client import Headers, Response, Transport
+
+PREFIX = "/gateway"
+PASSED_ON = {"x-api-key", "x-request-timestamp", "x-request-signature", "idempotency-key", "content-type"}
+
+# "lost": the service has done it, and the answer does not arrive. A number: the gateway's own answer.
+Fault = Literal["lost", 302, 429, 503]
+
+
+class Gateway(ThreadingHTTPServer):
+    """faults: what befalls the next requests, one each. retry_after: in the gateway's own answers, in seconds.
+
+    seen: the headers of every request, by lower-case name. seen_at: when each came, on the monotonic clock.
+    """
+
+    daemon_threads = False
+
+    def __init__(self, service: Transport) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.service = service
+        self.faults: list[Fault] = []
+        self.retry_after = 1
+        self.seen: list[Headers] = []
+        self.seen_at: list[float] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}{PREFIX}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Gateway
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.seen.append(headers)
+        self.server.seen_at.append(time.monotonic())
+        fault = self.server.faults.pop(0) if self.server.faults else None
+        if isinstance(fault, int):
+            self.reply(self.failure(fault))
+            return
+        target = self.path.partition(PREFIX)[2]
+        passed_on = {name: value for name, value in headers.items() if name in PASSED_ON}
+        answer = self.server.service(self.command, target, passed_on, body)
+        if fault is None:
+            self.reply(answer)
+
+    do_POST = do_PATCH = do_GET  # noqa: N815 - http.server's names
+
+    def reply(self, answer: Response) -> None:
+        self.send_response(answer.status)
+        for name in ("Content-Type", "Content-Length", "Retry-After", "Location"):
+            if (value := answer.header(name)) is not None:
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def failure(self, status: int) -> Response:
+        body = json.dumps({"error": "internal_error", "message": "A bad day.", "requestId": "none"}).encode()
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        more = {"Location": f"{PREFIX}/v1/ping"} if status == 302 else {"Retry-After": str(self.server.retry_after)}
+        return Response(status, headers | more, body)
+
+    def log_message(self, *_: object) -> None:
+        """The test's output is no place for it."""
+
+
+@contextmanager
+def gateway_before(service: Transport) -> Iterator[Gateway]:
+    """Runs a gateway before this service."""
+    with Gateway(service) as gateway:
+        thread = threading.Thread(target=gateway.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield gateway
+        finally:
+            gateway.shutdown()
+            thread.join()

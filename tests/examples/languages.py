@@ -1,0 +1,141 @@
+"""The languages that there are examples in: what each needs, and how its programs are built and run.
+
+A driver signs many requests with an example, so that each language starts but once. It reads texts that
+end with a NUL each: the secret, and then method, target, timestamp, Idempotency-Key and body of each
+request. It writes canonical request and signature in the same way, or "refused" and nothing.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs" / "examples"
+DRIVERS = Path(__file__).parent / "drivers"
+Command = tuple[str, ...]
+
+# Nothing of the machine's own: no proxy, no settings of ours, and UTF-8 wherever a program asks the locale.
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "LC_ALL": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "GOFLAGS": "-mod=mod",
+    "GOPROXY": "off",
+}
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language. needs: its programs. builds: what compiles it; client, driver: what runs the two."""
+
+    name: str
+    needs: Sequence[str]
+    client: Command
+    driver: Command
+    builds: Sequence[Command] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+PYTHON = Language("python", [sys.executable], (sys.executable, "psi.py"), (sys.executable, "vectors.py"))
+NODE = Language("node", ["node"], ("node", "psi.mjs"), ("node", "vectors.mjs"))
+BASH = Language("bash", ["bash", "openssl", "curl"], ("bash", "psi.sh"), ("bash", "vectors.sh"))
+PHP = Language("php", ["php"], ("php", "psi.php"), ("php", "vectors.php"))
+# For a program that runs for a moment.
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+JAVA = Language(
+    "java",
+    ["java", "javac"],
+    ("java", *QUICK_START, "Psi"),
+    ("java", *QUICK_START, "Vectors"),
+    [("javac", "-Xlint:all", "-Werror", "Psi.java", "Vectors.java")],
+)
+GO = Language(
+    "go",
+    ["go"],
+    ("./psi",),
+    ("./vectors",),
+    [("go", "build", "-o", "psi", "psi.go"), ("go", "build", "-o", "vectors", "psi.go", "vectors.go")],
+)
+LANGUAGES = [PYTHON, NODE, BASH, PHP, JAVA, GO]
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A folder that holds the examples side by side, as a partner would keep them."""
+
+    folder: Path
+
+    def run(
+        self, command: Command, environment: Mapping[str, str] | None = None, given: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Runs a program here, with nothing in its environment but what is said."""
+        caches = {"GOCACHE": str(self.folder / ".go"), "HOME": str(self.folder)}
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=ENVIRONMENT | caches | dict(environment or {}),
+            input=given,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+
+    def built(self, language: Language) -> "Workshop":
+        """This workshop, where the language's programs are ready to run; skips where they cannot be built."""
+        for program in language.needs:
+            require(program)
+        done = self.folder / f".{language}"
+        for command in [] if done.exists() else language.builds:
+            build = self.run(command)
+            assert build.returncode == 0, build.stderr.decode()
+        done.touch()
+        return self
+
+
+def workshop(folder: Path) -> Workshop:
+    """A workshop in a new folder."""
+    for path in (*EXAMPLES.iterdir(), *(EXAMPLES / "snippets").iterdir(), *DRIVERS.iterdir()):
+        if path.is_file() and path.name != "__init__.py":
+            shutil.copy(path, folder)
+    return Workshop(folder)
+
+
+def require(program: str) -> None:
+    """Skips a test without this program; fails it where REQUIRE_TOOLCHAINS says that all are there."""
+    if shutil.which(program) is None:
+        missing = f"{program} is not on the PATH"
+        if os.environ.get("REQUIRE_TOOLCHAINS") == "1":
+            pytest.fail(missing)
+        pytest.skip(missing)
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A request to sign, as a driver takes it."""
+
+    method: str
+    target: str
+    timestamp: str = "2026-01-15T10:30:00Z"
+    key: str = ""
+    body: str = ""
+
+    def fields(self) -> tuple[str, ...]:
+        return self.method, self.target, self.timestamp, self.key, self.body
+
+
+def sign_all(place: Workshop, language: Language, secret: str, requests: Sequence[Signed]) -> Iterator[tuple[str, str]]:
+    """Canonical request and signature of each, as the example in this language has them."""
+    texts = [secret, *(field for request in requests for field in request.fields())]
+    done = place.built(language).run(language.driver, given="".join(f"{text}\0" for text in texts).encode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    written = done.stdout.decode().split("\0")[:-1]
+    assert len(written) == 2 * len(requests)
+    return zip(written[::2], written[1::2], strict=True)

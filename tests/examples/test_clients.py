@@ -1,0 +1,84 @@
+"""The examples on the command line, against a live service: what a partner does first."""
+
+import json
+import re
+import socket
+import uuid
+
+import pytest
+
+from tests import factories
+from tests.client import PartnerClient
+from tests.examples.calling import Access, Caller
+from tests.examples.gateway import Gateway
+from tests.examples.languages import LANGUAGES, Language, Workshop
+
+pytestmark = pytest.mark.parametrize("language", LANGUAGES, ids=str)
+
+
+@pytest.fixture
+def caller(place: Workshop, language: Language, access: Access) -> Caller:
+    return Caller(place, language, access)
+
+
+def test_a_call_prints_status_and_body(caller: Caller) -> None:
+    exit_status, (status, body) = caller.call("GET", "/v1/ping")
+    assert (exit_status, status) == (0, "200")
+    assert json.loads(body)["partner"].startswith("committed-")
+
+
+def test_an_error_is_printed_and_gives_an_exit_status(caller: Caller) -> None:
+    exit_status, (status, body) = caller.call("GET", "/v1/users/caf%C3%A9%20%2B1~a/transactions?limit=50&b=x/y+z&a=%2B")
+    assert (exit_status, status, json.loads(body)["error"]) == (1, "404", "not_found")
+
+
+def test_a_write_is_signed_as_it_is_sent(caller: Caller, client: PartnerClient) -> None:
+    user = json.dumps(factories.user_body(externalId="zoë +1", firstName="Zoë", occupation="🦫"), ensure_ascii=False)
+    assert caller.call("POST", "/v1/users", user)[1][0] == "201"
+    exit_status, (status, body) = caller.call("PATCH", "/v1/users/zo%C3%AB%20+1", '{"city": "Montréal"}\n')
+    assert (exit_status, status, json.loads(body)["externalId"]) == (0, "200", "zoë +1")
+    assert client.get("/v1/users/zo%C3%AB%20%2B1").json()["status"] == "pendingCompliance"
+
+
+def test_a_write_without_a_body_is_refused_for_its_body_alone(caller: Caller) -> None:
+    exit_status, (status, body) = caller.call("POST", "/v1/users")
+    assert (exit_status, status, json.loads(body)["error"]) == (1, "400", "bad_request")
+
+
+def test_a_write_has_the_key_that_is_given_or_a_new_one(caller: Caller, gateway: Gateway) -> None:
+    user, key = json.dumps(factories.user_body()), str(uuid.uuid4())
+    first = caller.call("POST", "/v1/users", user, PSI_BASE_URL=gateway.url, PSI_IDEMPOTENCY_KEY=key)
+    assert caller.call("POST", "/v1/users", user, PSI_BASE_URL=gateway.url, PSI_IDEMPOTENCY_KEY=key) == first
+    assert caller.call("POST", "/v1/users", user, PSI_BASE_URL=gateway.url)[1][0] == "409"
+    caller.call("GET", "/v1/ping", PSI_BASE_URL=gateway.url)
+    keys = [headers.get("idempotency-key") for headers in gateway.seen]
+    assert (keys[:2], keys[3]) == ([key, key], None)
+    assert uuid.UUID(keys[2]).version == 4
+
+
+def test_a_prefix_is_sent_and_not_signed(caller: Caller, gateway: Gateway) -> None:
+    assert caller.call("GET", "/v1/ping?a=1", PSI_BASE_URL=gateway.url)[1][0] == "200"
+
+
+def test_a_redirect_is_not_followed(caller: Caller, gateway: Gateway) -> None:
+    gateway.faults = [302]
+    exit_status, (status, *_) = caller.call("GET", "/v1/ping", PSI_BASE_URL=gateway.url)
+    assert (exit_status, status, len(gateway.seen)) == (1, "302", 1)
+
+
+def test_no_answer_is_said_in_words(caller: Caller) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        said = caller.complaint("GET", "/v1/ping", PSI_BASE_URL=f"http://127.0.0.1:{unused.getsockname()[1]}")
+    assert len(said.splitlines()) == 1
+    assert "onnect" in said
+
+
+def test_a_missing_setting_is_named(caller: Caller) -> None:
+    assert "PSI_SECRET" in caller.complaint("GET", "/v1/ping", PSI_SECRET="")
+
+
+def test_what_cannot_be_signed_is_said_in_words(caller: Caller) -> None:
+    said = caller.complaint("GET", "/v1/users/caf%E9").splitlines()
+    assert len(said) == 1
+    assert re.search("utf-8|URI malformed", said[0], re.IGNORECASE)

@@ -1,0 +1,111 @@
+"""The published vectors at the service's door, with its clock set: all that should pass does, and nothing else."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from partners import encryption, keys, signing
+from partners.api import authentication
+from partners.models import Partner
+from tests.answers import assert_error
+from tests.client import Headers, Response, in_process
+from tests.examples.languages import Signed
+from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
+
+Door = Callable[[Signed, Headers, str], Response]
+
+each_vector = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+each_refused = pytest.mark.parametrize("entry", REFUSED, ids=lambda entry: entry["id"])
+
+
+@pytest.fixture
+def door(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Door:
+    """Sends a request, with these headers, to a service that knows the published key and has this time."""
+    record = keys.issue(partner=partner).record
+    record.digest = keys.digest(API_KEY)
+    record.encrypted_secret = encryption.encrypt(SECRET, purpose=encryption.API_SECRETS)
+    record.save(update_fields=["digest", "encrypted_secret"])
+
+    def send(request: Signed, headers: Headers, now: str) -> Response:
+        clock = SimpleNamespace(now=signing.parse_timestamp(now).astimezone)
+        monkeypatch.setattr(authentication, "datetime", clock)
+        return in_process(request.method, request.target, headers, request.body.encode())
+
+    return send
+
+
+def headers_of(request: Signed, signature: str) -> Headers:
+    headers = {"X-Api-Key": API_KEY, "X-Request-Timestamp": request.timestamp, "X-Request-Signature": signature}
+    key = {"Idempotency-Key": request.key} if request.key else {}
+    return headers | key | {"Content-Type": "application/json"}
+
+
+def sent(entry: dict[str, Any]) -> Signed:
+    """A refused request, as its sender should have signed it."""
+    headers = entry["headers"]
+    stamp, key = headers.get("X-Request-Timestamp", entry["now"]), headers.get("Idempotency-Key", "")
+    return Signed(entry["method"], target(entry), stamp, key, entry["body"])
+
+
+def assert_let_in(answer: Response) -> None:
+    """Whatever was asked for, whoever asked is known."""
+    assert answer.status in {200, 201, 400, 404}, answer.body
+    assert answer.header("RateLimit")
+
+
+@each_vector
+def test_a_vector_is_let_in(door: Door, vector: dict[str, Any]) -> None:
+    request = signed(vector)
+    signature = vector.get("signatureAsSent", vector["signature"])
+    assert_let_in(door(request, headers_of(request, signature), request.timestamp))
+
+
+@each_refused
+def test_a_refused_one_is_refused(door: Door, entry: dict[str, Any]) -> None:
+    answer = door(sent(entry), entry["headers"], entry["now"])
+    assert assert_error(answer, entry["status"])["error"] == entry["error"]
+    assert answer.header("RateLimit") is None
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in REFUSED if entry["error"] == "unauthorized"], ids=lambda entry: entry["id"]
+)
+def test_a_refused_one_has_no_other_mistake(door: Door, entry: dict[str, Any]) -> None:
+    mended = replace(sent(entry), timestamp=entry["now"])
+    _canonical, signature = by_the_service(mended, SECRET)
+    assert_let_in(door(mended, headers_of(mended, signature), entry["now"]))
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in REFUSED if "signedInstead" in entry], ids=lambda entry: entry["id"]
+)
+def test_a_refused_one_signed_what_it_says(entry: dict[str, Any]) -> None:
+    assert entry["headers"]["X-Request-Signature"] == signing.sign(SECRET, entry["signedInstead"])
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in REFUSED if "signedInstead" not in entry], ids=lambda entry: entry["id"]
+)
+def test_a_refused_one_that_signed_the_right_text_went_wrong_elsewhere(entry: dict[str, Any]) -> None:
+    _canonical, right = by_the_service(sent(entry), entry.get("secretUsed", SECRET))
+    forms = {
+        "signature-in-base64": base64.b64encode(bytes.fromhex(right)).decode(),
+        "signature-with-scheme": f"sha256={right}",
+        "signature-cut-short": right[:32],
+        "empty-x-request-signature": "",
+        "without-x-request-signature": None,
+    }
+    # Without its timestamp a request cannot be signed again.
+    if entry["id"] != "without-x-request-timestamp":
+        assert entry["headers"].get("X-Request-Signature") == forms.get(entry["id"], right)
+
+
+def test_there_are_enough_of_both() -> None:
+    ids = [entry["id"] for entry in (*VECTORS, *REFUSED)]
+    assert len(ids) == len(set(ids))
+    assert (len(VECTORS) >= 24, len(REFUSED) >= 8) == (True, True)
+    assert {vector["method"] for vector in VECTORS} == {"GET", "POST", "PATCH"}

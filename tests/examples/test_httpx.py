@@ -1,0 +1,68 @@
+"""The example for httpx signs what httpx sends, which is not always what it was given."""
+
+import asyncio
+import uuid
+from typing import Any
+
+import httpx
+import pytest
+
+from tests import factories
+from tests.client import PartnerClient
+from tests.examples.gateway import PREFIX, Gateway
+from tests.examples.languages import Signed, Workshop
+from tests.examples.published import API_KEY, SECRET, VECTORS, by_the_service, signed
+
+Auth = Any
+
+
+@pytest.fixture
+def auth_class(place: Workshop, monkeypatch: pytest.MonkeyPatch) -> Auth:
+    monkeypatch.syspath_prepend(place.folder)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    from psi_httpx import PsiAuth
+
+    return PsiAuth
+
+
+@pytest.fixture
+def options(auth_class: Auth, client: PartnerClient, gateway: Gateway) -> dict[str, Any]:
+    """What a client of the gateway is made with."""
+    return {"base_url": gateway.url, "auth": auth_class(client.api_key, client.secret, prefix=f"{PREFIX}/")}
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_a_request_is_signed_like_every_vector(auth_class: Auth, vector: dict[str, Any]) -> None:
+    given = signed(vector)
+    request = httpx.Request(
+        given.method,
+        f"https://partners.example{PREFIX}{given.target}",
+        headers={"Idempotency-Key": given.key} if given.key else {},
+        content=given.body.encode(),
+    )
+    next(auth_class(API_KEY, SECRET, prefix=PREFIX).auth_flow(request))
+    sent = Signed(given.method, given.target, request.headers["X-Request-Timestamp"], given.key, given.body)
+    assert request.headers["X-Request-Signature"] == by_the_service(sent, SECRET)[1]
+    assert request.headers["X-Api-Key"] == API_KEY
+
+
+def test_what_is_not_utf_8_is_refused(auth_class: Auth) -> None:
+    with pytest.raises(UnicodeError):
+        next(auth_class(API_KEY, SECRET).auth_flow(httpx.Request("GET", "https://partners.example/v1/users/caf%E9")))
+
+
+def test_a_client_is_understood(options: dict[str, Any]) -> None:
+    body, key = factories.user_body(externalId="zoë +1", firstName="Zoë"), str(uuid.uuid4())
+    with httpx.Client(**options) as client:
+        created = client.post("/v1/users", json=body, headers={"Idempotency-Key": key})
+        listed = client.get("/v1/users/zoë +1/transactions", params={"limit": 50, "b": "x/y z", "a": "é+1"})
+        changed = client.patch("/v1/users/zo%C3%AB%20%2B1", json={"city": "Montréal"})
+    assert [answer.status_code for answer in (created, listed, changed)] == [201, 200, 200]
+
+
+def test_an_asynchronous_client_is_understood(options: dict[str, Any]) -> None:
+    async def post() -> httpx.Response:
+        async with httpx.AsyncClient(**options) as client:
+            return await client.post("/v1/users", json=factories.user_body())
+
+    assert asyncio.run(post()).status_code == 201

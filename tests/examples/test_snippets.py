@@ -1,0 +1,141 @@
+"""The guide's snippets, run as they are printed, beside the example that they import."""
+
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from partners.models import Partner
+from tests import factories
+from tests.client import PartnerClient
+from tests.examples.calling import Access
+from tests.examples.gateway import Gateway
+from tests.examples.languages import BASH, EXAMPLES, NODE, PYTHON, Language, Workshop, require
+from users.models import User, UserEvent
+
+PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
+
+pytestmark = pytest.mark.parametrize("suffix", PROGRAMS)
+
+
+class Snippets:
+    """Runs the snippets of one language through a gateway."""
+
+    def __init__(self, place: Workshop, suffix: str, access: Access, gateway: Gateway) -> None:
+        language: Language
+        language, self.program = PROGRAMS[suffix]
+        self.place, self.suffix, self.access, self.gateway = place.built(language), suffix, access, gateway
+        if language is BASH:
+            require("jq")
+
+    def run(self, name: str, **replaced: str) -> tuple[int, list[str], str]:
+        """Exit status, lines printed, and complaint. replaced: other text in the snippet, by its present text."""
+        text = (EXAMPLES / "snippets" / f"{name}{self.suffix}").read_text()
+        for old, new in replaced.items():
+            assert old in text
+            text = text.replace(old, new)
+        (self.place.folder / f"{name}{self.suffix}").write_text(text)
+        settings = self.access.environment(PSI_BASE_URL=self.gateway.url)
+        done = self.place.run((self.program, f"{name}{self.suffix}"), settings)
+        return done.returncode, done.stdout.decode().splitlines(), done.stderr.decode()
+
+
+@pytest.fixture
+def snippets(place: Workshop, suffix: str, access: Access, gateway: Gateway) -> Snippets:
+    return Snippets(place, suffix, access, gateway)
+
+
+@pytest.fixture
+def user(client: PartnerClient, committed_partner: Partner) -> User:
+    """The user whom the snippets are about."""
+    assert client.post("/v1/users", factories.user_body(externalId="cust-1001")).status == 201
+    return User.objects.get(partner=committed_partner, external_id="cust-1001")
+
+
+def test_ping(snippets: Snippets, committed_partner: Partner) -> None:
+    exit_status, (line,), complaint = snippets.run("ping")
+    assert (exit_status, line[:3], complaint) == (0, "200", "")
+    assert committed_partner.slug in line
+
+
+def test_create_user(snippets: Snippets, client: PartnerClient) -> None:
+    exit_status, (line,), complaint = snippets.run("create_user")
+    created = client.get("/v1/users/cust-1001").json()
+    assert (exit_status, complaint) == (0, "")
+    assert line == f"cust-1001 is pendingCompliance, userId {created['userId']}"
+    assert [bool(headers["idempotency-key"]) for headers in snippets.gateway.seen] == [True]
+
+
+def test_create_user_says_why_not(snippets: Snippets, user: User) -> None:
+    exit_status, lines, complaint = snippets.run("create_user")
+    assert (exit_status, lines) == (1, [])
+    assert re.fullmatch(r"conflict: .+ Request [0-9a-f-]{36}\.\n", complaint)
+
+
+def test_create_user_names_the_fields_that_are_wrong(snippets: Snippets, user: User) -> None:
+    exit_status, lines, complaint = snippets.run("create_user", **{"M5X 1A9": "none", "1990-12-10": "1990"})
+    assert exit_status == 1
+    assert [line.partition(": ")[0] for line in lines] == ["dateOfBirth", "postalCode"]
+    assert complaint.startswith("bad_request: ")
+
+
+def test_update_user(snippets: Snippets, user: User) -> None:
+    exit_status, (line,), complaint = snippets.run("update_user")
+    user.refresh_from_db()
+    assert (exit_status, line[:3], complaint) == (0, "200", "")
+    assert (user.address_line1, user.city, user.postal_code) == ("1 Elgin St", "Ottawa", "K1P 5W1")
+
+
+def test_list_transactions(snippets: Snippets, user: User) -> None:
+    first = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+    # Two of them at each instant.
+    factories.add_conversions(user, [first + timedelta(seconds=n // 2) for n in range(205)])
+    exit_status, lines, complaint = snippets.run("list_transactions")
+    printed = [line.split(" ") for line in lines]
+    assert (exit_status, complaint) == (0, "")
+    assert sorted(line[0] for line in printed) == sorted(c.conversion_id for c in user.conversions.all())
+    assert [line[1] for line in printed] == sorted((line[1] for line in printed), reverse=True)
+    assert {tuple(line[2:]) for line in printed} == {("100.00", "CAD")}
+    assert len(snippets.gateway.seen) == 3
+
+
+def test_list_transactions_of_nobody_fails(snippets: Snippets) -> None:
+    exit_status, lines, complaint = snippets.run("list_transactions")
+    assert (exit_status != 0, lines) == (True, [])
+    assert "user" in complaint
+
+
+def test_retry_after_a_lost_answer_takes_effect_once(snippets: Snippets, user: User) -> None:
+    snippets.gateway.faults = ["lost"]
+    exit_status, (line,), _complaint = snippets.run("retry")
+    first, second = snippets.gateway.seen
+    assert (exit_status, line[:3]) == (0, "200")
+    assert first["idempotency-key"] == second["idempotency-key"]
+    assert first["x-request-signature"] != second["x-request-signature"]
+    assert list(UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id").values_list("city", flat=True)) == [
+        "Toronto",
+        "Ottawa",
+    ]
+
+
+def test_retry_waits_as_long_as_it_is_told(snippets: Snippets, user: User) -> None:
+    snippets.gateway.faults, snippets.gateway.retry_after = [503], 2
+    exit_status, (line,), complaint = snippets.run("retry")
+    first, second = snippets.gateway.seen_at
+    assert (exit_status, line[:3], complaint) == (0, "200", "")
+    assert second - first >= 2
+
+
+def test_retry_gives_up(snippets: Snippets, user: User) -> None:
+    snippets.gateway.faults, snippets.gateway.retry_after = [429, 503, 429, 503, 503, 429], 0
+    _exit_status, lines, _complaint = snippets.run("retry")
+    assert len(snippets.gateway.seen) == 5
+    assert [line[:3] for line in lines] == ["503"]
+
+
+def test_retry_takes_no_for_an_answer(snippets: Snippets) -> None:
+    _exit_status, (line,), _complaint = snippets.run("retry")
+    assert line.startswith("404 ")
+    assert "not_found" in line
+    assert len(snippets.gateway.seen) == 1
