@@ -1,9 +1,14 @@
 """The docs' pages and files."""
 
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_http_methods, require_safe
 
-from partners.docs import openapi
+from partners.docs import answers, diagnosis, openapi, questions, samples
+from partners.docs import guide as guide_page
+from partners.docs import reference as reference_page
+from partners.doctor import NotUnderstoodError, SecretPastedError, examine
 
 DOCS_PATHS = ("/docs", "/openapi.json")
 
@@ -14,17 +19,72 @@ def is_docs_path(path: str) -> bool:
 
 
 @require_safe
-def openapi_json(request: HttpRequest) -> HttpResponse:
+def openapi_json(request: HttpRequest) -> HttpResponseBase:
     """The description of the API (OpenAPI 3.1)."""
-    return HttpResponse(openapi.document_bytes(), content_type="application/json")
+    return answers.public(request, HttpResponse(openapi.document_bytes(), content_type="application/json"))
 
 
-def guide(request: HttpRequest) -> HttpResponse:
-    raise NotImplementedError
+@require_safe
+def guide(request: HttpRequest) -> HttpResponseBase:
+    """The guide."""
+    base_url = request.build_absolute_uri("/").rstrip("/")
+    return answers.public(request, answers.page("docs/guide.html", guide_page.context(base_url)))
 
 
-reference = doctor = signing_vectors = guide
+@require_safe
+def reference(request: HttpRequest) -> HttpResponseBase:
+    """Every operation with its parameters, fields and answers."""
+    return answers.public(request, HttpResponse(reference_page.page()))
 
 
-def example(request: HttpRequest, name: str) -> HttpResponse:
-    raise NotImplementedError
+# No CSRF token: nothing is stored, and no cookie says who asks.
+@require_http_methods(["GET", "HEAD", "POST"])
+def doctor(request: HttpRequest) -> HttpResponseBase:
+    """The signature doctor: its page, and what it finds. A program that sends JSON is answered in JSON."""
+    if request.method != "POST":
+        return answers.public(request, answers.page("docs/doctor.html", diagnosis.context()))
+    question = None
+    try:
+        question = questions.read(request)
+        found = examine(question.request, question.canonical, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
+    except questions.QuestionRefusedError as refusal:
+        return _not_examined(request, str(refusal), status=refusal.status)
+    except SecretPastedError as refusal:
+        # Not put back into the form.
+        return _not_examined(request, str(refusal), status=400)
+    except NotUnderstoodError as refusal:
+        return _not_examined(request, str(refusal), status=400, question=question)
+    if questions.wants_json(request):
+        return answers.private(JsonResponse(found))
+    return answers.private(answers.page("docs/doctor.html", diagnosis.context(question=question, examination=found)))
+
+
+def _not_examined(
+    request: HttpRequest, message: str, *, status: int, question: questions.Question | None = None
+) -> HttpResponseBase:
+    if questions.wants_json(request):
+        return answers.private(JsonResponse({"message": message}, status=status))
+    context = diagnosis.context(question=question, message=message)
+    return answers.private(answers.page("docs/doctor.html", context, status=status))
+
+
+@require_safe
+def signing_vectors(request: HttpRequest) -> HttpResponseBase:
+    """Requests with their canonical form and signature."""
+    return answers.public(request, HttpResponse(samples.VECTORS.read_bytes(), content_type="application/json"))
+
+
+@require_safe
+def example(request: HttpRequest, name: str) -> HttpResponseBase:
+    """A file of docs/examples, as text, whatever it holds."""
+    path = samples.files().get(name)
+    if path is None:
+        return not_found(request)
+    answer = HttpResponse(path.read_bytes(), content_type="text/plain; charset=utf-8")
+    answer.headers["Content-Disposition"] = f'inline; filename="{name}"'
+    return answers.public(request, answer)
+
+
+def not_found(_request: HttpRequest) -> HttpResponseBase:
+    """The docs' own page for any other path below them."""
+    return answers.private(answers.page("docs/not_found.html", {}, status=404))

@@ -1,4 +1,7 @@
-"""Pictures of the back office with made-up people: `make screenshots`. No test: `make browser-test` leaves it out."""
+"""Pictures of the docs, and of the back office with made-up people: `make screenshots`.
+
+No test: `make browser-test` leaves it out.
+"""
 
 import itertools
 import random
@@ -188,3 +191,28 @@ def test_pictures(
     page.get_by_role("button", name="Issue", exact=True).click()
     page.locator("#secret").wait_for()
     take(page, "key")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
+def test_pictures_of_the_docs(
+    scheme: str, size: ViewportSize, new_page: Callable[..., Page], screenshots: Path
+) -> None:
+    """Takes the guide by its sections, an operation, and the doctor before and after."""
+    page = new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce")
+
+    def take(name: str) -> None:
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=screenshots / f"docs-{name}-{scheme}-{size['width']}.png")
+
+    for place in ("", "#authentication", "#examples", "#errors", "#statuses"):
+        page.goto(f"/docs{place}")
+        take(f"guide{place.replace('#', '-')}")
+    page.goto("/docs/reference#createUser")
+    take("reference")
+    page.goto("/docs/doctor")
+    take("doctor")
+    page.get_by_role("button", name="Fill in an example").click()
+    page.get_by_role("button", name="Examine").click()
+    page.locator("#found").wait_for()
+    take("doctor-after")

@@ -36,6 +36,7 @@ DOCS: Policy = NOTHING | {
     "img-src": "'self' data:",
     "font-src": "'self'",
     "connect-src": "'self'",
+    "form-action": "'self'",
 }
 
 # The first that a path begins with holds.

@@ -1,0 +1,153 @@
+"""The signature doctor's page: an examination laid out so that the eye finds the byte that differs."""
+
+import json
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, unquote_to_bytes
+
+from partners import keys, signing
+from partners.docs import samples
+from partners.docs.questions import LARGEST_BYTES, Question
+
+LINE_TITLES = {
+    "method": "Method",
+    "path": "Path",
+    "query": "Query",
+    "timestamp": "Timestamp",
+    "idempotencyKey": "Idempotency key",
+    "bodySha256": "Digest of the body",
+}
+LEVEL_TITLES = {"error": ("✕", "Error"), "warning": ("▲", "Warning"), "note": ("•", "Note")}
+# Of the form of a key, and nobody's.
+EXAMPLE_KEY = keys.KEY_PREFIX + ("example-" * 6)[:43]
+# Characters that nobody sees, as they are shown where they make the difference.
+_VISIBLE = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two texts that differ: up to the difference, the character there, the rest. mark: "" where it ends."""
+
+    before: str
+    mark: str = ""
+    after: str = ""
+    marked: bool = False
+
+    @property
+    def character(self) -> str:
+        """The character in words, for who cannot see the mark."""
+        if not self.mark:
+            return "the end of the line"
+        if self.mark.startswith("U+"):
+            return self.mark
+        # Many a letter looks like another one.
+        is_plain = self.mark.isascii() or self.mark in _VISIBLE.values()
+        return f"“{self.mark}”" + ("" if is_plain else f" ({_code_point(self.mark)})")
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedLine:
+    """A line of the canonical request. byte: the first that differs, counted from 1. theirs: None where not given."""
+
+    number: int
+    name: str
+    title: str
+    ours: Side
+    theirs: Side | None
+    differs: bool
+    byte: int | None
+
+
+def context(
+    *, question: Question | None = None, examination: dict[str, Any] | None = None, message: str = ""
+) -> dict[str, Any]:
+    """What the page shows. question: what is put back into the form. message: why there is no examination."""
+    return {
+        "here": "doctor",
+        "question": question,
+        "message": message,
+        "result": examination and result(examination, question.canonical if question else None),
+        "example": example(),
+        "secret_prefix": keys.SECRET_PREFIX,
+        "largest_kib": LARGEST_BYTES // 1024,
+    }
+
+
+def result(examination: dict[str, Any], canonical: str | None) -> dict[str, Any]:
+    """An examination for the template. canonical: what was pasted, which may be what was signed as well."""
+    candidates = list(examination["candidates"])
+    if canonical is not None and canonical not in {one["canonicalRequest"] for one in candidates}:
+        candidates.append(
+            {"cause": "pasted", "title": "Your canonical request, as pasted", "canonicalRequest": canonical}
+        )
+    first = examination["firstDifference"]
+    return examination | {
+        "compared": canonical is not None,
+        "lines": [_compared(number, line) for number, line in enumerate(examination["lines"], start=1)],
+        "findings": [_told(finding) for finding in examination["findings"]],
+        "candidates": candidates,
+        "where": first and {"line": first["line"], "byte": first["byte"] + 1},
+    }
+
+
+def example() -> dict[str, str]:
+    """A request whose sender signed a decoded query, made of the published vectors: to try the page with."""
+    published = json.loads(samples.VECTORS.read_bytes())
+    vector = next(one for one in published["vectors"] if unquote(one["query"]) != one["query"])
+    lines = signing.canonical_request(
+        vector["method"],
+        unquote_to_bytes(vector["path"]),
+        vector["query"].encode(),
+        vector["timestamp"],
+        vector["idempotencyKey"],
+        vector["body"].encode(),
+    ).split("\n")
+    lines[2] = unquote(lines[2])
+    canonical = "\n".join(lines)
+    command = (
+        f"curl 'https://partners.example{vector['path']}?{vector['query']}' \\",
+        f"  -H 'X-Api-Key: {EXAMPLE_KEY}' \\",
+        f"  -H 'X-Request-Timestamp: {vector['timestamp']}' \\",
+        f"  -H 'X-Request-Signature: {signing.sign(published['secret'], canonical)}'",
+    )
+    return {"request": "\n".join(command), "canonical": canonical, "secret": published["secret"]}
+
+
+def _told(finding: dict[str, Any]) -> dict[str, Any]:
+    icon, level = LEVEL_TITLES[finding["level"]]
+    return finding | {"icon": icon, "levelTitle": level, "lineTitle": LINE_TITLES.get(finding["line"], "")}
+
+
+def _compared(number: int, line: dict[str, Any]) -> ComparedLine:
+    offset = line["firstDifference"] if line["differs"] else None
+    theirs = line["theirs"]
+    return ComparedLine(
+        number=number,
+        name=line["name"],
+        title=LINE_TITLES[line["name"]],
+        ours=_side(line["ours"], offset),
+        theirs=None if theirs is None else _side(theirs, offset),
+        differs=line["differs"],
+        byte=None if offset is None else offset + 1,
+    )
+
+
+def _side(text: str, offset: int | None) -> Side:
+    """offset: of the first byte that differs, in UTF-8; the character that holds it is marked."""
+    if offset is None:
+        return Side(text)
+    before = text.encode()[:offset].decode(errors="ignore")
+    rest = text[len(before) :]
+    return Side(before, _visible(rest[:1]), rest[1:], marked=True)
+
+
+def _visible(character: str) -> str:
+    if character in _VISIBLE:
+        return _VISIBLE[character]
+    is_seen = not character or unicodedata.category(character)[0] not in "CZ"
+    return character if is_seen else _code_point(character)
+
+
+def _code_point(character: str) -> str:
+    return f"U+{ord(character):04X}"

@@ -1,0 +1,147 @@
+"""What the guide says that the code knows: limits, the worked example, the examples' text."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from django.conf import settings
+
+from partners import keys, signing
+from partners.api import errors, idempotency
+from partners.api.json import BODY_LIMIT_BYTES
+from partners.docs import openapi, samples
+from partners.docs.remedies import REMEDIES, refusals
+from partners.rates import parse_rate
+
+SECTIONS = (
+    ("quick-start", "Quick start"),
+    ("authentication", "Signing a request"),
+    ("pitfalls", "What trips people up"),
+    ("examples", "Examples in six languages"),
+    ("vectors", "Test vectors"),
+    ("idempotency", "Sending again safely"),
+    ("errors", "Errors and remedies"),
+    ("paging", "Lists and paging"),
+    ("rate-limits", "Rate limits"),
+    ("statuses", "Status of a user"),
+    ("documents", "Documents"),
+    ("security", "Secrets and personal data"),
+    ("versions", "Versions and deprecation"),
+    ("support", "Support"),
+)
+
+# The languages whose pieces stand in the quick start.
+QUICK_LANGUAGES = ("Python", "Node.js", "Bash")
+ENVIRONMENT = "export PSI_BASE_URL='{base_url}'\nexport PSI_API_KEY='{key}…'\nexport PSI_SECRET='{secret}…'"
+EXAMPLE_ERROR = errors.invalid_fields(
+    [
+        errors.FieldError("email", "Must be a valid email address."),
+        errors.FieldError("dateOfBirth", "Must be a calendar date, YYYY-MM-DD."),
+    ]
+).body() | {"requestId": "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the canonical request. value: in the worked example. source: where it comes from."""
+
+    name: str
+    value: str
+    source: str
+
+
+def context(base_url: str) -> dict[str, Any]:
+    """What the guide's template shows. base_url: where the reader found it, without a slash at the end."""
+    rate = parse_rate(settings.PARTNER_RATE_LIMIT)
+    limit = _list_limit()
+    return {
+        "here": "guide",
+        "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
+        "base_url": base_url,
+        "environment": ENVIRONMENT.format(base_url=base_url, key=keys.KEY_PREFIX, secret=keys.SECRET_PREFIX),
+        "quick_languages": QUICK_LANGUAGES,
+        "worked": worked_example(),
+        "clients": samples.clients(),
+        "snippets": samples.snippets(),
+        "remedies": REMEDIES,
+        "refusals": refusals(),
+        "error_text": json.dumps(EXAMPLE_ERROR, indent=2),
+        "body_limit_bytes": BODY_LIMIT_BYTES,
+        "body_limit_kib": BODY_LIMIT_BYTES // 1024,
+        "skew": settings.CLOCK_SKEW_SECONDS,
+        "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
+        "rate_text": f'RateLimit-Policy: "default";q={rate.amount};w={rate.get_expiry()}\n'
+        f'RateLimit: "default";r={rate.amount - 1};t={rate.get_expiry() * 7 // 10}',
+        "rate_amount": rate.amount,
+        "rate_seconds": rate.get_expiry(),
+        "limit_default": limit["default"],
+        "limit_highest": limit["maximum"],
+        "key_prefix": keys.KEY_PREFIX,
+        "secret_prefix": keys.SECRET_PREFIX,
+        "realm": errors.REALM,
+    }
+
+
+def worked_example() -> dict[str, Any]:
+    """The first of the published vectors, signed here: each line, the signature, and the request as sent."""
+    published = json.loads(samples.VECTORS.read_bytes())
+    vector, secret = published["vectors"][0], published["secret"]
+    canonical = signing.canonical_request(
+        vector["method"],
+        unquote_to_bytes(vector["path"]),
+        vector["query"].encode(),
+        vector["timestamp"],
+        vector["idempotencyKey"],
+        vector["body"].encode(),
+    )
+    names = ("Method", "Path", "Query", "Timestamp", "Idempotency key", "Digest of the body")
+    signature = signing.sign(secret, canonical)
+    return {
+        "vector": vector,
+        "secret": secret,
+        "canonical": canonical,
+        "signature": signature,
+        "request": _as_sent(vector, signature),
+        "body_bytes": len(vector["body"].encode()),
+        "lines": [Line(*parts) for parts in zip(names, canonical.split("\n"), _SOURCES, strict=True)],
+    }
+
+
+def _as_sent(vector: dict[str, str], signature: str) -> str:
+    head = (
+        f"{vector['method']} {vector['path']} HTTP/1.1",
+        "Content-Type: application/json",
+        f"X-Api-Key: {keys.KEY_PREFIX}…",
+        f"X-Request-Timestamp: {vector['timestamp']}",
+        f"X-Request-Signature: {signature}",
+        f"Idempotency-Key: {vector['idempotencyKey']}",
+    )
+    return "\n".join((*head, "", vector["body"]))
+
+
+_SOURCES = (
+    "The method, in upper case.",
+    (
+        "The path from /v1 on: percent-decoded, then each byte but A-Z a-z 0-9 - . _ ~ / percent-encoded again, with"
+        " upper-case hex."
+    ),
+    (
+        "The query's names and values, decoded (+ is a space) and encoded again as the path, but / too; sorted by name,"
+        " then by value; written name=value, joined by &. Empty where there is no query; the line stays."
+    ),
+    "X-Request-Timestamp, exactly as you send it.",
+    "Idempotency-Key, exactly as you send it. Empty where you send none; the line stays.",
+    "The SHA-256 of the body's bytes, in lower-case hex. Of no bytes where there is no body.",
+)
+
+
+def _list_limit() -> dict[str, int]:
+    """The bounds of `limit`, which belong to the lists above this app and are in the description."""
+    for path in openapi.document()["paths"].values():
+        for operation in path.values():
+            for parameter in operation.get("parameters", []):
+                if parameter.get("name") == "limit":
+                    schema: dict[str, int] = parameter["schema"]
+                    return schema
+    raise LookupError("no operation has a parameter `limit`")

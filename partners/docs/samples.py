@@ -1,0 +1,58 @@
+"""The example files that partners may copy: whatever lies in docs/examples, as it is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.urls import reverse
+
+FOLDER: Path = settings.BASE_DIR / "docs" / "examples"
+VECTORS: Path = settings.BASE_DIR / "docs" / "signing-vectors.json"
+
+# In the order in which they are shown.
+LANGUAGES = {".py": "Python", ".mjs": "Node.js", ".sh": "Bash", ".php": "PHP", ".java": "Java", ".go": "Go"}
+SNIPPETS = ("ping", "create_user", "update_user", "list_transactions", "retry")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An example. name: of its file. href: where it is downloaded, "" for a piece that is only shown."""
+
+    name: str
+    language: str
+    text: str
+    href: str = ""
+
+
+def files() -> dict[str, Path]:
+    """The files that may be downloaded, by name: nothing is reached by a path that a request makes up."""
+    return {path.name: path for path in sorted(FOLDER.iterdir()) if path.is_file() and not path.name.startswith(".")}
+
+
+def clients() -> list[Sample]:
+    """The whole examples, one in each language and two in Python."""
+    found = [path for path in files().values() if path.suffix in LANGUAGES]
+    return [
+        Sample(path.name, _language(path), path.read_text(), reverse("docs_example", args=[path.name]))
+        for path in sorted(found, key=lambda path: [*LANGUAGES].index(path.suffix))
+    ]
+
+
+def snippets() -> dict[str, list[Sample]]:
+    """The short pieces, by what they do, in each language that has one."""
+    return {name: [_snippet(path) for path in _by_language(name)] for name in SNIPPETS}
+
+
+def _by_language(name: str) -> list[Path]:
+    paths = [FOLDER / "snippets" / f"{name}{suffix}" for suffix in LANGUAGES]
+    return [path for path in paths if path.is_file()]
+
+
+def _snippet(path: Path) -> Sample:
+    return Sample(path.name, _language(path), path.read_text())
+
+
+def _language(path: Path) -> str:
+    # Two of Python: named for the library that the second one needs.
+    _stem, _, library = path.stem.partition("_") if path.parent == FOLDER else (path.stem, "", "")
+    return LANGUAGES[path.suffix] + (f" ({library})" if library else "")

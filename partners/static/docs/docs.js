@@ -1,0 +1,71 @@
+// What a script adds to the docs' pages; each of them is whole without it.
+
+// A button to copy each piece of code.
+function addCopyButton(figure) {
+  const text = figure.querySelector("pre").textContent;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.setAttribute("aria-label", `Copy ${figure.dataset.name}`);
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    document.getElementById("said").textContent = `${figure.dataset.name}: copied`;
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+  figure.querySelector("figcaption").append(button);
+}
+
+function addCopyButtons(within) {
+  // The clipboard is for secure addresses only.
+  if (navigator.clipboard) within.querySelectorAll(".code").forEach(addCopyButton);
+}
+
+addCopyButtons(document);
+// The doctor's answers come later.
+document.addEventListener("docs:added", ({detail}) => addCopyButtons(detail));
+
+// A language chosen in one place is chosen everywhere that has it.
+document.addEventListener("change", ({target}) => {
+  if (!target.matches(".tabs > input")) return;
+  const before = target.getBoundingClientRect().top;
+  for (const other of document.querySelectorAll(`.tabs > input[value="${CSS.escape(target.value)}"]`)) other.checked = true;
+  // Panels above that are of another height now must not move the one just clicked.
+  window.scrollBy({top: target.getBoundingClientRect().top - before, behavior: "instant"});
+});
+
+// Which section is being read, shown in the list beside the page.
+const links = new Map(Array.from(document.querySelectorAll(".beside a[href^='#']"), (link) => [link.hash.slice(1), link]));
+const sections = Array.from(links.keys(), (id) => document.getElementById(id)).filter(Boolean);
+
+function showPlace() {
+  const above = sections.filter((section) => section.getBoundingClientRect().top < innerHeight / 4);
+  const atEnd = scrollY > 0 && innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+  const here = atEnd ? sections.at(-1) : above.at(-1) ?? sections[0];
+  for (const [id, link] of links) {
+    const isHere = id === here?.id;
+    if (isHere === link.hasAttribute("aria-current")) continue;
+    link.toggleAttribute("aria-current", isHere);
+    if (!isHere) continue;
+    link.setAttribute("aria-current", "location");
+    const list = link.closest(".beside");
+    const [top, bottom] = [link.offsetTop - list.offsetTop, link.offsetTop - list.offsetTop + link.offsetHeight];
+    if (top < list.scrollTop || bottom > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 3;
+  }
+}
+
+if (sections.length) {
+  let waiting = false;
+  addEventListener("scroll", () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; showPlace(); });
+  }, {passive: true});
+  showPlace();
+}
+
+// The list on a phone closes once it has been followed.
+for (const list of document.querySelectorAll("details.contents")) {
+  list.addEventListener("click", ({target}) => { if (target.closest("a")) list.open = false; });
+}

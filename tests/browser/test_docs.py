@@ -1,0 +1,243 @@
+"""The docs in a browser: readable on each screen, whole without a script, and a secret that never leaves the page."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import BrowserContext, Page, Request, expect
+
+from partners import signing
+from tests.browser.test_accessibility import PHONE, hindrances
+
+PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/nowhere")
+EXAMPLES = Path(settings.BASE_DIR) / "docs" / "examples"
+
+TIMESTAMP = "2026-01-15T10:30:00Z"
+RIGHT = signing.canonical_request(
+    "GET", b"/v1/users/cust-1001/transactions", b"limit=5&cursor=2026-01-15T10%3A30%3A00Z", TIMESTAMP, "", b""
+)
+DECODED = RIGHT.replace("%3A", ":")
+
+
+def curl(signature: str) -> str:
+    """The command of somebody whose request was refused."""
+    return (
+        "curl 'https://partners.example/v1/users/cust-1001/transactions?limit=5&cursor=2026-01-15T10%3A30%3A00Z' \\\n"
+        f"  -H 'X-Api-Key: psi_key_{'k' * 43}' \\\n"
+        f"  -H 'X-Request-Timestamp: {TIMESTAMP}' \\\n"
+        f"  -H 'X-Request-Signature: {signature}'"
+    )
+
+
+def ask(page: Page, request: str, canonical: str = "") -> None:
+    """Opens the doctor, pastes and asks."""
+    page.goto("/docs/doctor")
+    page.get_by_label("The request as sent").fill(request)
+    page.get_by_label("Your canonical request").fill(canonical)
+    page.get_by_role("button", name="Examine").click()
+
+
+@pytest.fixture
+def secret() -> str:
+    return "psi_secret_" + secrets.token_urlsafe(32)
+
+
+@pytest.fixture
+def sent(page: Page) -> list[Request]:
+    """Every request that the page makes."""
+    requests: list[Request] = []
+
+    def keep(request: Request) -> None:
+        requests.append(request)
+
+    page.on("request", keep)
+    return requests
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE], ids=["wide", "phone"])
+def test_no_page_has_a_serious_violation_or_is_wider_than_the_screen(
+    new_page: Callable[..., Page], scheme: str, viewport: dict[str, int]
+) -> None:
+    page = new_page(color_scheme=scheme, viewport=viewport, reduced_motion="reduce")
+    for path in PAGES:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
+        assert not hindrances(page), path
+    ask(page, curl("0" * 64), DECODED)
+    expect(page.locator("#found")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert not hindrances(page)
+
+
+@pytest.mark.parametrize("path", PAGES[:3])
+def test_a_page_loads_files_of_this_service_and_all_of_them(page: Page, sent: list[Request], path: str) -> None:
+    page.goto(path, wait_until="networkidle")
+    assert {urlsplit(request.url).netloc for request in sent} == {urlsplit(page.url).netloc}
+    answers = [request.response() for request in sent]
+    assert [answer.status for answer in answers if answer] == [200] * len(sent)
+    assert len(sent) >= 4
+
+
+def test_colours_follow_the_reader_s_choice(new_page: Callable[..., Page]) -> None:
+    grounds = set()
+    for scheme in ("light", "dark"):
+        page = new_page(color_scheme=scheme)
+        page.goto("/docs")
+        grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(grounds) == 2
+
+
+def test_a_language_chosen_once_is_chosen_everywhere(page: Page) -> None:
+    page.goto("/docs")
+    page.get_by_text("Node.js", exact=True).first.click()
+    for name in ("ping.mjs", "create_user.mjs", "psi.mjs"):
+        expect(page.get_by_role("region", name=name)).to_be_visible()
+    expect(page.get_by_role("region", name="ping.py")).to_be_hidden()
+
+
+def test_languages_can_be_chosen_by_the_keyboard(page: Page) -> None:
+    page.goto("/docs")
+    page.get_by_role("group", name="Say hello: language").get_by_label("Python").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("region", name="ping.mjs")).to_be_visible()
+
+
+def test_without_a_script_languages_can_be_chosen_as_well(new_page: Callable[..., Page]) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto("/docs")
+    page.get_by_role("group", name="Say hello: language").get_by_text("Bash", exact=True).click()
+    expect(page.get_by_role("region", name="ping.sh")).to_be_visible()
+    expect(page.get_by_role("region", name="ping.py")).to_be_hidden()
+    expect(page.get_by_role("button")).to_have_count(0)
+
+
+def test_an_example_is_copied_as_it_is(new_context: Callable[..., BrowserContext]) -> None:
+    context = new_context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto("/docs")
+    page.get_by_role("button", name="Copy psi.py").click()
+    expect(page.get_by_role("status")).to_have_text("psi.py: copied")
+    assert page.evaluate("navigator.clipboard.readText()") == (EXAMPLES / "psi.py").read_text()
+
+
+def test_the_keyboard_skips_to_the_text(page: Page) -> None:
+    page.goto("/docs")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the text")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_on_a_phone_the_contents_open_and_close(new_page: Callable[..., Page]) -> None:
+    page = new_page(viewport=PHONE, reduced_motion="reduce")
+    page.goto("/docs")
+    link = page.get_by_role("link", name="Rate limits", exact=True)
+    expect(link).to_be_hidden()
+    page.get_by_text("On this page").click()
+    link.click()
+    expect(page.get_by_role("heading", name="Rate limits")).to_be_in_viewport()
+    expect(link).to_be_hidden()
+
+
+def test_the_list_shows_what_is_being_read(page: Page) -> None:
+    page.goto("/docs#errors")
+    expect(page.locator(".beside [aria-current]")).to_have_text("Errors and remedies")
+
+
+# --- The doctor ---
+
+
+def test_the_doctor_marks_the_byte_and_names_the_cause(page: Page, secret: str) -> None:
+    ask(page, curl(signing.sign(secret, DECODED)), DECODED)
+    expect(page.get_by_role("heading", name="The first difference: line 3, byte 21")).to_be_visible()
+    expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
+    expect(page.locator("#result .findings .error")).to_contain_text(["query is decoded"])
+    expect(page.locator("#result")).to_be_focused()
+    assert urlsplit(page.url).query == ""
+
+
+def test_a_test_secret_tells_what_was_signed_and_leaves_the_page_in_no_request(
+    page: Page, sent: list[Request], secret: str
+) -> None:
+    ask(page, curl(signing.sign(secret, DECODED)))
+    expect(page.locator("#found")).to_be_visible()
+    page.get_by_label("Test secret", exact=True).fill(secret)
+    page.get_by_role("button", name="Try it here").click()
+    expect(page.locator("#tried")).to_contain_text("decoded")
+    expect(page.locator("#tried")).to_contain_text("under the secret as issued")
+    page.get_by_role("button", name="Examine").click()
+    page.wait_for_load_state("networkidle")
+    assert len([request for request in sent if request.method == "POST"]) == 2
+    for request in sent:
+        told = f"{request.url} {request.all_headers()} {request.post_data}"
+        assert secret not in told
+        assert secret.removeprefix("psi_secret_") not in told
+    kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])")
+    assert kept == f'[{{}},{{}},"","{page.url}"]'
+    page.goto("/docs")
+    page.go_back()
+    expect(page.get_by_label("Test secret", exact=True)).to_have_value("")
+
+
+@pytest.mark.parametrize(
+    ("way", "key"),
+    [
+        ("the secret as issued", lambda secret: secret.encode()),
+        ("the secret with a line feed at its end", lambda secret: secret.encode() + b"\n"),
+        ("the secret without psi_secret_", lambda secret: secret.removeprefix("psi_secret_").encode()),
+        ("the secret decoded from Base64", lambda secret: base64.urlsafe_b64decode(secret[11:] + "=")),
+    ],
+)
+def test_a_wrong_key_of_the_hmac_is_found(page: Page, secret: str, way: str, key: Callable[[str], bytes]) -> None:
+    ask(page, curl(hmac.new(key(secret), RIGHT.encode(), hashlib.sha256).hexdigest()), RIGHT)
+    expect(page.get_by_role("heading", name="Your canonical request is right")).to_be_visible()
+    page.get_by_label("Test secret", exact=True).fill(secret)
+    page.get_by_label("Test secret", exact=True).press("Enter")
+    expect(page.locator("#tried")).to_contain_text(f"under {way}.")
+    expect(page.locator("#tried")).to_contain_text(
+        "The signature is right." if way == "the secret as issued" else "The key of the HMAC is wrong."
+    )
+
+
+def test_another_secret_fits_nothing(page: Page, secret: str) -> None:
+    ask(page, curl(signing.sign(secret, RIGHT)))
+    expect(page.locator("#found")).to_be_visible()
+    page.get_by_label("Test secret", exact=True).fill(secret + "x")
+    page.get_by_role("button", name="Try it here").click()
+    expect(page.locator("#tried")).to_contain_text("Nothing fits.")
+
+
+def test_a_secret_in_the_text_is_not_sent(page: Page, sent: list[Request], secret: str) -> None:
+    ask(page, curl("0" * 64), f"{RIGHT}\n{secret}")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent: there is a secret in what you pasted.")
+    assert [request.method for request in sent if request.method != "GET"] == []
+
+
+def test_the_doctor_says_what_it_cannot_read(page: Page) -> None:
+    ask(page, "Dear support,")
+    expect(page.get_by_role("alert")).to_contain_text("Not examined.")
+
+
+def test_the_example_can_be_filled_in_and_tried(page: Page) -> None:
+    page.goto("/docs/doctor")
+    page.get_by_role("button", name="Fill in an example").click()
+    page.get_by_role("button", name="Examine").click()
+    expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
+
+
+def test_without_a_script_the_doctor_examines_as_well(new_page: Callable[..., Page], secret: str) -> None:
+    page = new_page(java_script_enabled=False)
+    ask(page, curl(signing.sign(secret, DECODED)), DECODED)
+    expect(page.get_by_role("heading", name="The first difference: line 3, byte 21")).to_be_visible()
+    expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
+    expect(page.get_by_label("Your canonical request")).to_have_value(DECODED)
+    expect(page.get_by_label("Test secret", exact=True)).to_be_hidden()
+    expect(page.get_by_text("This part alone needs JavaScript")).to_be_visible()
