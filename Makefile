@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help install demo serve test browser-test screenshots lint format messages lock clean
+.PHONY: help install demo serve test browser-test screenshots fuzz lint format openapi messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -39,20 +39,28 @@ browser-test: install ## the back office in headless Chromium, which has to be o
 	  { echo "browser-test needs Chromium on the PATH: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/browser
 
+fuzz: install ## schemathesis against a live server, FUZZ_EXAMPLES for each operation (100)
+	FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100) $(BIN)/python -m pytest -s tests/fuzz
+
 screenshots: install ## pictures of the back office, by headless Chromium, in .local/screenshots
 	$(BIN)/python -m pytest --quiet tests/browser/screenshots.py
 
-lint: install ## format, lint, types, floors, migrations, deployment check
+lint: install ## format, lint, types, floors, migrations, drift of the description, deployment check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports --no-cache
 	$(MANAGE) makemigrations --check --dry-run
+	@$(MANAGE) openapi | diff docs/openapi.json - || \
+	  { echo "docs/openapi.json is not what the code says: make openapi, and look at what changed" >&2; exit 1; }
 	$(BIN)/python -m config.environment --deployment -- $(MANAGE) check --deploy --fail-level WARNING
 
 format: install ## mends what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+openapi: install ## docs/openapi.json, the description of the API, anew from the code
+	$(MANAGE) openapi > docs/openapi.json
 
 messages: install ## refreshes the French catalogue from the code and compiles it; needs GNU gettext
 	@command -v msgfmt > /dev/null || \

@@ -13,6 +13,7 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
 from partners import signing
+from tests import drift
 
 Headers = dict[str, str]
 # Method, request target as sent, headers, body: the raw answer.
@@ -139,7 +140,7 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     finally:
         request_started.connect(close_old_connections)
         request_finished.connect(close_old_connections)
-    return Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content)
+    return _as_described(method, target, Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content))
 
 
 def over_http(host: str, port: int) -> Transport:
@@ -155,8 +156,14 @@ def over_http(host: str, port: int) -> Transport:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body or None)
             answer = connection.getresponse()
-            return Response(answer.status, dict(answer.getheaders()), answer.read())
+            response = Response(answer.status, dict(answer.getheaders()), answer.read())
         finally:
             connection.close()
+        return _as_described(method, target, response)
 
     return transport
+
+
+def _as_described(method: str, target: str, response: Response) -> Response:
+    drift.check(method, target, response.status, response.headers, response.body)
+    return response

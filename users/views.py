@@ -3,12 +3,14 @@
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from partners.api.description import describes
 from partners.api.errors import invalid_fields
 from partners.api.idempotency import Answer
 from partners.api.json import render
 from partners.api.views import PartnerAPIView
 from partners.signing import canonical_path
 from users import profile
+from users.described import CREATE_USER, GET_USER, UPDATE_USER
 from users.fields import external_id_problems
 from users.serializers import UserSerializer
 
@@ -22,6 +24,7 @@ def check_external_id(external_id: str) -> None:
 class UserCollection(PartnerAPIView):
     """/v1/users."""
 
+    @describes(CREATE_USER)
     def post(self, request: Request) -> HttpResponse:
         """Registers a user."""
 
@@ -36,12 +39,14 @@ class UserCollection(PartnerAPIView):
 class UserItem(PartnerAPIView):
     """/v1/users/{externalId}."""
 
+    @describes(GET_USER)
     def get(self, request: Request, external_id: str) -> HttpResponse:
         """Where the user stands."""
         check_external_id(external_id)
         user = profile.find_user(partner_id=self.caller.partner_id, external_id=external_id)
         return self.read(UserSerializer(user).data)
 
+    @describes(UPDATE_USER)
     def patch(self, request: Request, external_id: str) -> HttpResponse:
         """Changes what the body holds."""
 

@@ -23,6 +23,7 @@ from partners.troubles import Cause
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
+ALREADY_RECEIVED = "This request was already received and has taken effect: sign the next one anew."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
@@ -116,6 +117,4 @@ def _claim_signature(received: Received, caller: Caller, context: str) -> None:
     signature = signing.signature_bytes(received.header("HTTP_X_REQUEST_SIGNATURE") or "")
     signed_at = signing.parse_timestamp(received.header("HTTP_X_REQUEST_TIMESTAMP") or "")
     if sql.fetch_one(_CLAIM_SIGNATURE, (caller.partner_id, signature, signed_at, context)) is None:
-        raise refused(
-            received, Cause.REPLAY, "This request was already received and has taken effect: sign the next one anew."
-        )
+        raise refused(received, Cause.REPLAY, ALREADY_RECEIVED)

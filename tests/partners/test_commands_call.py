@@ -50,7 +50,7 @@ def credentials(committed_partner: Partner, base_url: str, monkeypatch: pytest.M
     """The options that say where to send and who signs."""
     issued = keys.issue(partner=committed_partner)
     monkeypatch.delenv("PSI_API_KEY", raising=False)
-    monkeypatch.delenv("PSI_API_SECRET", raising=False)
+    monkeypatch.delenv("PSI_SECRET", raising=False)
     return ("--base-url", base_url, "--api-key", issued.api_key, "--secret", issued.secret)
 
 
@@ -72,12 +72,12 @@ def test_key_and_secret_need_not_stand_on_the_command_line(
 ) -> None:
     _, url, _, api_key, _, secret = credentials
     monkeypatch.setenv("PSI_API_KEY", api_key)
-    monkeypatch.setenv("PSI_API_SECRET", secret)
+    monkeypatch.setenv("PSI_SECRET", secret)
     assert outcome("call", "GET", "/v1/ping", "--base-url", url)["status"] == 200
 
 
 def test_nothing_to_sign_with_is_one_line(credentials: tuple[str, ...]) -> None:
-    assert "PSI_API_SECRET" in refusal("call", "GET", "/v1/ping", *credentials[:4])
+    assert "PSI_SECRET" in refusal("call", "GET", "/v1/ping", *credentials[:4])
 
 
 def test_an_answer_that_is_an_error_is_an_answer(credentials: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from partners.client import NoAnswerError, Reply, SignedClient, encode_target, split_base_url
 from partners.management.base import Outcome, ServiceCommand
 
-API_KEY, SECRET = "PSI_API_KEY", "PSI_API_SECRET"
+API_KEY, SECRET = "PSI_API_KEY", "PSI_SECRET"
 
 # What a header may hold without being read otherwise than it was sent.
 _VISIBLE_ASCII = re.compile(r"[!-~]*")

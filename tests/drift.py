@@ -1,0 +1,154 @@
+"""Holds every answer that a test receives against the published description: neither can change without the other."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import jsonschema_rs
+
+Json = dict[str, Any]
+# What HTTP itself brings, and what goes with an answer that is described by its status alone.
+TRANSPORT_HEADERS = {"content-type", "content-length", "connection", "date", "server", "transfer-encoding"}
+OF_METHOD_NOT_ALLOWED = {"allow"}
+
+
+class DriftError(AssertionError):
+    """An answer that the description does not allow."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """The description, ready to be held against answers."""
+
+    document: Json
+
+    @cached_property
+    def components(self) -> Json:
+        """The components, with objects that hold what is described and nothing else."""
+        return {**self.document["components"], "schemas": _closed(self.document["components"]["schemas"])}
+
+    @cached_property
+    def paths(self) -> list[tuple[re.Pattern[bytes], Json]]:
+        return [(_pattern(path), operations) for path, operations in self.document["paths"].items()]
+
+    def operations_at(self, path: bytes) -> Json | None:
+        """The operations of a percent-decoded path, or None where no path is described that fits."""
+        return next((operations for pattern, operations in self.paths if pattern.fullmatch(path)), None)
+
+    def validator(self, schema: Json) -> Any:
+        """A schema of the document, formats included."""
+        return _validator(json.dumps({**schema, "components": self.components}))
+
+    def resolve(self, node: Json) -> Json:
+        """What a reference refers to; anything else as it is."""
+        while "$ref" in node:
+            target: Any = self.document
+            for step in node["$ref"].removeprefix("#/").split("/"):
+                target = target[step]
+            node = target
+        return node
+
+
+@lru_cache(maxsize=1)
+def described() -> Described:
+    from partners.docs import openapi
+
+    return Described(openapi.document())
+
+
+def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    """Raises DriftError where an answer is none that the description allows."""
+    path = unquote_to_bytes(target.partition("?")[0])
+    if not (path.startswith(b"/v1/") or path == b"/v1"):
+        return
+    known = described()
+    operations = known.operations_at(path)
+    if operations is None:
+        _require(status == 404, method, status, "the path is not described")
+        _check_error(known, "NotFound", headers, body)
+    elif method.lower() not in operations:
+        _require(status == 405, method, status, "the method is not described")
+        _check_error(known, "BadRequest", headers, body)
+    else:
+        operation = operations[method.lower()]
+        _require(str(status) in operation["responses"], operation["operationId"], status, "the status is not described")
+        _check_answer(known, operation, status, headers, body)
+
+
+def _check_answer(known: Described, operation: Json, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    answer = operation["responses"][str(status)]
+    where = f"{operation['operationId']} {status}"
+    present = {name.lower(): value for name, value in headers.items()}
+    for name, node in answer["headers"].items():
+        header = known.resolve(node)
+        value = present.pop(name.lower(), None)
+        _require(value is not None or not header.get("required"), where, name, "the header is missing")
+        if value is not None:
+            _validate(known, header["schema"], value, f"{where} {name}")
+    unknown = present.keys() - TRANSPORT_HEADERS
+    _require(not unknown, where, sorted(unknown), "headers that are not described")
+    media_type = present["content-type"].partition(";")[0]
+    _require(media_type in answer["content"], where, media_type, "the media type is not described")
+    if media_type == "application/json":
+        _validate(known, answer["content"][media_type]["schema"], json.loads(body), where)
+
+
+def _check_error(known: Described, shape: str, headers: Mapping[str, str], body: bytes) -> None:
+    _validate(known, {"$ref": f"#/components/schemas/{shape}"}, json.loads(body), shape)
+    present = {name.lower() for name in headers} - TRANSPORT_HEADERS - OF_METHOD_NOT_ALLOWED
+    _require(present == {"x-request-id", "cache-control"}, shape, sorted(present), "headers that are not described")
+
+
+def _validate(known: Described, schema: Json, value: Any, where: str) -> None:
+    problem = next(known.validator(schema).iter_errors(value), None)
+    if problem is not None:
+        raise DriftError(f"{where}: {problem.message} at {problem.instance_path}")
+
+
+def _require(holds: object, *facts: object) -> None:
+    if not holds:
+        raise DriftError(": ".join(str(fact) for fact in facts))
+
+
+@lru_cache(maxsize=200)
+def _validator(schema: str) -> Any:
+    return jsonschema_rs.Draft202012Validator(json.loads(schema), validate_formats=True)
+
+
+def _pattern(template: str) -> re.Pattern[bytes]:
+    parts = re.split(r"(\{\w+\})", template)
+    return re.compile(b"".join(b"[^/]+" if part.startswith("{") else re.escape(part.encode()) for part in parts))
+
+
+def _closed(schema: Any) -> Any:
+    """A schema whose objects take no property beyond those it names."""
+    if isinstance(schema, dict):
+        closed = {name: _closed(value) for name, value in schema.items()}
+        return closed | {"additionalProperties": False} if schema.get("type") == "object" else closed
+    return [_closed(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def examples_of(document: Json) -> Iterator[tuple[str, Json, Any]]:
+    """Every example of a description: where it stands, the schema that it must be valid under, and its value."""
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            yield from _examples_in(operation, f"{method.upper()} {path}")
+    for name, header in document["components"]["headers"].items():
+        yield from _examples_in(header, f"header {name}")
+
+
+def _examples_in(node: Any, where: str) -> Iterator[tuple[str, Json, Any]]:
+    if isinstance(node, dict):
+        if "examples" in node and "schema" in node:
+            for name, example in node["examples"].items():
+                yield f"{where}: {name}", node["schema"], example["value"]
+        for name, value in node.items():
+            if name != "examples":
+                yield from _examples_in(value, f"{where} {name}")
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            yield from _examples_in(value, f"{where} {number}")

@@ -1,0 +1,100 @@
+"""A client that a generator of others makes from the description: it signs by httpx's own hook and is understood."""
+
+import asyncio
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from tests import factories
+from tests.client import PartnerClient
+from tests.live.conftest import Server
+
+PACKAGE = "partner_service_interface_client"
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The package, on the path."""
+    folder = tmp_path_factory.mktemp("generated") / "client"
+    description = Path(settings.BASE_DIR, "docs", "openapi.json")
+    made = subprocess.run(
+        [
+            *(sys.executable, "-m", "openapi_python_client", "generate"),
+            *("--path", description, "--output-path", folder, "--meta", "none", "--fail-on-warning"),
+            *("--config", Path(__file__).parent / "generated_client.yaml"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    folder.rename(folder.with_name(PACKAGE))
+    examples = str(Path(settings.BASE_DIR, "docs", "examples"))
+    sys.path[:0] = [str(folder.parent), examples]
+    yield folder
+    sys.path.remove(str(folder.parent))
+    sys.path.remove(examples)
+
+
+def module(name: str) -> ModuleType:
+    return importlib.import_module(f"{PACKAGE}.{name}")
+
+
+@pytest.fixture
+def unopened(generated: Path, servers: tuple[Server, Server], clients: tuple[PartnerClient, PartnerClient]) -> Any:
+    """A generated client that signs with a key of the partner."""
+    psi = importlib.import_module("psi_httpx")
+    return module("client").Client(
+        base_url=f"http://127.0.0.1:{servers[0].port}",
+        httpx_args={"auth": psi.PsiAuth(clients[0].api_key, clients[0].secret)},
+        raise_on_unexpected_status=True,
+    )
+
+
+@pytest.fixture
+def client(unopened: Any) -> Iterator[Any]:
+    with unopened:
+        yield unopened
+
+
+def test_it_makes_a_first_signed_call(client: Any, partner: Any) -> None:
+    answer = module("api.ping.ping").sync_detailed(client=client)
+    assert (answer.status_code, answer.parsed.partner) == (200, partner.slug)
+
+
+def test_it_registers_reads_changes_and_lists(client: Any) -> None:
+    models = module("models")
+    body = factories.user_body()
+    created = module("api.users.create_user").sync(client=client, body=models.NewUser.from_dict(body))
+    assert (created.external_id, created.status) == (body["externalId"], "pendingCompliance")
+
+    changes = models.UserChanges.from_dict({"city": "Ottawa"})
+    changed = module("api.users.update_user").sync(body["externalId"], client=client, body=changes)
+    read = module("api.users.get_user").sync(body["externalId"], client=client)
+    assert changed.updated_at == read.updated_at
+
+    page = module("api.conversions.list_transactions").sync(body["externalId"], client=client, limit=1)
+    assert (page.items, page.next_cursor) == ([], None)
+
+
+def test_it_reads_an_error(client: Any) -> None:
+    models = module("models")
+    body = models.NewUser.from_dict(factories.user_body(email="nobody"))
+    answer = module("api.users.create_user").sync(client=client, body=body)
+    assert isinstance(answer, models.BadRequest)
+    assert [error.field for error in answer.field_errors] == ["email"]
+
+
+def test_it_calls_without_blocking(unopened: Any, partner: Any) -> None:
+    async def call() -> Any:
+        async with unopened:
+            return await module("api.ping.ping").asyncio(client=unopened)
+
+    assert asyncio.run(call()).partner == partner.slug
