@@ -24,6 +24,7 @@ PING = Operation(
                 "partner": {
                     "type": "string",
                     "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$",
+                    "minLength": 1,
                     "maxLength": 50,
                     "description": "Who the service takes you for.",
                 },
@@ -32,5 +33,5 @@ PING = Operation(
         },
         {"partner": "acme", "serverTime": "2026-01-15T10:30:00.000000Z"},
     ),
-    answered="The request was signed rightly.",
+    answered="The request is signed correctly.",
 )

@@ -93,6 +93,7 @@ _OF_OTHERS: dict[str, Callable[[], Schema]] = {
     "email": lambda: {
         "type": "string",
         "format": "email",
+        "minLength": 3,
         "maxLength": EMAIL_LENGTH,
         "description": "Of a public domain; nothing is sent to it.",
     },

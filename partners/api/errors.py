@@ -127,7 +127,10 @@ class UnprocessableEntityError(ApiError):
 
 
 class TooManyRequestsError(ApiError):
-    """The partner's rate limit is used up. retry_after: whole seconds, at least 1."""
+    """The partner's rate limit is used up.
+
+    retry_after: whole seconds, at least 1.
+    """
 
     status_code = 429
     code = "too_many_requests"

@@ -34,7 +34,8 @@ SECURITY_SCHEMES: dict[str, dict[str, str]] = {
         "in": "header",
         "name": "X-Request-Timestamp",
         "description": "When the request was signed: an RFC 3339 date-time with an offset or Z, line 4 of the"
-        " canonical request. It may differ from the server's clock by no more than the guide says.",
+        " canonical request. It may differ from the service's clock by 300 seconds either way, unless you were told"
+        " otherwise.",
     },
     "signature": {
         "type": "apiKey",

@@ -86,7 +86,8 @@ def result(examination: dict[str, Any], canonical: str | None) -> dict[str, Any]
         "compared": canonical is not None,
         "lines": [_compared(number, line) for number, line in enumerate(examination["lines"], start=1)],
         "findings": [_told(finding) for finding in examination["findings"]],
-        "candidates": candidates,
+        # As JSON: HTML would make line feeds of the carriage returns in them.
+        "candidates": [one | {"json": json.dumps(one["canonicalRequest"])} for one in candidates],
         "where": first and {"line": first["line"], "byte": first["byte"] + 1},
     }
 

@@ -1,5 +1,6 @@
 """A JSON Schema of the description as rows of a table: one for each field, those of fields within included."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
@@ -123,4 +124,4 @@ def _length(whole: Schema) -> Iterator[str]:
 
 def _shown(value: Any) -> str:
     """A value as JSON writes it, but for the quotes of a text."""
-    return value if isinstance(value, str) else {True: "true", False: "false", None: "null"}.get(value, str(value))
+    return value if isinstance(value, str) else json.dumps(value)

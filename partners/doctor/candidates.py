@@ -9,7 +9,7 @@ from partners.doctor.findings import PATH, QUERY, Cause
 from partners.doctor.mistakes import Mistaken
 from partners.doctor.sent import Sent
 
-MOST = 40
+MOST = 60
 CORRECT, CORRECT_TITLE = "correct", "As the contract has it"
 
 

@@ -147,7 +147,7 @@ GROUPS: Groups = (
             _cause(
                 "signature-of-other-length",
                 "The signature has another length",
-                "HMAC-SHA256 has 64 hex digits; this has {length}, as if it was cut or came of another function.",
+                "HMAC-SHA256 has 64 hex digits; this has {length}, as if it was cut, or made by another function.",
                 "Use HMAC with SHA-256, and send all of its digits.",
             ),
             _signature_of_other_length,

@@ -1,6 +1,5 @@
 """The whole of an examination, from what was pasted to what page and command show."""
 
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -22,14 +21,13 @@ from partners.doctor.candidates import Candidate, candidates
 from partners.doctor.findings import NOTE, Cause, Finding, Level
 from partners.doctor.sent import Sent
 
-_HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _GROUPS = (*checks_credentials.GROUPS, *checks_timestamp.GROUPS, *checks_request.GROUPS, *checks_body.GROUPS)
 _LEVELS = list(Level)
 
 NOTHING_FOUND = Cause(
     "nothing-found",
     NOTE,
-    "Nothing is wrong to see",
+    "Nothing wrong was found",
     "The request has all that it needs; whether its signature is right cannot be seen without a secret.",
     "Give the canonical request that your code signed as well, or try a test secret on the candidates.",
 )
@@ -46,9 +44,8 @@ class Examination:
 
     @property
     def signature(self) -> str | None:
-        """The signature sent, in lower-case hex; None where it is no hex."""
-        sent = self.sent.signature
-        return sent.lower() if _HEX_SHA256.fullmatch(sent) else None
+        """The signature sent, in lower-case hex, however it is written; None where it is none."""
+        return checks_credentials.signature_in_hex(self.sent.signature)
 
     def as_json(self) -> dict[str, Any]:
         """What the page and `--json` show."""

@@ -68,7 +68,12 @@ def _slash_left(sent: Sent) -> Iterator[str]:
 
 
 def _decoded(sent: Sent) -> Iterator[str]:
-    yield from _encoded(sent, lambda text: text)
+    yield _joined(sorted(_pairs(sent)))
+    yield _joined(sorted(_pairs(sent), key=lambda pair: (_encode(pair[0]), _encode(pair[1]))))
+
+
+def _decoded_and_unsorted(sent: Sent) -> Iterator[str]:
+    yield _joined(_pairs(sent))
     yield unquote(sent.query)
 
 
@@ -181,9 +186,20 @@ MISTAKES = (
             "query-decoded",
             "The query is decoded instead of encoded",
             "Names and values stand as they are; they have to be percent-encoded again after decoding.",
-            "Percent-encode each byte of names and values but A-Z a-z 0-9 - . _ ~.",
+            "Percent-encode each byte of names and values but A-Z a-z 0-9 - . _ ~; JavaScript's encodeURIComponent"
+            " leaves ! ' ( ) * too.",
         ),
         _decoded,
+    ),
+    Mistake(
+        _cause(
+            "query-decoded-and-unsorted",
+            "The query is neither encoded nor sorted",
+            "Names and values stand as they are, in the order in which they were sent; they are signed percent-encoded,"
+            " and sorted by encoded name, then by encoded value.",
+            "Percent-encode each name and value, sort the pairs, then join them.",
+        ),
+        _decoded_and_unsorted,
     ),
     Mistake(
         _cause(

@@ -226,7 +226,8 @@ MISTAKES = (
             "path-decoded",
             "The path is decoded instead of encoded",
             "It holds characters as they are that have to be percent-encoded.",
-            "Percent-encode each byte but A-Z a-z 0-9 - . _ ~ and /.",
+            "Percent-encode each byte but A-Z a-z 0-9 - . _ ~ and /; JavaScript's encodeURIComponent leaves ! ' ( ) *"
+            " too.",
         ),
         _decoded,
     ),

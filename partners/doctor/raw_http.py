@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import dropwhile, takewhile
 
 from partners.doctor import remarks
 from partners.doctor.findings import Finding, NotUnderstoodError
@@ -12,6 +13,8 @@ METHOD = re.compile(r"[A-Za-z]{1,20}")
 _EMPTY_LINE = re.compile(r"\r?\n\r?\n")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LOGGED = re.compile(r"[*>] ")
+# What `curl -v` tells of the connection and the head, and how many bytes went.
+_OF_CURL = re.compile(r"[*>]|[{}] \[")
 
 # What pasting does to a body, and how to undo it.
 _RESTORED: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
@@ -44,8 +47,12 @@ def read(text: str) -> Sent:
 
 
 def _as_logged(text: str) -> str:
-    """What `curl -v` shows of a request: its head, behind `>`."""
-    return "\n".join(line[2:] for line in text.split("\n") if line.startswith(">"))
+    """What `curl -v` shows of a request: its head, behind `>`, and the body that somebody put below it."""
+    sent = list(takewhile(lambda line: not line.startswith("<"), text.split("\n")))
+    head = [line[2:] for line in sent if line.startswith(">")]
+    rest = dropwhile(lambda line: not line.startswith(">"), sent)
+    body = [line for line in rest if not _OF_CURL.match(line)]
+    return "\n".join([*head, *([""] if head and head[-1].strip() else []), *body])
 
 
 def _request_line(line: str) -> tuple[str, str]:

@@ -123,7 +123,7 @@ OF_LINES = [
     line("slash in query", "query-slash-left", GET, query="a=x/y%3A%20z~%21&b=2"),
     line("plus in query", "query-plus-for-space", GET, query="a=x%2Fy%3A+z~%21&b=2"),
     line("query decoded", "query-decoded", LIST, query="cursor=2026-01-15T10:30:00.123456Z&limit=50"),
-    line("query decoded and unsorted", "query-decoded", LIST, query="limit=50&cursor=2026-01-15T10:30:00.123456Z"),
+    line("query decoded and unsorted", "query-decoded-and-unsorted", LIST, query="limit=50&cursor=2026-01-15T10:30:00.123456Z"),
     line("query encoded twice", "query-encoded-twice", GET, query="a=x%252Fy%253A%2520z~%2521&b=2"),
     line(
         "query encoded whole",

@@ -143,7 +143,7 @@ def test_findings_are_shown_with_their_remedies() -> None:
 def test_what_may_have_been_signed_is_there_for_the_browser_to_try() -> None:
     theirs = canonical(line6="something else")
     page = result(fill_in(theirs=theirs))
-    tried = page.values("data-canonical")
+    tried = [json.loads(text) for text in page.values("data-canonical")]
     assert {canonical(), theirs} <= set(tried)
     assert {one["canonicalRequest"] for one in ask(theirs=theirs).json()["candidates"]} <= set(tried)
     assert "0123456789abcdef" * 4 in Page("<div" + page.source).values("data-signature")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from partners import keys, signing
 from partners.doctor import NotUnderstoodError, SecretPastedError, examine
+from partners.doctor.candidates import MOST
 from partners.doctor.checks_credentials import API_KEY as API_KEY_FORM
 from partners.doctor.examination import causes
 from partners.doctor.findings import LINES
@@ -111,7 +112,7 @@ def test_candidates_are_few_and_distinct_and_the_right_one_is_first(request_: st
     texts = [candidate["canonicalRequest"] for candidate in result["candidates"]]
     assert texts[0] == result["canonicalRequest"]
     assert result["candidates"][0]["cause"] == "correct"
-    assert len(texts) == len(set(texts)) <= 40
+    assert len(texts) == len(set(texts)) <= MOST
     assert {candidate["cause"] for candidate in result["candidates"]} - {"correct"} <= {c.code for c in causes()}
 
 

@@ -64,6 +64,11 @@ def test_what_curl_logs_is_read_too() -> None:
     assert (sent.target, sent.header("X-Api-Key"), sent.body) == ("/v1/ping", "a", b"")
 
 
+def test_a_body_below_what_curl_logs_is_kept() -> None:
+    log = '> POST /v1/users HTTP/1.1\n> X-Api-Key: a\n>\n} [12 bytes data]\n{"city": "x"}\n< HTTP/1.1 401\n< A: b\n\n{}'
+    assert read(log).body == b'{"city": "x"}'
+
+
 @pytest.mark.parametrize(
     ("target", "prefix", "path"),
     [

@@ -78,6 +78,8 @@ function keysOf(text) {
     [`the secret without ${SECRET_PREFIX}`, bare === text ? null : encoder.encode(bare)],
     ["the secret decoded from Base64", fromBase64(bare)],
     ["the secret decoded from hex", fromHex(bare)],
+    // An unset variable. HMAC fills keys up with zeros, and browsers take no empty one.
+    ["an empty secret", new Uint8Array(1)],
   ].filter(([, bytes]) => bytes?.length);
 }
 
@@ -90,7 +92,7 @@ async function sign(bytes, text) {
 async function findFit(text, signature, candidates) {
   for (const [way, bytes] of keysOf(text)) {
     for (const candidate of candidates) {
-      const fits = await sign(bytes, candidate.dataset.canonical) === signature;
+      const fits = await sign(bytes, JSON.parse(candidate.dataset.canonical)) === signature;
       if (fits) return {way, candidate, isIssued: way === AS_ISSUED};
     }
   }
@@ -110,7 +112,9 @@ function tell(kind, title, text) {
 function tellFit({way, candidate, isIssued}) {
   const isRight = candidate.dataset.cause === "correct";
   const what = `The signature you sent is that of “${candidate.textContent}” under ${way}.`;
-  if (isRight && isIssued) {
+  if (isRight && isIssued && document.querySelector("#result li.error, #result li.warning")) {
+    tell("good", "The signature is right.", `${what} See the findings above for what is wrong besides.`);
+  } else if (isRight && isIssued) {
     tell("good", "The signature is right.", `${what} A 401 then means that the key is not in force, belongs to another`
       + " secret, or that the request was changed on its way.");
   } else if (isRight) {
@@ -124,7 +128,7 @@ async function trySecret() {
   const {signature} = document.getElementById("result").dataset;
   const candidates = [...document.querySelectorAll("#candidates [data-canonical]")];
   if (!candidates.length) return tell("warning", "Examine a request first.", "Then its signature can be tried.");
-  if (!signature) return tell("warning", "There is no signature.", "The request has no X-Request-Signature of 64 hex digits.");
+  if (!signature) return tell("warning", "There is no signature.", "The request has no X-Request-Signature that holds the 32 bytes of one.");
   if (!secret.value) return tell("warning", "Type a test secret first.", "");
   const fit = await findFit(secret.value, signature, candidates);
   if (fit) return tellFit(fit);
