@@ -136,6 +136,7 @@ DOCS_MIDDLEWARE = [
     "partners.api.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "users.door.csp.ContentSecurityPolicyMiddleware",
+    "partners.docs.answers.AnswersMiddleware",
 ]
 MIDDLEWARE = [
     "partners.api.middleware.RequestMiddleware",

@@ -94,6 +94,8 @@ class _Pending:
 
 
 def _start_writer() -> bool:
+    if not threading.main_thread().is_alive():
+        return False
     # The process waits for it when it stops, whoever counted first.
     writer = threading.Thread(target=_write_in_a_while, name="tallies", daemon=False)
     try:
@@ -109,6 +111,9 @@ def _write_in_a_while() -> None:
     # A process that stops has its main thread end first, and then waits for this one.
     threading.main_thread().join(FLUSH_SECONDS)
     _flush_on_time()
+    if not threading.main_thread().is_alive() and _pending.take():
+        # Whoever waited for a database that is away would keep the process from stopping.
+        log.warning("counts of requests are lost: the process stops")
 
 
 _pending = _Pending()

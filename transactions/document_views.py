@@ -2,7 +2,6 @@
 
 import re
 import uuid
-from functools import partial
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -14,8 +13,8 @@ from partners.api.views import PartnerAPIView
 from transactions import document_queries
 from transactions.described import GET_DOCUMENT, LIST_DOCUMENTS, NO_SUCH_DOCUMENT
 from transactions.document_queries import PublishedFile
+from transactions.listing import UserList
 from transactions.models import FaultCause
-from transactions.pagination import CursorPagination
 from transactions.sending import FaultError, respond
 from transactions.serializers import DocumentSerializer
 from users.fields import external_id_problems
@@ -24,28 +23,16 @@ from users.profile import find_user
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 
-class DocumentList(PartnerAPIView):
+class DocumentList(UserList):
     """/v1/users/{externalId}/documents."""
 
     serializer = DocumentSerializer()
+    rows = document_queries.page
 
     @describes(LIST_DOCUMENTS)
     def get(self, request: Request, external_id: str) -> HttpResponse:
         """A page of the user's documents, newest first."""
-        problems = external_id_problems(external_id)
-        pagination = CursorPagination(self.received.parameters(), problems)
-        if problems:
-            raise invalid_fields(problems)
-        user = find_user(partner_id=self.caller.partner_id, external_id=external_id)
-        rows, next_cursor = pagination.page(partial(document_queries.page, user.id))
-        return self.read(
-            {
-                "externalId": user.external_id,
-                "userId": str(user.id),
-                "nextCursor": next_cursor,
-                "items": [self.serializer.to_representation(row) for row in rows],
-            }
-        )
+        return self.page(external_id)
 
 
 class DocumentFile(PartnerAPIView):

@@ -1,6 +1,8 @@
 """How the docs answer: whole pages and files, for anybody's cache, with a length and a name for their state."""
 
+from collections.abc import Callable
 from hashlib import sha256
+from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -9,7 +11,8 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 
 # A release is seen within minutes; an ETag spares what has not changed.
-PUBLIC = "public, max-age=300"
+KEPT = "max-age=300"
+PRIVATE = "no-store"
 
 
 def page(template: str, context: dict[str, object], *, status: int = 200) -> HttpResponse:
@@ -17,22 +20,33 @@ def page(template: str, context: dict[str, object], *, status: int = 200) -> Htt
     return HttpResponse(render_to_string(template, context), status=status)
 
 
-def public(request: HttpRequest, answer: HttpResponse) -> HttpResponseBase:
-    """`answer` as caches may keep it, or 304 where the reader has it already."""
+def public(request: HttpRequest, answer: HttpResponse, *, shared: bool = True) -> HttpResponseBase:
+    """`answer` as caches may keep it, the reader's alone unless `shared`, or 304 where the reader has it already."""
     etag = quote_etag(sha256(answer.content).hexdigest()[:32])
-    answer.headers["Cache-Control"], answer.headers["ETag"] = PUBLIC, etag
-    conditional = get_conditional_response(request, etag=etag, response=answer)
-    return with_length(conditional or answer)
+    answer.headers["Cache-Control"] = f"{'public' if shared else 'private'}, {KEPT}"
+    answer.headers["ETag"] = etag
+    return get_conditional_response(request, etag=etag, response=answer) or answer
 
 
 def private(answer: HttpResponse) -> HttpResponseBase:
     """`answer` as nobody may keep it."""
-    answer.headers["Cache-Control"] = "no-store"
-    return with_length(answer)
-
-
-def with_length(answer: HttpResponseBase) -> HttpResponseBase:
-    """`answer` with its length: the server would send it in chunks, and a HEAD would not tell how long it is."""
-    if isinstance(answer, HttpResponse) and answer.status_code != 304:  # noqa: PLR2004 - has no content
-        answer.headers["Content-Length"] = str(len(answer.content))
+    answer.headers["Cache-Control"] = PRIVATE
     return answer
+
+
+class AnswersMiddleware:
+    """Gives each answer under the docs, Django's own included, a length and a rule for caches.
+
+    Without a length the server would send it in chunks, and a HEAD would not tell how long it is.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answers the request."""
+        answer = self.get_response(request)
+        answer.headers.setdefault("Cache-Control", PRIVATE)
+        if isinstance(answer, HttpResponse) and answer.status_code != HTTPStatus.NOT_MODIFIED:
+            answer.headers["Content-Length"] = str(len(answer.content))
+        return answer

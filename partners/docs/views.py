@@ -1,5 +1,8 @@
 """The docs' pages and files."""
 
+from threading import Lock
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -28,13 +31,18 @@ def openapi_json(request: HttpRequest) -> HttpResponseBase:
 def guide(request: HttpRequest) -> HttpResponseBase:
     """The guide."""
     base_url = request.build_absolute_uri("/").rstrip("/")
-    return answers.public(request, answers.page("docs/guide.html", guide_page.context(base_url)))
+    # It shows the address under which it was asked for: not for caches that serve others.
+    return answers.public(request, answers.page("docs/guide.html", guide_page.context(base_url)), shared=False)
 
 
 @require_safe
 def reference(request: HttpRequest) -> HttpResponseBase:
     """Every operation with its parameters, fields and answers."""
     return answers.public(request, HttpResponse(reference_page.page()))
+
+
+# Anybody may ask, and an examination takes some milliseconds of a thread that answers partners too: one at a time.
+_examining = Lock()
 
 
 # No CSRF token: nothing is stored, and no cookie says who asks.
@@ -46,7 +54,7 @@ def doctor(request: HttpRequest) -> HttpResponseBase:
     question = None
     try:
         question = questions.read(request)
-        found = examine(question.request, question.canonical, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
+        found = _examine(question)
     except questions.QuestionRefusedError as refusal:
         return _not_examined(request, str(refusal), status=refusal.status)
     except SecretPastedError as refusal:
@@ -57,6 +65,16 @@ def doctor(request: HttpRequest) -> HttpResponseBase:
     if questions.wants_json(request):
         return answers.private(JsonResponse(found))
     return answers.private(answers.page("docs/doctor.html", diagnosis.context(question=question, examination=found)))
+
+
+def _examine(question: questions.Question) -> dict[str, Any]:
+    """What the doctor finds. Raises NotUnderstoodError, and QuestionRefusedError while it examines for another."""
+    if not _examining.acquire(blocking=False):
+        raise questions.QuestionRefusedError("The doctor is busy: ask again in a moment.", status=503)
+    try:
+        return examine(question.request, question.canonical, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
+    finally:
+        _examining.release()
 
 
 def _not_examined(
@@ -76,7 +94,7 @@ def signing_vectors(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def example(request: HttpRequest, name: str) -> HttpResponseBase:
-    """A file of docs/examples, as text, whatever it holds."""
+    """A file of docs/examples or of its snippets, as text, whatever it holds."""
     path = samples.files().get(name)
     if path is None:
         return not_found(request)

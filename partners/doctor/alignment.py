@@ -17,7 +17,7 @@ _SHAPES = (
     re.compile(r"\??[^/{\s]*=.*", re.DOTALL),
     re.compile(r"\d{4}-\d\d-\d\d.*|\d{10,19}", re.DOTALL),
     re.compile(r"[{\"]?[0-9A-Fa-f]{8}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{4}-?[0-9A-Fa-f]{12}[}\"]?"),
-    re.compile(r"[0-9A-Fa-f]{32,128}|[A-Za-z0-9+/_\-]{43}=?|[\[{].*", re.DOTALL),
+    re.compile(r"[0-9A-Fa-f]{32,128}|[A-Za-z0-9+/_\-]{43}=?|[A-Za-z0-9+/_\-]{86}(?:==)?|[\[{].*", re.DOTALL),
 )
 # Lines that are empty say least about where they belong.
 _SAME, _ALIKE, _BOTH_EMPTY = 8, 2, 1

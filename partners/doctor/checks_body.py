@@ -10,7 +10,7 @@ from partners.doctor.mistakes_body import LARGEST_BODY_BYTES
 from partners.doctor.sent import Sent
 
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-_JSON = re.compile(r"application/json\s*+(?:;\s*+charset\s*+=\s*+\"?utf-?8\"?\s*+)?", re.IGNORECASE)
+_CHARSET = re.compile(r"\s*+charset\s*+=\s*+\"?([^\"\s]*+)\"?\s*+", re.IGNORECASE)
 
 
 def _key_empty(sent: Sent, _: Clock) -> Verdict:
@@ -30,7 +30,10 @@ def _no_content_type(sent: Sent, _: Clock) -> Verdict:
 
 
 def _other_content_type(sent: Sent, _: Clock) -> Verdict:
-    return sent.method in WRITES and not _JSON.fullmatch(sent.header("Content-Type"))
+    media_type, *parameters = sent.header("Content-Type").lower().split(";")
+    charsets = [found[1] for parameter in parameters if (found := _CHARSET.fullmatch(parameter))]
+    is_json = media_type.strip() == "application/json" and {"utf-8", "utf8"}.issuperset(charsets)
+    return sent.method in WRITES and not is_json
 
 
 def _body_without_write(sent: Sent, _: Clock) -> Verdict:

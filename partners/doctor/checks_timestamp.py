@@ -46,7 +46,7 @@ def _timestamp_of_http(sent: Sent, _: Clock) -> Verdict:
         return False
     try:
         parsedate_to_datetime(sent.timestamp)
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
     return True
 

@@ -10,6 +10,7 @@ from partners.doctor.sent import Sent, require_short, split_url
 
 METHOD = re.compile(r"[A-Za-z]{1,20}")
 
+_TARGET = re.compile(r"/|https?://|[\w.\-]+(?::\d+)?/", re.IGNORECASE)
 _EMPTY_LINE = re.compile(r"\r?\n\r?\n")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LOGGED = re.compile(r"[*>] ")
@@ -60,7 +61,7 @@ def _request_line(line: str) -> tuple[str, str]:
     url, _, version = rest.strip().rpartition(" ")
     if not version.startswith("HTTP/"):
         url = rest.strip()
-    if not METHOD.fullmatch(method) or not ("/" in url or "." in url):
+    if not METHOD.fullmatch(method) or not _TARGET.match(url.strip()):
         raise NotUnderstoodError(
             "The first line is no request line, such as `GET /v1/ping HTTP/1.1`, and no curl command."
         )

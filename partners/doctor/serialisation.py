@@ -5,14 +5,21 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-# Deeper JSON is left out: indenting costs the product of size and depth.
+# Larger and deeper JSON is left out: each body is written anew in some forty ways, and indenting costs the product
+# of size and depth. A user takes less than a tenth of this.
+_LARGEST_BYTES = 8 * 1024
 _DEEPEST = 8
+
+# From here on JavaScript writes a number with an exponent.
+_EXPONENT_FROM = 1e21
 
 _GO_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def serialised_again(body: bytes) -> Iterator[bytes]:
-    """A body's JSON in other bytes; none where it is no JSON, or nested deeper than bodies here are."""
+    """A body's JSON in other bytes; none where it is no JSON, or larger or deeper than bodies here are."""
+    if len(body) > _LARGEST_BYTES:
+        return
     for value in _values(body):
         for text in _serialised(value):
             # Half a character can be escaped, but not written.
@@ -42,7 +49,7 @@ def _is_deep(value: Any) -> bool:
 
 def _javascript_number(text: str) -> float | int:
     number = float(text)
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < _EXPONENT_FROM else number
 
 
 def _serialised(value: Any) -> Iterator[str]:

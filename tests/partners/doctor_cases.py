@@ -123,7 +123,12 @@ OF_LINES = [
     line("slash in query", "query-slash-left", GET, query="a=x/y%3A%20z~%21&b=2"),
     line("plus in query", "query-plus-for-space", GET, query="a=x%2Fy%3A+z~%21&b=2"),
     line("query decoded", "query-decoded", LIST, query="cursor=2026-01-15T10:30:00.123456Z&limit=50"),
-    line("query decoded and unsorted", "query-decoded-and-unsorted", LIST, query="limit=50&cursor=2026-01-15T10:30:00.123456Z"),
+    line(
+        "query decoded and unsorted",
+        "query-decoded-and-unsorted",
+        LIST,
+        query="limit=50&cursor=2026-01-15T10:30:00.123456Z",
+    ),
     line("query encoded twice", "query-encoded-twice", GET, query="a=x%252Fy%253A%2520z~%2521&b=2"),
     line(
         "query encoded whole",
@@ -248,6 +253,8 @@ OF_REQUESTS = [
     alone("no zone", "timestamp-without-zone", X_Request_Timestamp="2026-01-15T10:30:00"),
     alone("space for T", "timestamp-with-space", X_Request_Timestamp="2026-01-15 10:30:00Z"),
     alone("date of HTTP", "timestamp-of-http", X_Request_Timestamp="Thu, 15 Jan 2026 10:30:00 GMT"),
+    alone("no such offset", "timestamp-malformed", X_Request_Timestamp="Mon, 01 Jan 2024 00:00:00 +99999999999999"),
+    alone("no such year", "timestamp-malformed", X_Request_Timestamp="Mon, 1 Jan 99999999999 00:00:00 GMT"),
     alone("no such day", "timestamp-malformed", X_Request_Timestamp="2026-02-30T10:30:00Z"),
     alone("Toronto's time", "local-time-as-utc", X_Request_Timestamp="2026-01-15T05:30:20Z"),
     alone("India's time", "local-time-as-utc", X_Request_Timestamp="2026-01-15T16:00:00Z"),

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from partners.docs import views
 from partners.doctor import examine
 from tests.client import Response, in_process
 from tests.partners.docs_reading import Page
@@ -255,3 +256,12 @@ def test_nothing_of_the_question_is_logged(
     assert "docs/doctor" in logged
     for piece in ("Zo%C3%AB", "0123456789abcdef", "kkkkkkkk", "2026-01-15T10:31:00Z", "nonsense"):
         assert piece not in logged
+
+
+def test_one_question_is_examined_at_a_time() -> None:
+    with views._examining:
+        busy = ask()
+        on_the_page = fill_in()
+    assert (busy.status, busy.json()["message"]) == (503, "The doctor is busy: ask again in a moment.")
+    assert on_the_page.status == 503
+    assert ask().status == 200

@@ -25,6 +25,7 @@ FILES = {
     "/openapi.json": "application/json",
     "/docs/signing-vectors.json": "application/json",
     "/docs/examples/psi.py": "text/plain; charset=utf-8",
+    "/docs/examples/ping.py": "text/plain; charset=utf-8",
 }
 OTHERS = ("https://www.rfc-editor.org/rfc/", "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/")
 
@@ -45,7 +46,9 @@ def test_a_page_is_public_cached_for_minutes_and_sets_no_cookie(path: str) -> No
     answer = get(path, Cookie="sessionid=somebody")
     assert answer.status == 200
     assert answer.header("Content-Type") == FILES.get(path, "text/html; charset=utf-8")
-    assert answer.header("Cache-Control") == "public, max-age=300"
+    # The guide shows the address under which it was asked for.
+    whose = "private" if path == "/docs" else "public"
+    assert answer.header("Cache-Control") == f"{whose}, max-age=300"
     assert answer.header("X-Content-Type-Options") == "nosniff"
     assert answer.header("Content-Length") == str(len(answer.body))
     assert (answer.header("Set-Cookie"), answer.header("Vary")) == (None, None)
@@ -121,6 +124,7 @@ def test_a_head_tells_what_a_get_would(path: str) -> None:
 def test_only_reading_is_possible(path: str, method: str) -> None:
     answer = in_process(method, path, {}, b"")
     assert (answer.status, answer.header("Allow")) == (405, "GET, HEAD")
+    assert (answer.header("Content-Length"), answer.header("Cache-Control")) == (str(len(answer.body)), "no-store")
 
 
 @pytest.mark.parametrize(
@@ -158,9 +162,11 @@ def test_every_example_is_shown_as_it_is(guide: Page) -> None:
         assert path.read_text() in guide.code, path.name
 
 
-def test_every_whole_example_can_be_downloaded(guide: Page) -> None:
-    for path in EXAMPLES.iterdir():
-        if path.is_file():
+def test_every_example_can_be_downloaded(guide: Page) -> None:
+    files = [path for path in EXAMPLES.rglob("*") if path.is_file()]
+    assert len({path.name for path in files}) == len(files)
+    for path in files:
+        if path.suffix != ".pyc":
             answer = get(f"/docs/examples/{path.name}")
             assert (answer.status, answer.body) == (200, path.read_bytes())
             assert answer.header("Content-Type") == "text/plain; charset=utf-8"
@@ -210,6 +216,23 @@ def test_numbers_are_those_of_the_code(guide: Page) -> None:
         f"The user is under {ADULT_YEARS}.",
     ):
         assert said in text, said
+
+
+def test_both_parts_of_the_vectors_are_described(guide: Page, vectors: dict[str, list[dict[str, str]]]) -> None:
+    section = Page(guide.source.split('<section id="vectors">')[1].split("</section>")[0])
+    text = " ".join(section.text.split())
+    assert f"vectors holds {len(vectors['vectors'])} requests" in text
+    assert f"refused holds {len(vectors['refused'])} requests that get a 401 or a 400" in text
+    names = {name for part in ("vectors", "refused") for entry in vectors[part] for name in entry}
+    assert names - {"id"} <= set(section.code)
+
+
+@pytest.mark.parametrize(("redis", "apart"), [("", True), ("redis://127.0.0.1:1/0", False)])
+def test_counts_of_each_process_are_told_where_there_is_no_common_one(
+    settings: Settings, redis: str, *, apart: bool
+) -> None:
+    settings.REDIS_URL = redis
+    assert ("processes counts for itself" in read("/docs").text) is apart
 
 
 def test_numbers_follow_the_settings(settings: Settings) -> None:

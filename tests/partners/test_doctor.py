@@ -1,5 +1,6 @@
 """The signature doctor: what it finds in a request and in what its sender signed."""
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -303,3 +304,47 @@ def test_the_largest_texts_are_answered(text: str) -> None:
 def test_a_signature_is_told_in_lower_case_where_it_is_hex() -> None:
     assert examine(raw(X_Request_Signature=SIGNATURE.upper()), None)["signature"] == SIGNATURE
     assert examine(raw(X_Request_Signature="c2lnbmVk"), None)["signature"] is None
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        raw(target=f"/v1/ping?s={SECRET.replace('_', '%5F')}"),
+        f"curl $'https://x/v1/ping?s={SECRET.replace('_', chr(92) + 'x5f')}'",
+        f"curl https://x/v1/ping?s={SECRET.replace('secret', 'sec' + chr(92) + 'ret')}",
+        raw(body=base64.b64encode(b"a" + SECRET.encode()).decode()),
+        raw(body=base64.b64encode(b"ab" + SECRET.encode()).decode()),
+    ],
+    ids=["percent-encoded", "escaped for a shell", "with a backslash", "in Base64, one on", "in Base64, two on"],
+)
+def test_a_secret_in_another_spelling_is_refused_too(request_: str) -> None:
+    with pytest.raises(SecretPastedError):
+        examine(request_, None)
+
+
+@pytest.mark.parametrize("target", ["/v1/ping?k={}", "/v1/{}"])
+def test_an_api_key_in_another_spelling_is_not_shown_whole(target: str) -> None:
+    key = "psi_key_" + "Aa0" * 14 + "Z"
+    shown = json.dumps(examine(raw(target=target.format(key.replace("_", "%5f").replace("p", "%70"))), None))
+    assert key not in shown
+    assert "psi_key_Aa0Aa0Aa" in shown
+
+
+@pytest.mark.parametrize(
+    ("content_type", "is_json"),
+    [
+        ("application/json; foo=bar", True),
+        ('application/json; charset="UTF-8"', True),
+        ("application/json; charset=latin-1", False),
+        ("text/json", False),
+    ],
+)
+def test_the_media_type_is_read_as_the_service_reads_it(content_type: str, *, is_json: bool) -> None:
+    found_causes = found(examine(raw("POST", "/v1/users", "{}", Content_Type=content_type), None))
+    assert ("content-type-other" not in found_causes) is is_json
+
+
+@pytest.mark.parametrize("text", ["sudo curl https://x/v1/ping -H 'a: b'", "time curl https://x/v1/ping"])
+def test_a_word_before_curl_is_no_method(text: str) -> None:
+    with pytest.raises(NotUnderstoodError):
+        examine(text, None)

@@ -1,5 +1,8 @@
 """Counts of requests: made in memory, written later, all of them and once."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -246,3 +249,20 @@ def test_two_that_write_at_once_do_not_stop_each_other(table: type[Model], commi
             one.result()
     connections[roles.OWNER].close()
     assert list(rows.values_list("count", flat=True)) == [3, 3, 3]
+
+
+def test_a_process_stops_though_its_counts_cannot_be_written() -> None:
+    code = (
+        "import django; django.setup(set_prefix=False)\n"
+        "from partners import tallies\n"
+        "tallies.add(tallies.Seen(tallies.present_hour(), 1, 200))\n"
+    )
+    away = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": "postgresql://service@/absent?host=/nonexistent",
+    }
+    stopped = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | away, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert stopped.stderr.count("could not be written") == 1
+    assert stopped.stderr.count("are lost") == 1

@@ -1,6 +1,7 @@
 """A document's file: contract, section 7."""
 
 import hashlib
+import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -247,3 +248,23 @@ def test_what_a_client_did_not_wait_for_is_logged_and_let_go(ada: User, failing:
     (line,) = lines
     assert (line["event"], line["sent"], line["request_id"]) == ("document not taken whole", PIECE, "of-this-request")
     assert [file.closed for file in failing] == [True]
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_link(path: Path) -> None:
+    elsewhere = path.with_name("elsewhere")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize("instead", [a_pipe, a_link])
+def test_what_is_no_file_of_the_folder_is_not_sent(
+    api: PartnerClient, ada: User, folder: Path, instead: Callable[[Path], None]
+) -> None:
+    document = add_document(ada)
+    instead(path_of(folder, document))
+    assert_error(api.get(url(document)), 503)

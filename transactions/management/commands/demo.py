@@ -72,13 +72,13 @@ class Command(BaseCommand):
                     f"Serving on {base_url} until Ctrl-C.",
                     *summary(seeded),
                     "",
+                    f"Docs          {base_url}/docs   (from a key to the first signed call)",
                     f"Back office   {base_url}/admin/   (log in as demo-reviewer, say)",
                     "Your own call, signed for you, in another terminal:",
                     f"  export PSI_API_KEY={seeded.key.api_key}",
                     f"  export PSI_SECRET={seeded.key.secret}",
                     f"  .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}",
                     f"The service's log: {LOG.relative_to(settings.BASE_DIR)}",
-                    "README.md shows the same with curl and openssl.",
                 ]
             )
         )
