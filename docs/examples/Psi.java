@@ -3,6 +3,8 @@
 //     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //     java Psi.java GET /v1/ping
 //     java Psi.java PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+//
+// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -97,9 +99,10 @@ public final class Psi {
      * @param target percent-encoded
      * @param body JSON, sent as it is signed, byte for byte
      * @param idempotencyKey for a write a new one where it is null
-     * @throws IOException where no answer comes
+     * @throws IOException where no answer comes, or not all of it
+     * @throws IllegalStateException where a setting is missing
      */
-    static HttpResponse<String> send(String method, String target, String body, String idempotencyKey)
+    static HttpResponse<byte[]> send(String method, String target, String body, String idempotencyKey)
             throws GeneralSecurityException, IOException, InterruptedException {
         boolean isWrite = Set.of("POST", "PATCH").contains(method);
         String key = idempotencyKey != null ? idempotencyKey : isWrite ? UUID.randomUUID().toString() : "";
@@ -117,7 +120,7 @@ public final class Psi {
         if (isWrite) {
             request.header("Content-Type", "application/json");
         }
-        return CLIENT.send(request.build(), BodyHandlers.ofString());
+        return CLIENT.send(request.build(), BodyHandlers.ofByteArray());
     }
 
     private static String setting(String name) {
@@ -128,7 +131,7 @@ public final class Psi {
         return value;
     }
 
-    /** Sends what the command line says and prints the answer. Exit status 0: a success. */
+    /** Sends what the command line says and writes the answer. Exit status 0: a success. */
     public static void main(String[] arguments) throws GeneralSecurityException, InterruptedException {
         if (arguments.length < 2) {
             System.err.println("usage: java Psi.java METHOD PATH [JSON]");
@@ -137,7 +140,10 @@ public final class Psi {
         try {
             String body = arguments.length > 2 ? arguments[2] : "";
             var answer = send(arguments[0], arguments[1], body, System.getenv("PSI_IDEMPOTENCY_KEY"));
-            System.out.println(answer.statusCode() + "\n" + answer.body());
+            System.err.println(answer.statusCode());
+            System.out.writeBytes(answer.body());
+            System.out.flush();
+            System.err.println();
             System.exit(answer.statusCode() / 100 == 2 ? 0 : 1);
         } catch (IOException error) {
             System.err.println("no answer: " + error);

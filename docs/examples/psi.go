@@ -3,6 +3,8 @@
 //	export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //	go run psi.go GET /v1/ping
 //	go run psi.go PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+//
+// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
 package main
 
 import (
@@ -101,6 +103,11 @@ func Sign(secret, canonical string) string {
 // Send signs a request and sends it; an error of the service is an answer too. The target is percent-encoded; the body
 // is JSON, sent as it is signed. A write gets a new Idempotency-Key unless one is given.
 func Send(method, target, body, idempotencyKey string) (*http.Response, error) {
+	for _, name := range []string{"PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"} {
+		if os.Getenv(name) == "" {
+			return nil, errors.New(name + " is not set")
+		}
+	}
 	isWrite := method == http.MethodPost || method == http.MethodPatch
 	if idempotencyKey == "" && isWrite {
 		idempotencyKey = newUUID()
@@ -137,15 +144,10 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", random[:4], random[4:6], random[6:8], random[8:10], random[10:])
 }
 
-// On the command line: sends one request and prints the answer. Exit status 0: a success.
+// On the command line: sends one request and writes the answer. Exit status 0: a success.
 func main() {
 	if len(os.Args) < 3 {
 		fail("usage: go run psi.go METHOD PATH [JSON]")
-	}
-	for _, name := range []string{"PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"} {
-		if os.Getenv(name) == "" {
-			fail(name + " is not set")
-		}
 	}
 	answer, err := Send(os.Args[1], os.Args[2], strings.Join(os.Args[3:], ""), os.Getenv("PSI_IDEMPOTENCY_KEY"))
 	if err != nil {
@@ -156,7 +158,11 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	fmt.Printf("%d\n%s\n", answer.StatusCode, body)
+	fmt.Fprintln(os.Stderr, answer.StatusCode)
+	if _, err := os.Stdout.Write(body); err != nil {
+		fail(err)
+	}
+	fmt.Fprintln(os.Stderr)
 	if answer.StatusCode/100 != 2 {
 		os.Exit(1)
 	}

@@ -3,6 +3,8 @@
 //     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //     node psi.mjs GET /v1/ping
 //     node psi.mjs PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+//
+// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
 
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
@@ -46,6 +48,8 @@ export function sign(secret, canonical) {
 // target: percent-encoded. body: JSON, sent as it is signed. idempotencyKey: for a write a new one unless given.
 export async function send(method, target, body = "", idempotencyKey = "") {
   const { PSI_BASE_URL, PSI_API_KEY, PSI_SECRET } = process.env;
+  const missing = ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"].find((name) => !process.env[name]);
+  if (missing) throw new Error(`${missing} is not set`);
   const isWrite = method === "POST" || method === "PATCH";
   const key = idempotencyKey || (isWrite ? randomUUID() : "");
   const timestamp = new Date().toISOString();
@@ -66,14 +70,13 @@ export async function send(method, target, body = "", idempotencyKey = "") {
   });
 }
 
-// On the command line: sends one request and prints the answer. Exit status 0: a success.
+// On the command line: sends one request and writes the answer. Exit status 0: a success.
 async function main([method, target, body]) {
-  const missing = ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"].find((name) => !process.env[name]);
-  if (missing) throw new Error(`${missing} is not set`);
   if (!target) throw new Error("usage: node psi.mjs METHOD PATH [JSON]");
   const answer = await send(method, target, body, process.env.PSI_IDEMPOTENCY_KEY);
-  console.log(answer.status);
-  console.log(await answer.text());
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  console.error(answer.status);
+  process.stdout.write(bytes, () => console.error());
   process.exitCode = answer.ok ? 0 : 1;
 }
 

@@ -5,6 +5,8 @@
 //     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //     php psi.php GET /v1/ping
 //     php psi.php PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+//
+// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
 
 declare(strict_types=1);
 
@@ -69,7 +71,7 @@ function sign(string $secret, string $canonical): string
  * @param string $body JSON, sent as it is signed, byte for byte
  * @param string $idempotencyKey for a write a new one unless given
  * @return array{status: int, headers: string[], body: string}
- * @throws \RuntimeException where no answer comes
+ * @throws \RuntimeException where no answer comes, or not all of it
  */
 function send(string $method, string $target, string $body = '', string $idempotencyKey = ''): array
 {
@@ -96,7 +98,12 @@ function send(string $method, string $target, string $body = '', string $idempot
         throw new \RuntimeException('no answer: ' . error_get_last()['message']);
     }
     $head = stream_get_meta_data($stream)['wrapper_data'];
-    return ['status' => (int) explode(' ', $head[0])[1], 'headers' => $head, 'body' => stream_get_contents($stream)];
+    $body = stream_get_contents($stream);
+    // PHP does not mind a connection that breaks off.
+    if (preg_match('/^Content-Length: *(\d+)/im', implode("\n", $head), $length) && strlen($body) < (int) $length[1]) {
+        throw new \RuntimeException('the answer broke off');
+    }
+    return ['status' => (int) explode(' ', $head[0])[1], 'headers' => $head, 'body' => $body];
 }
 
 function setting(string $name): string
@@ -110,7 +117,7 @@ function uuid(): string
     return preg_replace('/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/', '$1-$2-4$3-a$4-$5', $hex);
 }
 
-// On the command line: sends one request and prints the answer. Exit status 0: a success.
+// On the command line: sends one request and writes the answer. Exit status 0: a success.
 if (PHP_SAPI === 'cli' && realpath($argv[0]) === __FILE__) {
     if ($argc < 3) {
         fwrite(STDERR, "usage: php psi.php METHOD PATH [JSON]\n");
@@ -122,6 +129,8 @@ if (PHP_SAPI === 'cli' && realpath($argv[0]) === __FILE__) {
         fwrite(STDERR, $error->getMessage() . "\n");
         exit(1);
     }
-    echo $answer['status'], "\n", $answer['body'], "\n";
+    fwrite(STDERR, $answer['status'] . "\n");
+    echo $answer['body'];
+    fwrite(STDERR, "\n");
     exit($answer['status'] >= 200 && $answer['status'] < 300 ? 0 : 1);
 }

@@ -3,6 +3,8 @@
 export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 python3 psi.py GET /v1/ping
 python3 psi.py PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+
+The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
 """
 
 import hashlib
@@ -100,7 +102,7 @@ def _setting(name: str) -> str:
 
 
 def main() -> None:
-    """Sends what the command line says and prints the answer. Exit status 0: a success."""
+    """Sends what the command line says and writes the answer. Exit status 0: a success."""
     if len(sys.argv) not in {3, 4}:
         sys.exit("usage: python3 psi.py METHOD PATH [JSON]")
     method, target, *body = sys.argv[1:]
@@ -110,8 +112,10 @@ def main() -> None:
         sys.exit(str(mistake))
     except (OSError, HTTPException) as error:
         sys.exit(f"no answer: {error}")
-    print(answer.status)
-    print(answer.body.decode())
+    print(answer.status, file=sys.stderr)
+    sys.stdout.buffer.write(answer.body)
+    sys.stdout.flush()
+    print(file=sys.stderr)
     sys.exit(0 if 200 <= answer.status < 300 else 1)
 
 

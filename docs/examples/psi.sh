@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Signs requests to the Partner Service Interface and sends them. Bash 4 or newer, openssl and curl.
+# Signs requests to the Partner Service Interface and sends them. Bash 4, curl 7.55 or newer, openssl and iconv.
 #
 #     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 #     bash psi.sh GET /v1/ping
 #     bash psi.sh PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 #
+# The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
 # The secret and the key are never the argument of a program: anybody can list the arguments of those that run.
 
 # psi_canonical_request METHOD TARGET TIMESTAMP IDEMPOTENCY_KEY BODY: prints the six lines that are signed.
@@ -73,12 +74,18 @@ psi_uuid() {
   printf '%s' "${hex:0:8}-${hex:8:4}-4${hex:13:3}-a${hex:17:3}-${hex:20}"
 }
 
-# psi_send METHOD TARGET [BODY [IDEMPOTENCY_KEY]]: signs a request and sends it. Sets psi_status, psi_body and
-# psi_retry_after (seconds, or nothing). Fails where no answer came; an error of the service is an answer.
+# psi_send METHOD TARGET [BODY [IDEMPOTENCY_KEY [FILE]]]: signs a request and sends it. Sets psi_status, psi_body and
+# psi_retry_after (seconds, or nothing). Fails where no answer came, with 2 where nothing could be sent; an error of
+# the service is an answer.
 # TARGET: percent-encoded. BODY: JSON, sent as it is signed. IDEMPOTENCY_KEY: for a write a new one unless given.
+# FILE: takes the body's bytes in place of psi_body, which cannot hold a NUL.
 psi_send() {
-  local method=$1 target=$2 body=${3-} key=${4-} timestamp canonical signature answer head
+  local method=$1 target=$2 body=${3-} key=${4-} file=${5-} timestamp canonical signature answer head setting
+  for setting in PSI_BASE_URL PSI_API_KEY PSI_SECRET; do
+    [[ -n ${!setting-} ]] || { echo "$setting is not set" >&2; return 2; }
+  done
   local headers=("X-Api-Key: $PSI_API_KEY") options=(--request "$method")
+  if [[ -n $file ]]; then options+=(--dump-header - --output "$file"); else options+=(--include); fi
   if [[ $method == POST || $method == PATCH ]]; then
     [[ -n $key ]] || key=$(psi_uuid)
     headers+=('Content-Type: application/json') options+=(--data-binary @-)
@@ -86,25 +93,30 @@ psi_send() {
     body=''
   fi
   timestamp=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-  canonical=$(psi_canonical_request "$method" "$target" "$timestamp" "$key" "$body") || return
+  canonical=$(psi_canonical_request "$method" "$target" "$timestamp" "$key" "$body") || return 2
   signature=$(psi_sign "$PSI_SECRET" "$canonical")
   headers+=("X-Request-Timestamp: $timestamp" "X-Request-Signature: $signature")
   [[ -z $key ]] || headers+=("Idempotency-Key: $key")
   answer=$(
-    printf '%s' "$body" | curl --silent --show-error --include --suppress-connect-headers --max-time 30 \
+    printf '%s' "$body" | curl --silent --show-error --suppress-connect-headers --max-time 30 \
       --globoff --path-as-is "${options[@]}" --header @<(printf '%s\n' "${headers[@]}") "${PSI_BASE_URL%/}$target"
   ) || return
-  head=${answer%%$'\r\n\r\n'*} psi_body=${answer#*$'\r\n\r\n'}
+  head=${answer%%$'\r\n\r\n'*} psi_body=''
+  [[ -n $file ]] || psi_body=${answer#*$'\r\n\r\n'}
   psi_status=${head#* } psi_status=${psi_status:0:3} psi_retry_after=''
   [[ $head =~ [Rr]etry-[Aa]fter:\ *([0-9]+) ]] && psi_retry_after=${BASH_REMATCH[1]}
   return 0
 }
 
-# On the command line: sends one request and prints the answer. Exit status 0: a success.
+# On the command line: sends one request and writes the answer. Exit status 0: a success.
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   set -eo pipefail
-  : "${PSI_BASE_URL:?is not set}" "${PSI_API_KEY:?is not set}" "${PSI_SECRET:?is not set}"
-  psi_send "${1:?is METHOD, then PATH [JSON]}" "${2:?is PATH, then [JSON]}" "${3-}" "${PSI_IDEMPOTENCY_KEY-}"
-  printf '%s\n' "$psi_status" "$psi_body"
+  : "${1:?is METHOD, then PATH [JSON]}" "${2:?is PATH, then [JSON]}"
+  file=$(mktemp)
+  trap 'rm -f "$file"' EXIT
+  psi_send "$1" "$2" "${3-}" "${PSI_IDEMPOTENCY_KEY-}" "$file"
+  echo "$psi_status" >&2
+  cat "$file"
+  echo >&2
   [[ $psi_status == 2?? ]]
 fi

@@ -62,6 +62,7 @@ def context(base_url: str) -> dict[str, Any]:
         "environment": ENVIRONMENT.format(base_url=base_url, key=keys.KEY_PREFIX, secret=keys.SECRET_PREFIX),
         "quick_languages": QUICK_LANGUAGES,
         "worked": worked_example(),
+        "vectors": vectors(),
         "clients": samples.clients(),
         "snippets": samples.snippets(),
         "remedies": REMEDIES,
@@ -73,6 +74,7 @@ def context(base_url: str) -> dict[str, Any]:
         "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
         "rate_text": f'RateLimit-Policy: "default";q={rate.amount};w={rate.get_expiry()}\n'
         f'RateLimit: "default";r={rate.amount - 1};t={rate.get_expiry() * 7 // 10}',
+        "counts_apart": not settings.REDIS_URL,
         "rate_amount": rate.amount,
         "rate_seconds": rate.get_expiry(),
         "limit_default": limit["default"],
@@ -80,6 +82,16 @@ def context(base_url: str) -> dict[str, Any]:
         "key_prefix": keys.KEY_PREFIX,
         "secret_prefix": keys.SECRET_PREFIX,
         "realm": errors.REALM,
+    }
+
+
+def vectors() -> dict[str, Any]:
+    """How many requests the published file holds of each kind."""
+    published = json.loads(samples.VECTORS.read_bytes())
+    return {
+        "accepted": len(published["vectors"]),
+        "refused": len(published["refused"]),
+        "statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
     }
 
 
@@ -127,8 +139,8 @@ _SOURCES = (
         " upper-case hex."
     ),
     (
-        "The query's names and values, decoded (+ is a space) and encoded again as the path, but / too; sorted by name,"
-        " then by value; written name=value, joined by &. Empty where there is no query; the line stays."
+        "The query's names and values, decoded (+ is a space) and encoded again as the path, but / too; sorted; written"
+        " name=value, joined by &. Empty where there is no query; the line stays."
     ),
     "X-Request-Timestamp, exactly as you send it.",
     "Idempotency-Key, exactly as you send it. Empty where you send none; the line stays.",

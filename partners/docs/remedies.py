@@ -43,14 +43,16 @@ AFTER_WAITING = "Yes, after Retry-After"
 REMEDIES = (
     Remedy(
         errors.BadRequestError,
-        "The body is not a JSON object, or a field, parameter or header breaks a rule.",
+        "The body is not a JSON object, or a field, parameter or header breaks a rule. A field that the reference does"
+        " not name is wrong too; a query parameter that it does not name is ignored, though signed.",
         "Read fieldErrors: all fields that are wrong are named at once. Show them to whoever typed the values, and"
         " check the rules in the reference before you send.",
         AFTER_MENDING,
     ),
     Remedy(
         errors.MethodNotAllowedError,
-        "The path exists, but not with this method. HEAD and OPTIONS count too.",
+        "The path exists, but not with this method. HEAD and OPTIONS count too; the answer to a HEAD has no body. This"
+        " comes before key and signature are looked at.",
         "Allow names the methods that this path takes.",
         AFTER_MENDING,
     ),
@@ -74,7 +76,8 @@ REMEDIES = (
     ),
     Remedy(
         errors.NotFoundError,
-        "You have no user, or this user no document, with this identifier; or there is no such path.",
+        "You have no user, or this user no document, with this identifier; or there is no such path,"
+        " which is answered before key and signature are looked at.",
         "Check the letter case and the encoding of externalId. Create the user first. Another partner's users look"
         " as if they did not exist.",
         AFTER_MENDING,
@@ -129,7 +132,7 @@ def refusals() -> list[Refusal]:
         ),
         Refusal(
             f"X-Request-Timestamp is more than {settings.CLOCK_SKEW_SECONDS} seconds from the server's time, which is"
-            " ….",
+            " [time].",
             "Your clock is wrong, the request waited before it was sent, or local time was marked as Z.",
             "Compare with the time in the message. Run NTP. Sign at the moment of sending, each attempt anew.",
         ),

@@ -147,6 +147,31 @@ def test_on_a_phone_the_contents_open_and_close(new_page: Callable[..., Page]) -
     expect(link).to_be_hidden()
 
 
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_long_code_is_cut_until_all_of_it_is_asked_for(new_page: Callable[..., Page], *, script: bool) -> None:
+    page = new_page(java_script_enabled=script)
+    page.goto("/docs#examples")
+    code = page.get_by_role("region", name="psi.py", exact=True)
+    figure = page.locator('.code[data-name="psi.py"]')
+    cut = code.bounding_box()
+    figure.get_by_text(f"Show all {len((EXAMPLES / 'psi.py').read_text().splitlines())} lines").click()
+    whole = code.bounding_box()
+    figure.get_by_text("Show fewer").click()
+    assert cut is not None
+    assert whole is not None
+    assert cut["height"] < 600
+    assert whole["height"] > 2000
+    if script:
+        expect(figure.get_by_text("Show all")).to_be_in_viewport()
+
+
+def test_lines_of_code_are_not_broken(new_page: Callable[..., Page]) -> None:
+    page = new_page(viewport=PHONE)
+    page.goto("/docs")
+    environment = page.get_by_role("region", name="environment")
+    assert environment.evaluate("e => getComputedStyle(e).whiteSpace") == "pre"
+
+
 def test_the_list_shows_what_is_being_read(page: Page) -> None:
     page.goto("/docs#errors")
     expect(page.locator(".beside [aria-current]")).to_have_text("Errors and remedies")
@@ -188,11 +213,29 @@ def test_a_test_secret_tells_what_was_signed_and_leaves_the_page_in_no_request(
 
 
 @pytest.mark.parametrize(
+    ("what", "signed"),
+    [
+        ("Lines end with CRLF", RIGHT.replace("\n", "\r\n")),
+        ("Lines end with CRLF", RIGHT.replace("\n", "\r\n") + "\r\n"),
+        ("A line feed follows the last line", RIGHT + "\n"),
+    ],
+    ids=["CRLF", "CRLF at the end too", "LF at the end"],
+)
+def test_line_ends_that_were_signed_are_told_apart(page: Page, secret: str, what: str, signed: str) -> None:
+    ask(page, curl(signing.sign(secret, signed)))
+    expect(page.locator("#found")).to_be_visible()
+    page.get_by_label("Test secret", exact=True).fill(secret)
+    page.get_by_label("Test secret", exact=True).press("Enter")
+    expect(page.locator("#tried")).to_contain_text(f"“{what}")
+
+
+@pytest.mark.parametrize(
     ("way", "key"),
     [
         ("the secret as issued", lambda secret: secret.encode()),
         ("the secret with a line feed at its end", lambda secret: secret.encode() + b"\n"),
         ("the secret without psi_secret_", lambda secret: secret.removeprefix("psi_secret_").encode()),
+        ("an empty secret", lambda _: b""),
         ("the secret decoded from Base64", lambda secret: base64.urlsafe_b64decode(secret[11:] + "=")),
     ],
 )

@@ -25,12 +25,17 @@ class Caller:
     def __init__(self, place: Workshop, language: Language, access: Access) -> None:
         self.place, self.language, self.access = place.built(language), language, access
 
-    def call(self, *arguments: str, **settings: str) -> tuple[int, list[str]]:
-        """Exit status, and the lines printed: the answer's status and its body. settings: replace those of access."""
+    def call(self, *arguments: str, **settings: str) -> tuple[int, tuple[str, str]]:
+        """Exit status, and the answer's status and body, a text. settings: replace those of access."""
+        exit_status, (status, body) = self.fetch(*arguments, **settings)
+        return exit_status, (status, body.decode())
+
+    def fetch(self, *arguments: str, **settings: str) -> tuple[int, tuple[str, bytes]]:
+        """The same, with the body's bytes."""
         done = self.place.run((*self.language.client, *arguments), self.access.environment(**settings))
-        if done.returncode == 0:
-            assert done.stderr == b""
-        return done.returncode, done.stdout.decode().splitlines()
+        status, *others = done.stderr.decode().splitlines()
+        assert others == [""]
+        return done.returncode, (status, done.stdout)
 
     def complaint(self, *arguments: str, **settings: str) -> str:
         """What a call without an answer says, after a look at what it must not say."""

@@ -1,16 +1,20 @@
 """What tests of the examples share: a folder to run them in, a live service, and a gateway before it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient
+from tests.documents import stored_at
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway, gateway_before
 from tests.examples.languages import Workshop, workshop
 from tests.live.conftest import Server, start_server
+from users.models import User
 
 
 @pytest.fixture(scope="session")
@@ -20,9 +24,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 
 @pytest.fixture(scope="session")
-def server(django_db_setup: None) -> Iterator[Server]:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the service has its documents."""
+    return tmp_path_factory.mktemp("documents")
+
+
+@pytest.fixture(scope="session")
+def server(django_db_setup: None, kept: Path) -> Iterator[Server]:
     """A live process of the service."""
-    running = start_server()
+    running = start_server(DOCUMENT_STORAGE_URL=kept.as_uri())
     yield running
     running.process.terminate()
     running.process.wait(timeout=30)
@@ -39,6 +49,14 @@ def gateway(server: Server) -> Iterator[Gateway]:
 def client(server: Server, committed_partner: Partner) -> PartnerClient:
     """A client of the partner whose key the examples use."""
     return factories.client_of(committed_partner, server.transport)
+
+
+@pytest.fixture
+def user(client: PartnerClient, committed_partner: Partner, kept: Path, settings: Settings) -> User:
+    """The user whom the snippets are about. What this process publishes, the service finds."""
+    settings.STORAGES = stored_at(kept.as_uri())
+    assert client.post("/v1/users", factories.user_body(externalId="cust-1001")).status == 201
+    return User.objects.get(partner=committed_partner, external_id="cust-1001")
 
 
 @pytest.fixture

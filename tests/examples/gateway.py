@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
@@ -13,8 +14,9 @@ from tests.client import Headers, Response, Transport
 PREFIX = "/gateway"
 PASSED_ON = {"x-api-key", "x-request-timestamp", "x-request-signature", "idempotency-key", "content-type"}
 
-# "lost": the service has done it, and the answer does not arrive. A number: the gateway's own answer.
-Fault = Literal["lost", 302, 429, 503]
+# "lost": the service has done it, and the answer does not arrive; "cut": all but its last byte does; "spoilt": its last
+# byte is another. A number: the gateway's own answer. None: nothing befalls it.
+Fault = Literal["lost", "cut", "spoilt", 302, 429, 503] | None
 
 
 class Gateway(ThreadingHTTPServer):
@@ -53,7 +55,11 @@ class _Handler(BaseHTTPRequestHandler):
         target = self.path.partition(PREFIX)[2]
         passed_on = {name: value for name, value in headers.items() if name in PASSED_ON}
         answer = self.server.service(self.command, target, passed_on, body)
-        if fault is None:
+        if fault == "cut":
+            answer = replace(answer, body=answer.body[:-1])
+        elif fault == "spoilt":
+            answer = replace(answer, body=answer.body[:-1] + b"?")
+        if fault != "lost":
             self.reply(answer)
 
     do_POST = do_PATCH = do_GET  # noqa: N815 - http.server's names

@@ -8,7 +8,7 @@ import pytest
 from tests.examples.calling import Access, Caller
 from tests.examples.languages import BASH, Workshop
 
-PROGRAMS = ("curl", "date", "iconv", "od", "openssl", "paste", "sort", "tr")
+PROGRAMS = ("cat", "curl", "date", "iconv", "mktemp", "od", "openssl", "paste", "rm", "sort", "tr")
 
 
 def test_neither_secret_nor_key_is_an_argument(place: Workshop, access: Access, tmp_path: Path) -> None:

@@ -9,9 +9,13 @@ import pytest
 
 from tests import factories
 from tests.client import PartnerClient
+from tests.documents import add_document
 from tests.examples.calling import Access, Caller
 from tests.examples.gateway import Gateway
 from tests.examples.languages import LANGUAGES, Language, Workshop
+from users.models import User
+
+EVERY_BYTE = bytes(range(256)) * 300 + b"\n"
 
 pytestmark = pytest.mark.parametrize("language", LANGUAGES, ids=str)
 
@@ -74,8 +78,22 @@ def test_no_answer_is_said_in_words(caller: Caller) -> None:
     assert "onnect" in said
 
 
-def test_a_missing_setting_is_named(caller: Caller) -> None:
-    assert "PSI_SECRET" in caller.complaint("GET", "/v1/ping", PSI_SECRET="")
+@pytest.mark.parametrize("name", ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"])
+def test_a_missing_setting_is_named(caller: Caller, name: str) -> None:
+    assert caller.complaint("GET", "/v1/ping", **{name: ""}) == f"{name} is not set\n"
+
+
+@pytest.mark.parametrize("content", [EVERY_BYTE, b"%PDF-1.7\n\0\n\n", b"\0"], ids=["every byte", "line feeds", "a NUL"])
+def test_a_file_is_written_byte_for_byte(caller: Caller, user: User, content: bytes) -> None:
+    document = add_document(user, content)
+    path = f"/v1/users/{user.external_id}/documents/{document.document_id}"
+    assert caller.fetch("GET", path) == (0, ("200", content))
+
+
+def test_a_file_that_broke_off_is_not_written(caller: Caller, user: User, gateway: Gateway) -> None:
+    document, gateway.faults = add_document(user, EVERY_BYTE), ["cut"]
+    path = f"/v1/users/{user.external_id}/documents/{document.document_id}"
+    assert caller.complaint("GET", path, PSI_BASE_URL=gateway.url)
 
 
 def test_what_cannot_be_signed_is_said_in_words(caller: Caller) -> None:

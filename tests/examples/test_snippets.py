@@ -2,18 +2,23 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from partners.docs.samples import SNIPPETS
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient
+from tests.documents import NOON, add_document
 from tests.examples.calling import Access
-from tests.examples.gateway import Gateway
+from tests.examples.gateway import Fault, Gateway
 from tests.examples.languages import BASH, EXAMPLES, NODE, PYTHON, Language, Workshop, require
 from users.models import User, UserEvent
 
+# Not UTF-8, with NULs, and with line feeds at its end.
+PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)) * 40 + b"\0%%EOF\n\n"
 PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 
 pytestmark = pytest.mark.parametrize("suffix", PROGRAMS)
@@ -29,28 +34,23 @@ class Snippets:
         if language is BASH:
             require("jq")
 
-    def run(self, name: str, **replaced: str) -> tuple[int, list[str], str]:
+    def run(
+        self, name: str, settings: Mapping[str, str] | None = None, /, **replaced: str
+    ) -> tuple[int, list[str], str]:
         """Exit status, lines printed, and complaint. replaced: other text in the snippet, by its present text."""
         text = (EXAMPLES / "snippets" / f"{name}{self.suffix}").read_text()
         for old, new in replaced.items():
             assert old in text
             text = text.replace(old, new)
         (self.place.folder / f"{name}{self.suffix}").write_text(text)
-        settings = self.access.environment(PSI_BASE_URL=self.gateway.url)
-        done = self.place.run((self.program, f"{name}{self.suffix}"), settings)
+        environment = self.access.environment(**({"PSI_BASE_URL": self.gateway.url} | dict(settings or {})))
+        done = self.place.run((self.program, f"{name}{self.suffix}"), environment)
         return done.returncode, done.stdout.decode().splitlines(), done.stderr.decode()
 
 
 @pytest.fixture
 def snippets(place: Workshop, suffix: str, access: Access, gateway: Gateway) -> Snippets:
     return Snippets(place, suffix, access, gateway)
-
-
-@pytest.fixture
-def user(client: PartnerClient, committed_partner: Partner) -> User:
-    """The user whom the snippets are about."""
-    assert client.post("/v1/users", factories.user_body(externalId="cust-1001")).status == 201
-    return User.objects.get(partner=committed_partner, external_id="cust-1001")
 
 
 def test_ping(snippets: Snippets, committed_partner: Partner) -> None:
@@ -98,6 +98,44 @@ def test_list_transactions(snippets: Snippets, user: User) -> None:
     assert [line[1] for line in printed] == sorted((line[1] for line in printed), reverse=True)
     assert {tuple(line[2:]) for line in printed} == {("100.00", "CAD")}
     assert len(snippets.gateway.seen) == 3
+
+
+def test_list_transactions_says_that_there_are_none(snippets: Snippets, user: User) -> None:
+    assert snippets.run("list_transactions") == (0, ["no conversions"], "")
+
+
+def test_get_document_keeps_the_newest_as_it_is(snippets: Snippets, user: User) -> None:
+    add_document(user)
+    newest = add_document(user, PDF, created_at=NOON + timedelta(seconds=1))
+    exit_status, (line,), complaint = snippets.run("get_document")
+    assert (exit_status, complaint) == (0, "")
+    assert line == f"{newest.document_id} application/pdf {len(PDF)} bytes"
+    assert (snippets.place.folder / str(newest.document_id)).read_bytes() == PDF
+
+
+@pytest.mark.parametrize("fault", ["cut", "spoilt", 503])
+def test_get_document_keeps_nothing_else(snippets: Snippets, user: User, fault: Fault) -> None:
+    document, snippets.gateway.faults = add_document(user, PDF), [None, fault]
+    exit_status, lines, complaint = snippets.run("get_document")
+    assert (exit_status != 0, lines, complaint != "") == (True, [], True)
+    assert not [path for path in snippets.place.folder.iterdir() if path.name.startswith(str(document.document_id))]
+
+
+def test_get_document_says_that_there_are_none(snippets: Snippets, user: User) -> None:
+    assert snippets.run("get_document") == (0, ["no documents"], "")
+
+
+def test_get_document_of_nobody_fails(snippets: Snippets) -> None:
+    exit_status, lines, complaint = snippets.run("get_document")
+    assert (exit_status != 0, lines, "404" in complaint) == (True, [], True)
+
+
+@pytest.mark.parametrize("name", SNIPPETS)
+@pytest.mark.parametrize("setting", ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"])
+def test_a_missing_setting_is_named_at_once(snippets: Snippets, name: str, setting: str) -> None:
+    exit_status, lines, complaint = snippets.run(name, {setting: ""})
+    assert (exit_status != 0, lines, snippets.gateway.seen) == (True, [], [])
+    assert complaint.count(f"{setting} is not set") == 1
 
 
 def test_list_transactions_of_nobody_fails(snippets: Snippets) -> None:

@@ -14,7 +14,10 @@ async function* transactions(externalId) {
   }
 }
 
+let count = 0;
 for await (const item of transactions("cust-1001")) {
+  count += 1;
   // Amounts are text, so that no digit is lost: do not make numbers of them.
   console.log(item.conversionId, item.createdAt, item.from.amount, item.from.currency);
 }
+if (count === 0) console.log("no conversions");

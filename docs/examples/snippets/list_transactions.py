@@ -22,6 +22,10 @@ def transactions(external_id: str) -> Iterator[dict[str, Any]]:
         parameters["cursor"] = page["nextCursor"]
 
 
+count = 0
 for item in transactions("cust-1001"):
+    count += 1
     # Amounts are text, so that no digit is lost: use Decimal, not float.
     print(item["conversionId"], item["createdAt"], item["from"]["amount"], item["from"]["currency"])
+if count == 0:
+    print("no conversions")

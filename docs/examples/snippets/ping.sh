@@ -2,5 +2,5 @@
 # The first call: who the service takes you for, and its clock.
 source ./psi.sh
 
-psi_send GET /v1/ping
+psi_send GET /v1/ping || exit
 echo "$psi_status $psi_body"

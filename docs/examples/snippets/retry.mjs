@@ -14,8 +14,8 @@ async function write(method, target, body, idempotencyKey) {
       if (![429, 503].includes(answer.status) || attempt === ATTEMPTS) return answer;
       seconds = Number(answer.headers.get("Retry-After") ?? seconds);
     } catch (error) {
-      // Whether it took effect nobody knows: the next attempt tells.
-      if (attempt === ATTEMPTS) throw error;
+      // Where fetch had no answer, nobody knows whether it took effect: the next attempt tells.
+      if (attempt === ATTEMPTS || !["TypeError", "TimeoutError"].includes(error.name)) throw error;
     }
     await sleep(seconds * 1000);
   }

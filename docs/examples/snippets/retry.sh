@@ -9,8 +9,9 @@ write() {
   local attempt
   for ((attempt = 1; ; attempt++)); do
     psi_status='' psi_retry_after=''
-    # Where no answer came, whether it took effect nobody knows: the next attempt tells.
-    psi_send "$@" && [[ $psi_status != 429 && $psi_status != 503 ]] && return
+    # Where no answer came, whether it took effect nobody knows: the next attempt tells. 2: nothing was sent.
+    psi_send "$@" || (($? != 2)) || return 2
+    [[ -n $psi_status && $psi_status != 429 && $psi_status != 503 ]] && return
     ((attempt < attempts)) || break
     sleep "${psi_retry_after:-$((2 ** (attempt - 1)))}"
   done

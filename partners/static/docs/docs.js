@@ -35,6 +35,11 @@ document.addEventListener("change", ({target}) => {
   window.scrollBy({top: target.getBoundingClientRect().top - before, behavior: "instant"});
 });
 
+// Long code that closes again stays where the reader is.
+for (const whole of document.querySelectorAll(".code > .whole")) {
+  whole.addEventListener("toggle", () => { if (!whole.open) whole.scrollIntoView({block: "nearest"}); });
+}
+
 // Which section is being read, shown in the list beside the page.
 const links = new Map(Array.from(document.querySelectorAll(".beside a[href^='#']"), (link) => [link.hash.slice(1), link]));
 const sections = Array.from(links.keys(), (id) => document.getElementById(id)).filter(Boolean);
