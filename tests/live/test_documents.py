@@ -89,9 +89,11 @@ def test_what_is_not_as_published_is_broken_off_before_its_last_byte(
 ) -> None:
     document = add_document(user, LONG)
     path_of(kept, document).write_bytes(damage(LONG))
-    with pytest.raises(http.client.IncompleteRead) as raised:
+    # Sometimes before the head has left.
+    with pytest.raises((http.client.IncompleteRead, http.client.RemoteDisconnected)) as raised:
         client.get(url(document))
-    assert 0 < len(raised.value.partial) <= len(LONG) - len(b"the end")
+    partial = getattr(raised.value, "partial", b"")
+    assert len(partial) <= len(LONG) - len(b"the end")
     assert faults(document) == {cause: 1}
     # The connection is spent, the server is not.
     assert client.get("/v1/ping").status == 200
