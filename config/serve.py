@@ -1,41 +1,75 @@
 """The one way to serve, for `make serve`, the demo, the tests and production: `python -m config.serve`."""
 
+import multiprocessing
 import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
-import django
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.server import Server
+
+from config import internal, server_log
+from config.workers import CONTEXT, Master
 
 # Measured: two threads a process cost the least processor time per request.
 THREADS = 2
+# Connections that wait to be accepted, over all workers.
+BACKLOG = 1024
+# For a request's head, and between two requests of a connection. A proxy in front has to let go sooner.
+IDLE_SECONDS = 75
+# For requests under way when a worker stops.
+STOPPING_SECONDS = 30
 
 
 def main() -> None:
-    """Serves on HOST:PORT with WEB_WORKERS processes until SIGTERM or SIGINT; requests under way finish."""
+    """Serves on HOST:PORT with WEB_WORKERS processes until SIGTERM or SIGINT; requests under way finish.
+
+    SIGHUP replaces the workers one after another, with code and settings as they are then.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # A bad setting ends the start here, not in each worker.
-    try:
-        django.setup(set_prefix=False)
-    except ImproperlyConfigured as error:
+    with ProcessPoolExecutor(1, mp_context=CONTEXT) as apart:
+        error, host, port, workers, internal_address = apart.submit(read_settings).result()
+    if error:
         sys.exit(f"Configuration: {error}")
-    Server(
+    multiprocessing.set_start_method(CONTEXT.get_start_method())
+    server = Master(
         "config.wsgi:application",
-        address=settings.HOST,
-        port=settings.PORT,
+        address=host,
+        port=port,
         interface=Interfaces.WSGI,
         # A body over HTTP/2 may come without a length, which WSGI cannot tell from none; the proxy speaks HTTP/1.1.
         http=HTTPModes.http1,
-        workers=settings.WEB_WORKERS,
+        http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000),
+        backlog=BACKLOG,
+        workers=workers,
         blocking_threads=THREADS,
         # A worker that dies is replaced.
         respawn_failed_workers=True,
-        workers_kill_timeout=30,
+        stopping_seconds=STOPPING_SECONDS,
         log_level=LogLevels.warning,
-    ).serve()
+        log_dictconfig=server_log.LOGGING,
+    )
+    internal.listen(*internal_address, server)
+    server.serve()
+
+
+def read_settings() -> tuple[str, str, int, int, tuple[str, int]]:
+    """Why the settings are refused (else empty), HOST, PORT, WEB_WORKERS, and the internal host and port.
+
+    The service is imported for it.
+    """
+    import django  # noqa: PLC0415 - the master imports nothing that a new worker is to find anew
+    from django.conf import settings  # noqa: PLC0415
+    from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
+
+    try:
+        django.setup(set_prefix=False)
+    except ImproperlyConfigured as error:
+        return str(error), "", 0, 0, ("", 0)
+    internal_address = (settings.INTERNAL_HOST, settings.INTERNAL_PORT)
+    return "", settings.HOST, settings.PORT, settings.WEB_WORKERS, internal_address
 
 
 if __name__ == "__main__":

@@ -13,9 +13,15 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import backoffice, logs, openapi
 from config.checks import (
+    hosts_setting,
+    listen_setting,
+    origins_setting,
     rate_setting,
     redis_setting,
+    require_different,
+    require_two_roles,
     required,
+    secret_list,
     secret_setting,
     staff_mfa_setting,
     switch,
@@ -32,13 +38,23 @@ env.read_env(BASE_DIR / ".env")
 DEBUG = switch("DEBUG", env.str("DEBUG", default="false"))
 SECRET_KEY = secret_setting("SECRET_KEY", env.str("SECRET_KEY", default=""), debug=DEBUG)
 # Newest first: the first encrypts, all decrypt.
-SECRETS_ENCRYPTION_KEYS = [
-    secret_setting("SECRETS_ENCRYPTION_KEYS", key, debug=DEBUG)
-    for key in env.list("SECRETS_ENCRYPTION_KEYS", default=[]) or [""]
-]
+SECRETS_ENCRYPTION_KEYS = secret_list(
+    "SECRETS_ENCRYPTION_KEYS", env.list("SECRETS_ENCRYPTION_KEYS", default=[]) or [""], debug=DEBUG
+)
+# What sessions may still be signed with, while SECRET_KEY is being replaced.
+SECRET_KEY_FALLBACKS = secret_list("SECRET_KEY_FALLBACKS", env.list("SECRET_KEY_FALLBACKS", default=[]), debug=DEBUG)
+require_different(
+    {
+        "SECRET_KEY": [SECRET_KEY],
+        "SECRETS_ENCRYPTION_KEYS": SECRETS_ENCRYPTION_KEYS,
+        "SECRET_KEY_FALLBACKS": SECRET_KEY_FALLBACKS,
+    }
+)
 
 _local_names = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=_local_names if DEBUG else [])
+ALLOWED_HOSTS = hosts_setting(
+    "ALLOWED_HOSTS", env.list("ALLOWED_HOSTS", default=_local_names if DEBUG else []), debug=DEBUG
+)
 
 # What partners meet
 PARTNER_RATE_LIMIT = rate_setting("PARTNER_RATE_LIMIT", env.str("PARTNER_RATE_LIMIT", default="600/minute"))
@@ -51,14 +67,20 @@ COMPLIANCE_TIME_ZONE = time_zone_setting(
 REDIS_URL = redis_setting("REDIS_URL", env.str("REDIS_URL", default=""))
 
 # Serving
-HOST = env.str("HOST", default="127.0.0.1")
+HOST = listen_setting("HOST", env.str("HOST", default="127.0.0.1"))
 PORT = whole_number("PORT", env.str("PORT", default="8000"), lowest=1, highest=65535)
 WEB_WORKERS = whole_number(
     "WEB_WORKERS", env.str("WEB_WORKERS", default=str(os.cpu_count() or 1)), lowest=1, highest=256
 )
+# Health and metrics, for this machine alone unless it says otherwise; 0 is none.
+INTERNAL_HOST = listen_setting("INTERNAL_HOST", env.str("INTERNAL_HOST", default="127.0.0.1"))
+INTERNAL_PORT = whole_number("INTERNAL_PORT", env.str("INTERNAL_PORT", default="9464"), lowest=0, highest=65535)
+require_different({"PORT": [str(PORT)], "INTERNAL_PORT": [str(INTERNAL_PORT)]})
 
 _local_origins = [f"http://{name}:{PORT}" for name in _local_names]
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=_local_origins if DEBUG else [])
+CSRF_TRUSTED_ORIGINS = origins_setting(
+    "CSRF_TRUSTED_ORIGINS", env.list("CSRF_TRUSTED_ORIGINS", default=_local_origins if DEBUG else []), debug=DEBUG
+)
 
 # The database. `default` serves under a role that can alter neither history nor the schema;
 # `owner`, which migrates, need not be configured where the service runs.
@@ -75,7 +97,7 @@ else:
     _engine = "django.db.backends.postgresql"
 
 
-def _database(url: str, name: str) -> dict[str, Any]:
+def _database(url: str, name: str, engine: str = _engine) -> dict[str, Any]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of an unknown scheme; refused below
             config: dict[str, Any] = dict(environ.Env.db_url_config(url))
@@ -85,15 +107,21 @@ def _database(url: str, name: str) -> dict[str, Any]:
         raise ImproperlyConfigured(f"{name} must name a PostgreSQL database: postgresql://user@host/name.")
     # The embedded server's socket folder comes as a query parameter.
     config["HOST"] = config.get("OPTIONS", {}).pop("host", config["HOST"])
-    return config | {"ENGINE": _engine}
+    return config | {"ENGINE": engine}
 
 
 DATABASES = {"default": _database(_database_url, "DATABASE_URL")}
 DATABASES["default"] |= {
+    # Each thread that serves keeps one; partners/sql.py replaces it where it broke.
     "CONN_MAX_AGE": None,
     "OPTIONS": {
         **DATABASES["default"].get("OPTIONS", {}),
-        "connect_timeout": 3,
+        # A host that has gone silent: to notice it, and to find no new connection, take less than 5 s together.
+        "connect_timeout": 2,
+        "tcp_user_timeout": 2000,
+        "keepalives_idle": 1,
+        "keepalives_interval": 1,
+        "keepalives_count": 2,
         "application_name": "partner-service",
         # A statement seen once is prepared from the second time on.
         "server_side_binding": True,
@@ -105,6 +133,21 @@ DATABASES["default"] |= {
 }
 if _owner_url:
     DATABASES["owner"] = _database(_owner_url, "OWNER_DATABASE_URL")
+    require_two_roles(DATABASES["default"], DATABASES["owner"], debug=DEBUG)
+if _replica_url := env.str("REPLICA_DATABASE_URL", default=""):
+    # Lists are read there (transactions/replica.py). It has to answer sooner than the primary: that one is still there.
+    DATABASES["replica"] = _database(_replica_url, "REPLICA_DATABASE_URL", "config.replica")
+    DATABASES["replica"] |= {
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            **DATABASES["replica"].get("OPTIONS", {}),
+            "connect_timeout": 2,
+            "application_name": "partner-service",
+            "server_side_binding": True,
+            "prepare_threshold": 1,
+            "options": "-c timezone=UTC -c jit=off -c statement_timeout=1s -c default_transaction_read_only=on",
+        },
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [

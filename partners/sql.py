@@ -4,44 +4,111 @@ They go to psycopg's own cursor, past Django's wrappers, which cost three times 
 Each statement stands in one named function beside its model; everything else is the ORM.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from django.db import InterfaceError, OperationalError, connection
+import structlog
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
+
+from partners.observing.facts import facts
+from partners.reach import Reach
+
+log = structlog.get_logger("partners.sql")
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
+
+# serialization_failure, deadlock_detected
+UNDONE = frozenset({"40001", "40P01"})
+# The longest pause before each repetition.
+REPEAT_PAUSES_SECONDS = (0.05, 0.2)
+# A repetition may wait for a lock as long as the first attempt, and an answer is due within 5 seconds.
+REPEAT_WITHIN_SECONDS = 1.9
+
+_reach = Reach()
 
 
-def fetch_all(statement: str, parameters: Sequence[object]) -> list[Row]:
+def fetch_all(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> list[Row]:
     """The rows that a statement returns; raises Django's database errors."""
-    rows: list[Row] = _execute(statement, parameters).fetchall()
+    rows: list[Row] = _execute(statement, parameters, using).fetchall()
     return rows
 
 
-def fetch_one(statement: str, parameters: Sequence[object]) -> Row | None:
+def fetch_one(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> Row | None:
     """The first row that a statement returns, or None; raises Django's database errors."""
-    row: Row | None = _execute(statement, parameters).fetchone()
+    row: Row | None = _execute(statement, parameters, using).fetchone()
     return row
 
 
 def run(statement: str, parameters: Sequence[object]) -> int:
     """How many rows a statement changed; raises Django's database errors."""
-    count: int = _execute(statement, parameters).rowcount
+    count: int = _execute(statement, parameters, DEFAULT_DB_ALIAS).rowcount
     return count
 
 
 def fetch_one_afresh(statement: str, parameters: Sequence[object]) -> Row | None:
-    """As `fetch_one`, for a request's first, reading statement: a connection that broke while idle is replaced."""
+    """As `fetch_one`, for a request's first, reading statement: a connection that broke while idle is replaced.
+
+    Raises OperationalError at once where the database is known to be away (partners/reach.py).
+    """
+    _reach.check()
+    return _fetch_one_connecting(statement, parameters)
+
+
+def _fetch_one_connecting(statement: str, parameters: Sequence[object]) -> Row | None:
+    was_open = connection.connection is not None
     try:
-        return fetch_one(statement, parameters)
+        row = fetch_one(statement, parameters)
     except (OperationalError, InterfaceError):
         if connection.in_atomic_block or connection.is_usable():
+            _reach.found()
             raise
         connection.close()
-        return fetch_one(statement, parameters)
+        if was_open:
+            return _fetch_one_connecting(statement, parameters)
+        # Not tried again: to connect in vain can take seconds.
+        _reach.lost()
+        raise
+    _reach.found()
+    return row
 
 
-def _execute(statement: str, parameters: Sequence[object]) -> Any:
+def repeat_where_undone(write: Callable[[], T]) -> T:
+    """What a transaction returns, begun anew where PostgreSQL undid it for another's sake: deadlock, serialization.
+
+    write: opens and commits the transaction, and does nothing that is not undone with it. Inside another one it is
+    not repeated. Raises what it raises, in the end also for those two causes.
+    """
+    begun = time.monotonic()
+    for pause in REPEAT_PAUSES_SECONDS:
+        try:
+            return write()
+        except OperationalError as error:
+            late = time.monotonic() - begun > REPEAT_WITHIN_SECONDS
+            if late or connection.in_atomic_block or sqlstate(error) not in UNDONE:
+                raise
+            log.warning("a write is repeated", sqlstate=sqlstate(error))
+        # Who met here should not meet again.
+        time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing secret
+    return write()
+
+
+def sqlstate(failure: Exception) -> str | None:
+    """PostgreSQL's code for a failed statement; None where the failure is another."""
+    if not isinstance(failure, (DatabaseError, InterfaceError)):
+        return None
+    state: str | None = getattr(failure.__cause__, "sqlstate", None)
+    return state
+
+
+def _execute(statement: str, parameters: Sequence[object], using: str) -> Any:
+    connection = connections[using]
     connection.ensure_connection()
-    with connection.wrap_database_errors:
-        return connection.connection.execute(statement, parameters, prepare=True)
+    begun = time.perf_counter()
+    try:
+        with connection.wrap_database_errors:
+            return connection.connection.execute(statement, parameters, prepare=True)
+    finally:
+        facts.add_statement(time.perf_counter() - begun)

@@ -8,6 +8,7 @@ os.environ.update(
     {
         "DEBUG": "true",
         "SECRET_KEY": "tests-only-0123456789-abcdefghijklmnop",
+        "SECRET_KEY_FALLBACKS": "",
         "SECRETS_ENCRYPTION_KEYS": "tests-only-9876543210-abcdefghijklmnop",
         "PARTNER_RATE_LIMIT": "1000000/minute",
         "CLOCK_SKEW_SECONDS": "300",
@@ -17,6 +18,9 @@ os.environ.update(
         # Tests that log in go past the second factor; those of the door itself set this to true.
         "STAFF_MFA_REQUIRED": "false",
         "OWNER_DATABASE_URL": "",
+        "REPLICA_DATABASE_URL": "",
+        # Servers of tests run side by side; those that are asked for their health have a port of their own.
+        "INTERNAL_PORT": "0",
         # Tests that keep files name a folder of their own (tests/documents.py).
         "DOCUMENT_STORAGE_URL": "",
     }

@@ -14,6 +14,7 @@ from partners import keys, signing, troubles
 from partners.api.errors import REALM, UnauthorizedError
 from partners.api.json import rfc_3339
 from partners.api.request import Received
+from partners.observing.facts import facts
 from partners.troubles import Cause
 
 log = structlog.get_logger("partners.authentication")
@@ -40,6 +41,7 @@ class SignatureAuthentication(BaseAuthentication):
         if caller is None:
             raise refused(received, Cause.UNKNOWN_KEY, NOT_VALID)
         structlog.contextvars.bind_contextvars(partner=caller.partner_slug, key=caller.key_prefix)
+        facts.partner, facts.key = caller.partner_slug, caller.key_prefix
         if not signed:
             raise refused(received, Cause.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
         if not caller.may_call:
@@ -85,7 +87,8 @@ def refused(received: Received, cause: Cause, message: str, *, skew_seconds: flo
 
     skew_seconds: by how much the sender's clock is ahead of ours, where the request tells.
     """
-    facts = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
-    log.info("unauthorized", cause=cause.value, **facts)
+    skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
+    log.info("unauthorized", cause=cause.value, **skew)
+    facts.cause = cause.value
     troubles.count(cause, received.header("HTTP_X_API_KEY"), skew_seconds=skew_seconds)
     return UnauthorizedError(message)

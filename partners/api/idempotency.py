@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 
@@ -63,13 +64,18 @@ class Answer:
 def perform(received: Received, caller: Caller, effect: Callable[[], Answer], *, request_id: str) -> Answer:
     """Makes a write take effect at most once, in one transaction with what must be remembered of it.
 
-    effect: does the write and gives its answer; whatever it raises undoes everything.
+    effect: does the write and gives its answer; whatever it raises undoes everything. Where PostgreSQL undoes it,
+    after a deadlock, it is called again.
     Raises BadRequestError for a malformed or misused key, UnauthorizedError for a repeated signature.
     """
     key = received.header("HTTP_IDEMPOTENCY_KEY")
     context = history.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request_id)
-    if key is not None:
-        return _perform_under_key(_checked(key), received, caller, effect, context)
+    if key is None:
+        return sql.repeat_where_undone(partial(_perform_without_key, received, caller, effect, context))
+    return sql.repeat_where_undone(partial(_perform_under_key, _checked(key), received, caller, effect, context))
+
+
+def _perform_without_key(received: Received, caller: Caller, effect: Callable[[], Answer], context: str) -> Answer:
     with transaction.atomic():
         if received.method == "PATCH":
             _claim_signature(received, caller, context)

@@ -6,6 +6,7 @@ the door: where Redis does not answer, requests pass.
 """
 
 import math
+import threading
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -95,6 +96,11 @@ class Counter:
         return count, reset
 
 
+_making = threading.Lock()
+
+
 @lru_cache(maxsize=1)
 def _counter() -> Counter:
-    return Counter(settings.REDIS_URL)
+    # limits imports redis when it is first wanted, and takes what another thread has half imported for none at all.
+    with _making:
+        return Counter(settings.REDIS_URL)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import structlog
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from partners import traffic, troubles
+from partners import sql, traffic, troubles
 from partners.api import idempotency
 from partners.api.authentication import SignatureAuthentication
 from partners.api.errors import ApiError, InternalError, MethodNotAllowedError, NotFoundError, UnavailableError
@@ -57,7 +57,7 @@ class PartnerAPIView(APIView):
         except (OperationalError, InterfaceError) as failure:
             response = self.failure(UnavailableError(), failure)
         except Exception as failure:  # noqa: BLE001 - a crash is answered in the contract's form too
-            reads_only = _sqlstate(failure) == READ_ONLY  # as during a failover
+            reads_only = sql.sqlstate(failure) == READ_ONLY  # as during a failover
             response = self.failure(UnavailableError() if reads_only else InternalError(), failure)
         self.count(response.status_code)
         return response
@@ -128,15 +128,8 @@ class PartnerAPIView(APIView):
 
     def failure(self, error: ApiError, failure: Exception) -> HttpResponse:
         """The answer to an unexpected failure; its cause goes to the log alone."""
-        log.error("request failed", status=error.status_code, sqlstate=_sqlstate(failure), exc_info=failure)
+        log.error("request failed", status=error.status_code, sqlstate=sql.sqlstate(failure), exc_info=failure)
         return self.error(error)
-
-
-def _sqlstate(failure: Exception) -> str | None:
-    if not isinstance(failure, (DatabaseError, InterfaceError)):
-        return None
-    state: str | None = getattr(failure.__cause__, "sqlstate", None)
-    return state
 
 
 class UnknownPath(PartnerAPIView):

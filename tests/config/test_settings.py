@@ -1,49 +1,74 @@
 """A bad setting stops the start with its name and the mend, in one line and without its value."""
 
+import ast
 import os
+import re
+import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import deployment
 
+ROOT = Path(settings.BASE_DIR)
+SETTINGS = ROOT / "config" / "settings.py"
+MANAGE = ("manage.py", "check")
+SERVE = ("-m", "config.serve")
+# Neither this machine's nor its `.env`'s.
+UNSET = dict.fromkeys(
+    ("REDIS_URL", "OWNER_DATABASE_URL", "REPLICA_DATABASE_URL", "SECRET_KEY_FALLBACKS", "CSRF_TRUSTED_ORIGINS"), ""
+)
+A_KEY = "tests-only-0123456789-abcdefghijklmnopqrs"
+ANOTHER_KEY = "tests-only-9876543210-abcdefghijklmnopqrs"
 
-def start(**environment: str) -> "subprocess.CompletedProcess[str]":
-    """`manage.py check` under production settings with these changed."""
-    given = {k: v for k, v in os.environ.items() if k not in {"REDIS_URL", "OWNER_DATABASE_URL"}}
+
+def start(*command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """A command, `manage.py check` by itself, under production settings with these changed."""
     return subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        cwd=settings.BASE_DIR,
-        env=given | {"DJANGO_SETTINGS_MODULE": "config.settings"} | deployment() | environment,
+        [sys.executable, *(command or MANAGE)],
+        cwd=ROOT,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"} | deployment() | UNSET | environment,
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def test_production_settings_start() -> None:
-    assert start().returncode == 0
+def test_production_settings_are_without_a_remark() -> None:
+    ended = start(*MANAGE, "--deploy", "--fail-level", "WARNING")
+    assert (ended.returncode, ended.stdout) == (0, "System check identified no issues (0 silenced).\n"), ended.stderr
 
 
 @pytest.mark.parametrize(
-    "url",
+    "environment",
     [
-        "file:///srv/documents",
-        "file:///srv/our%20documents/",
-        "s3://documents.example",
-        "s3://documents/a/prefix/?region=ca-central-1&encryption=aws:kms",
-        "s3://documents?endpoint=https%3A%2F%2Fminio.example%3A9000",
+        {"DOCUMENT_STORAGE_URL": "file:///srv/documents"},
+        {"DOCUMENT_STORAGE_URL": "file:///srv/our%20documents/"},
+        {"DOCUMENT_STORAGE_URL": "s3://documents.example"},
+        {"DOCUMENT_STORAGE_URL": "s3://documents/a/prefix/?region=ca-central-1&encryption=aws:kms"},
+        {"DOCUMENT_STORAGE_URL": "s3://documents?endpoint=https%3A%2F%2Fminio.example%3A9000"},
+        {"SECRET_KEY_FALLBACKS": A_KEY, "SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},older-{ANOTHER_KEY}"},
+        {"OWNER_DATABASE_URL": "postgresql://owner@127.0.0.1:1/absent"},
+        {"ALLOWED_HOSTS": ".example.com,10.0.0.7,[::1]", "HOST": "::", "CSRF_TRUSTED_ORIGINS": "https://*.example.com"},
+        {"REDIS_URL": "rediss://:hidden-value@redis.example:6380/1"},
     ],
+    ids=str,
 )
-def test_documents_may_be_kept_in_a_folder_or_a_bucket(url: str) -> None:
-    assert start(DOCUMENT_STORAGE_URL=url).returncode == 0
+def test_what_production_may_be_set_to(environment: dict[str, str]) -> None:
+    ended = start(**environment)
+    assert ended.returncode == 0, ended.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "mend"),
-    [
+# Setting, value, what the mend says; and what else is set, where the setting is bad beside it alone.
+CASES: list[tuple[str, str, str, dict[str, str]]] = [
+    (*case, {})
+    for case in [
         ("SECRET_KEY", "", "50 random characters"),
         ("SECRET_KEY", "django-insecure-0123456789abcdefghijklmnop", "weak or example"),
         ("SECRET_KEY", "a" * 60, "weak or example"),
@@ -83,17 +108,96 @@ def test_documents_may_be_kept_in_a_folder_or_a_bucket(url: str) -> None:
         ("DOCUMENT_STORAGE_URL", "s3://bucket?endpoint=minio:9000", "https://host"),
         ("DOCUMENT_STORAGE_URL", "s3://bucket?endpoint=https://a:hidden-value@minio", "neither user nor password"),
         ("DOCUMENT_STORAGE_URL", "s3://bucket?encryption=none", "AES256"),
-    ],
-)
-def test_a_bad_setting_is_named_with_the_mend(name: str, value: str, mend: str) -> None:
-    ended = start(**{name: value})
+        ("ALLOWED_HOSTS", "", "partners.example.com"),
+        ("ALLOWED_HOSTS", "*", "without scheme, port and *"),
+        ("ALLOWED_HOSTS", "https://partners.example.com", "without scheme"),
+        ("ALLOWED_HOSTS", "partners.example.com:8000", "without scheme, port"),
+        ("CSRF_TRUSTED_ORIGINS", "partners.example.com", "https://partners.example.com"),
+        ("CSRF_TRUSTED_ORIGINS", "http://partners.example.com", "https://partners.example.com"),
+        ("CSRF_TRUSTED_ORIGINS", "https://partners.example.com/admin/", "without a path"),
+        ("COMPLIANCE_TARGET_HOURS", "0", "from 1 to 8760"),
+        ("COMPLIANCE_TARGET_HOURS", "soon", "from 1 to 8760"),
+        ("HOST", "", "such as 127.0.0.1"),
+        ("HOST", "0.0.0.0:8000", "such as 127.0.0.1"),
+        ("HOST", "1.2.3.400", "such as 127.0.0.1"),
+        ("HOST", "http://localhost", "such as 127.0.0.1"),
+        ("INTERNAL_HOST", "localhost/metrics", "such as 127.0.0.1"),
+        ("INTERNAL_PORT", "-1", "from 0 to 65535"),
+        ("REPLICA_DATABASE_URL", "mysql://a/b", "PostgreSQL"),
+        ("REPLICA_DATABASE_URL", "nonsense", "PostgreSQL"),
+        ("SECRET_KEY", f" {A_KEY}", "spaces"),
+        ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY}, {ANOTHER_KEY}", "spaces"),
+        ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY},short", "weak or example"),
+        ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY},{A_KEY}", "twice"),
+        ("SECRET_KEY_FALLBACKS", "changeme", "weak or example"),
+        ("SECRET_KEY_FALLBACKS", f"{A_KEY},{A_KEY}", "twice"),
+        ("DATABASE_URL", "postgresql://a:hidden-value@b:port/c", "postgresql://user@host/name"),
+        ("DATABASE_URL", "postgresql://service@host/", "PostgreSQL"),
+        ("STAFF_MFA_REQUIRED", "yes", "true or false"),
+        ("PARTNER_RATE_LIMIT", "0/minute", "600/minute"),
+        ("DEBUG", "1", "true or false"),
+        ("WEB_WORKERS", "257", "from 1 to 256"),
+        ("PORT", "http", "from 1 to 65535"),
+    ]
+] + [
+    ("SECRETS_ENCRYPTION_KEYS", A_KEY, "a value of SECRET_KEY", {"SECRET_KEY": A_KEY}),
+    ("SECRET_KEY_FALLBACKS", A_KEY, "a value of SECRET_KEY", {"SECRET_KEY": A_KEY}),
+    (
+        "SECRET_KEY_FALLBACKS",
+        A_KEY,
+        "a value of SECRETS_ENCRYPTION_KEYS",
+        {"SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},{A_KEY}"},
+    ),
+    ("INTERNAL_PORT", "8000", "a value of PORT", {"PORT": "8000"}),
+    (
+        "OWNER_DATABASE_URL",
+        "postgresql://psi:hidden-value@db/psi",
+        "a role of its own",
+        {"DATABASE_URL": "postgresql://psi:hidden-value@db/psi"},
+    ),
+    # Whatever else is set, DEBUG alone makes a missing one good.
+    ("DATABASE_URL", "", "DEBUG=true", {"OWNER_DATABASE_URL": "postgresql://owner@db/psi"}),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "mend", "beside"), CASES)
+def test_a_bad_setting_is_named_with_the_mend(name: str, value: str, mend: str, beside: dict[str, str]) -> None:
+    environment = deployment() | UNSET | {name: value} | beside
+    with patch.dict(os.environ, environment), pytest.raises(ImproperlyConfigured) as refused:
+        runpy.run_path(str(SETTINGS))
+    line = str(refused.value)
+    assert name in line
+    assert mend in line
+    assert "\n" not in line
+    assert not any(secret in line for secret in ("hidden-value", A_KEY, ANOTHER_KEY))
+
+
+@pytest.mark.parametrize("command", [MANAGE, SERVE], ids=str)
+def test_a_bad_setting_stops_every_start_with_one_line(command: tuple[str, ...]) -> None:
+    ended = start(*command, SECRET_KEY="django-insecure-0123456789abcdefghijklmnop")
     assert ended.returncode == 1
-    lines = ended.stderr.strip().splitlines()
-    assert len(lines) == 1
-    assert name in lines[0]
-    assert mend in lines[0]
-    assert "hidden-value" not in ended.stderr
+    (line,) = ended.stderr.splitlines()
+    assert "SECRET_KEY holds a weak or example value: set it to 50 random characters" in line
+    assert "0123456789abc" not in line
 
 
-def test_a_refused_secret_is_not_repeated() -> None:
-    assert "0123456789abc" not in start(SECRET_KEY="django-insecure-0123456789abcdefghijklmnop").stderr
+def settings_read() -> Iterator[str]:
+    """The names of all variables that the settings read, from their source."""
+    for node in ast.walk(ast.parse(SETTINGS.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            first = node.args[0] if node.args else None
+            if ast.unparse(node.func.value) == "env" and isinstance(first, ast.Constant):
+                yield str(first.value)
+
+
+def test_every_setting_has_a_case() -> None:
+    read = set(settings_read())
+    assert {"DEBUG", "DATABASE_URL"} < read
+    assert read == {name for name, *_ in CASES}
+
+
+@pytest.mark.parametrize("file", ["docs/operations.md", ".env.example"])
+def test_every_setting_is_told_of(file: str) -> None:
+    told = (ROOT / file).read_text()
+    line = r"^\W*([A-Z_`, ]*\W)?{}\b"
+    assert [name for name in set(settings_read()) if not re.search(line.format(name), told, re.MULTILINE)] == []

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,12 +37,9 @@ class Server:
         return over_http("127.0.0.1", self.port)
 
 
-def start_server(**environment: str) -> Server:
-    """The service as production runs it, but with one process and the test's keys."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    production = {
+def production(**environment: str) -> dict[str, str]:
+    """The environment of a service as production runs it, but with one process and the test's keys."""
+    return {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DEBUG": "false",
         "STAFF_MFA_REQUIRED": "true",
@@ -49,15 +47,26 @@ def start_server(**environment: str) -> Server:
         "SECRETS_ENCRYPTION_KEYS": ",".join(settings.SECRETS_ENCRYPTION_KEYS),
         "DATABASE_URL": database_url(roles.SERVING),
         "ALLOWED_HOSTS": "127.0.0.1",
-        "PORT": str(port),
         "WEB_WORKERS": "1",
         "PARTNER_RATE_LIMIT": "1000000/minute",
         "REDIS_URL": "",
         "DOCUMENT_STORAGE_URL": (Path(settings.BASE_DIR) / ".local" / "documents").as_uri(),
-    }
+    } | environment
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start_server(**environment: str) -> Server:
+    """The service, started by its one entry point."""
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "config.serve"],
-        env=os.environ | production | environment,
+        env=os.environ | production(**environment) | {"PORT": str(port)},
         cwd=Path(settings.BASE_DIR),
         stderr=subprocess.DEVNULL,
     )
@@ -72,6 +81,17 @@ def start_server(**environment: str) -> Server:
             time.sleep(0.05)
         else:
             return server
+
+
+@contextmanager
+def serving(**environment: str) -> Iterator[Server]:
+    """The service while the block runs, and stopped in order after it."""
+    server = start_server(**environment)
+    try:
+        yield server
+    finally:
+        server.process.terminate()
+        server.process.wait(timeout=60)
 
 
 @pytest.fixture(scope="session")

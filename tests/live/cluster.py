@@ -1,0 +1,63 @@
+"""A PostgreSQL of a test's own, which may be stopped: the one that all tests share may not."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+from tests.client import PartnerClient, Transport
+from tests.live.conftest import production
+
+
+class Cluster:
+    """A running, migrated database with one partner in it."""
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+        self.url = server.url(SERVICE_ROLE)
+        self.manage("migrate", "--verbosity", "0")
+        self.manage("create_partner", "acme", "--name", "Acme Inc.")
+        self._key = json.loads(self.manage("issue_api_key", "acme", "--json"))
+
+    def manage(self, *arguments: str) -> str:
+        """What a management command prints."""
+        environment = production(DATABASE_URL=self.url, OWNER_DATABASE_URL=self._server.url(OWNER_ROLE))
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            env=os.environ | environment,
+            cwd=Path(settings.BASE_DIR),
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+
+    def client(self, transport: Transport) -> PartnerClient:
+        """A client of the partner."""
+        return PartnerClient(self._key["apiKey"], self._key["secret"], transport)
+
+    def stop(self) -> None:
+        """As `pg_ctl stop -m fast`: sessions are cut, what was committed is kept."""
+        self._server.leave()  # this process alone is in it
+
+    def start(self) -> None:
+        """Has it back."""
+        self._server.ensure_running()
+
+
+@contextmanager
+def own_cluster() -> Iterator[Cluster]:
+    """A cluster in the temporary folder, stopped and removed with the block."""
+    with tempfile.TemporaryDirectory(prefix="psi-cluster-") as folder:
+        server = EmbeddedServer(Path(folder))
+        server.ensure_running()
+        try:
+            yield Cluster(server)
+        finally:
+            server.leave()

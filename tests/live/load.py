@@ -1,0 +1,111 @@
+"""Load as partners make it: signed requests over connections that are kept, by clients that repeat nothing."""
+
+import http.client
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tests.client import Headers, PartnerClient, Response
+
+# Makes the next request of one client, by its number: method, target, body.
+Maker = Callable[[int], tuple[str, str, object]]
+
+
+class KeptConnection:
+    """A transport over one connection, opened anew only after an answer that ended it."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+
+    def __call__(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
+        try:
+            self._connection.request(method, target, body or None, headers)
+            answer = self._connection.getresponse()
+            return Response(answer.status, dict(answer.getheaders()), answer.read())
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@dataclass
+class Tally:
+    """What came of the requests: how many by status, what failed, the slowest in seconds."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    # Not one of the contract's answers.
+    malformed: list[bytes] = field(default_factory=list)
+    slowest: float = 0.0
+    # The externalId of each user who was created.
+    created: list[str] = field(default_factory=list)
+
+    @property
+    def answered(self) -> int:
+        return self.statuses.total()
+
+
+@contextmanager
+def load(
+    api: PartnerClient, port: int, make: Maker, *, clients: int = 8, keep: bool = True, pause: float = 0.0
+) -> Iterator[Tally]:
+    """Keeps so many clients busy while the block runs; the tally is complete after it.
+
+    keep: whether a client keeps its connection. pause: seconds between two of its requests.
+    """
+    tally, ended, lock = Tally(), threading.Event(), threading.Lock()
+
+    def run(number: int) -> None:
+        connection = KeptConnection(port)
+        client = PartnerClient(api.api_key, api.secret, connection)
+        while not ended.is_set():
+            method, target, data = make(number)
+            begun = time.monotonic()
+            try:
+                answer = client.send(method, target, data)
+            except (OSError, http.client.HTTPException) as error:
+                with lock:
+                    tally.failures.append(repr(error))
+            else:
+                with lock:
+                    _note(tally, answer)
+            with lock:
+                tally.slowest = max(tally.slowest, time.monotonic() - begun)
+            if not keep:
+                connection.close()
+            ended.wait(pause)
+        connection.close()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield tally
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def _note(tally: Tally, answer: Response) -> None:
+    tally.statuses[answer.status] += 1
+    if answer.status == 201:
+        tally.created.append(answer.json()["externalId"])
+    if answer.status >= 400 and (
+        set(json.loads(answer.body)) != {"error", "message", "requestId"} or not answer.header("X-Request-Id")
+    ):
+        tally.malformed.append(answer.body)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    """Waits for what must come true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.02)

@@ -1,0 +1,86 @@
+"""What PostgreSQL undoes for another's sake is done again, and the partner does not notice."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connections
+
+from partners import roles
+from partners.models import IdempotencyRecord, Partner
+from tests import factories
+from tests.client import PartnerClient
+from tests.live.conftest import Server, serving
+from tests.live.load import wait_until
+from users.models import User, UserEvent
+
+Session = Callable[[], psycopg.Connection[Any]]
+
+WAITING = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE application_name = 'partner-service' AND datname = current_database() AND wait_event_type = 'Lock'
+"""
+LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
+CLAIM = "INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint) VALUES (%s, %s, '')"
+
+
+def wait_for_waiting(session: Session) -> None:
+    observer = session()
+    observer.autocommit = True
+    wait_until(lambda: observer.execute(WAITING).fetchone() == (1,))
+
+
+def test_the_victim_of_a_deadlock_is_done_again(
+    clients: tuple[PartnerClient, PartnerClient], partner: Partner, session: Session
+) -> None:
+    body, key = factories.user_body(), str(uuid.uuid4())
+    clients[0].post("/v1/users", body)
+    other = session()
+    other.execute(LOCK_USER, [body["externalId"]])
+    with ThreadPoolExecutor(1) as pool:
+        # It has claimed its key and waits for the user; the other has the user and waits for the key.
+        answer = pool.submit(clients[0].patch, f"/v1/users/{body['externalId']}", {"city": "Ottawa"}, key=key)
+        wait_for_waiting(session)
+        other.execute(CLAIM, [partner.pk, key])
+        # Only a request that was undone has let go of the key.
+        other.rollback()
+        assert answer.result().status == 200
+    assert User.objects.get(partner=partner).city == "Ottawa"
+    assert IdempotencyRecord.objects.filter(partner=partner, key=key, status=200).count() == 1
+    assert UserEvent.objects.filter(pgh_obj__partner=partner, city="Ottawa").count() == 1
+
+
+@pytest.fixture
+def serializable_server(django_db_setup: None) -> Iterator[Server]:
+    """A service whose transactions fail rather than see what was committed after they began."""
+    name = connections[roles.OWNER].settings_dict["NAME"]
+    setting = f"ALTER DATABASE {name} {{}} default_transaction_isolation"
+    with connections[roles.OWNER].cursor() as cursor:
+        cursor.execute(setting.format("SET") + " = 'repeatable read'")
+    try:
+        with serving() as server:
+            yield server
+    finally:
+        with connections[roles.OWNER].cursor() as cursor:
+            cursor.execute(setting.format("RESET"))
+
+
+@pytest.mark.parametrize("key", [None, "5d0c4c8e-6d0f-4a57-9d59-1c5b0f8f5d0a"], ids=["by signature", "by key"])
+def test_a_write_that_another_overtook_is_done_again(
+    partner: Partner, serializable_server: Server, session: Session, key: str | None
+) -> None:
+    api = factories.client_of(partner, serializable_server.transport)
+    body = factories.user_body()
+    api.post("/v1/users", body)
+    other = session()
+    other.execute("UPDATE users_user SET city = 'Halifax' WHERE external_id = %s", [body["externalId"]])
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(api.patch, f"/v1/users/{body['externalId']}", {"firstName": "Augusta"}, key=key)
+        wait_for_waiting(session)
+        other.commit()
+        assert answer.result().status == 200
+    user = User.objects.get(partner=partner)
+    assert (user.city, user.first_name) == ("Halifax", "Augusta")

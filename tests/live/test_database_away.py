@@ -1,0 +1,92 @@
+"""The database goes and comes back while partners are at work."""
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests import factories
+from tests.client import PartnerClient
+from tests.live.cluster import Cluster, own_cluster
+from tests.live.conftest import Server, serving
+from tests.live.load import Tally, load, wait_until
+
+# LIVE_AWAY_SECONDS=10 for the long run.
+AWAY_SECONDS = float(os.environ.get("LIVE_AWAY_SECONDS", "3"))
+# By when every answer is there, with or without a database (docs/operations.md).
+ANSWER_SECONDS = 5.0
+CREATED = "SELECT count(*) FROM users_user WHERE external_id = ANY(%s)"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with own_cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def server(cluster: Cluster) -> Iterator[Server]:
+    with serving(DATABASE_URL=cluster.url, WEB_WORKERS="2") as running:
+        yield running
+
+
+@pytest.fixture
+def api(cluster: Cluster, server: Server) -> PartnerClient:
+    return cluster.client(server.transport)
+
+
+def mixed(number: int) -> tuple[str, str, object]:
+    return ("GET", "/v1/ping", None) if number % 2 else ("POST", "/v1/users", factories.user_body())
+
+
+def assert_kept(cluster: Cluster, tally: Tally) -> None:
+    """Every create that was answered with 201 is in the database."""
+    with psycopg.connect(cluster.url) as connection:
+        assert connection.execute(CREATED, [tally.created]).fetchone() == (len(tally.created),)
+
+
+def test_a_database_that_stops_and_starts_under_load(cluster: Cluster, server: Server, api: PartnerClient) -> None:
+    with load(api, server.port, mixed, pause=0.01) as tally:
+        wait_until(lambda: len(tally.created) >= 50)
+        cluster.stop()
+        time.sleep(AWAY_SECONDS)
+        cluster.start()
+        wait_until(lambda: api.get("/v1/ping").status == 200)
+    print(f"{dict(tally.statuses)}, slowest {tally.slowest:.2f} s")  # noqa: T201 - figures of a long run, shown with -s
+    assert (tally.failures, tally.malformed, set(tally.statuses)) == ([], [], {200, 201, 503})
+    assert tally.slowest < ANSWER_SECONDS
+    assert_kept(cluster, tally)
+    with load(api, server.port, mixed) as afterwards:
+        wait_until(lambda: afterwards.answered >= 300)
+    assert (afterwards.failures, set(afterwards.statuses)) == ([], {200, 201})
+
+
+@pytest.fixture
+def silent_host() -> Iterator[str]:
+    """An address that answers nothing: what asks to connect is dropped, as by a host that is gone."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address = listener.getsockname()
+        waiting = []
+        for _ in range(4):  # more than the queue of those who wait to be accepted holds
+            waiting.append(socket.socket())
+            waiting[-1].settimeout(0)
+            waiting[-1].connect_ex(address)
+        yield f"postgresql://nobody@127.0.0.1:{address[1]}/psi"
+        for one in waiting:
+            one.close()
+
+
+def test_a_host_that_drops_packets_is_a_503_for_all_within_seconds(cluster: Cluster, silent_host: str) -> None:
+    with serving(DATABASE_URL=silent_host) as server:
+        api = cluster.client(server.transport)
+        # Eight clients on two threads: were each to wait for a connection, the last would be late.
+        with load(api, server.port, mixed, pause=0.05) as tally:
+            time.sleep(2 * ANSWER_SECONDS)
+    print(f"{dict(tally.statuses)}, slowest {tally.slowest:.2f} s")  # noqa: T201 - figures of a long run, shown with -s
+    assert (tally.failures, tally.malformed, set(tally.statuses)) == ([], [], {503})
+    assert tally.slowest < ANSWER_SECONDS
+    # Not all of them have waited.
+    assert tally.answered > 100

@@ -1,0 +1,110 @@
+"""Encryption keys are replaced while partners call, keys are issued and revoked, and nobody notices."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from django.conf import settings
+
+from partners import keys, roles
+from partners.models import ApiKey, Partner
+from tests import factories
+from tests.client import PartnerClient
+from tests.conftest import database_url
+from tests.live.conftest import Server, start_server
+
+NEW = "rotated-in-0123456789-abcdefghijklmnopqrs"
+
+
+@contextmanager
+def serving(*encryption_keys: str) -> Iterator[Server]:
+    """The service with these encryption keys, newest first."""
+    server = start_server(SECRETS_ENCRYPTION_KEYS=",".join(encryption_keys))
+    try:
+        yield server
+    finally:
+        server.process.terminate()
+        server.process.wait(timeout=30)
+
+
+def reencrypt(*encryption_keys: str) -> dict[str, dict[str, int]]:
+    """What the command says that ran as ops run it, a row at a time."""
+    given = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRETS_ENCRYPTION_KEYS": ",".join(encryption_keys),
+        "DATABASE_URL": database_url(roles.SERVING),
+        "DEBUG": "true",
+    }
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "reencrypt_secrets", "--batch-size", "1", "--json"],
+        cwd=Path(settings.BASE_DIR),
+        env=os.environ | given,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    counts: dict[str, dict[str, int]] = json.loads(ended.stdout)
+    return counts
+
+
+class Callers:
+    """Partners that call again and again, each with a key of its own, until they are told to stop."""
+
+    def __init__(self, clients: list[PartnerClient]) -> None:
+        self.statuses: list[int] = []
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._call, args=(client,)) for client in clients]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _call(self, client: PartnerClient) -> None:
+        while not self._stop.is_set():
+            self.statuses.append(client.get("/v1/ping").status)
+
+
+def issued(partner: Partner, server: Server, count: int) -> list[PartnerClient]:
+    return [factories.client_of(partner, server.transport) for _ in range(count)]
+
+
+def statuses(clients: list[PartnerClient], server: Server) -> set[int]:
+    return {PartnerClient(c.api_key, c.secret, server.transport).get("/v1/ping").status for c in clients}
+
+
+def test_the_old_key_is_retired_while_partners_call_and_keys_come_and_go(committed_partner: Partner) -> None:
+    partner, old = committed_partner, settings.SECRETS_ENCRYPTION_KEYS[0]
+    try:
+        with serving(NEW, old) as server:
+            clients = issued(partner, server, 12)
+            with Callers(clients[:2]) as callers:
+                command = threading.Thread(target=reencrypt, args=(NEW, old))
+                command.start()
+                for client in clients[6:]:
+                    keys.revoke(keys.find(client.api_key))
+                # By a process that still encrypts under the old one, as while processes are replaced one by one.
+                clients += issued(partner, server, 3)
+                command.join()
+                # What came behind the command's back is left for its next run.
+                reencrypt(NEW, old)
+            assert set(callers.statuses) == {200}
+            assert len(callers.statuses) > 10
+        with serving(NEW) as server:
+            assert statuses(clients[:6] + clients[12:], server) == {200}
+            assert statuses(clients[6:12], server) == {401}
+        assert ApiKey.objects.filter(partner=partner, revoked_at=None).count() == 9
+    finally:
+        # The other tests' servers have the old key alone. The way back is the same way.
+        reencrypt(old, NEW)

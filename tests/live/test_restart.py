@@ -1,0 +1,146 @@
+"""Restarting and stopping under load: no request is cut. Clients here keep connections and repeat nothing."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+import pytest
+
+from partners.models import Partner
+from tests import factories
+from tests.client import PartnerClient
+from tests.live.conftest import Server, serving
+from tests.live.load import KeptConnection, load, wait_until
+from users.models import User
+
+# LIVE_REQUESTS=20000 for the long run.
+REQUESTS = int(os.environ.get("LIVE_REQUESTS", "1000"))
+
+WAITING = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE application_name = 'partner-service' AND datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+Session = Callable[[], psycopg.Connection[Any]]
+
+
+@pytest.fixture
+def server(django_db_setup: None) -> Iterator[Server]:
+    with serving(WEB_WORKERS="2") as running:
+        yield running
+
+
+@pytest.fixture
+def api(partner: Partner, server: Server) -> PartnerClient:
+    return factories.client_of(partner, server.transport)
+
+
+def mixed(number: int) -> tuple[str, str, object]:
+    """A read from one half of the clients, a write from the other."""
+    return ("GET", "/v1/ping", None) if number % 2 else ("POST", "/v1/users", factories.user_body())
+
+
+def workers(server: Server) -> set[int]:
+    return {child.pid for child in psutil.Process(server.process.pid).children()}
+
+
+def restart_workers(server: Server) -> None:
+    """Has all workers replaced, and waits until they are."""
+    before = workers(server)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: len(workers(server)) == len(before) and not workers(server) & before)
+
+
+def test_workers_are_replaced_under_load_without_a_failed_request(
+    api: PartnerClient, partner: Partner, server: Server
+) -> None:
+    restarts = 0
+    with load(api, server.port, mixed) as tally:
+        while tally.answered < REQUESTS or not restarts:
+            restart_workers(server)
+            restarts += 1
+    print(f"{dict(tally.statuses)}, workers replaced {restarts} times, slowest {tally.slowest:.2f} s")  # noqa: T201 - figures of a long run, shown with -s
+    assert (tally.failures, set(tally.statuses)) == ([], {200, 201})
+    assert User.objects.filter(partner=partner).count() == len(tally.created)
+
+
+def test_new_connections_find_a_worker_at_every_moment(api: PartnerClient, server: Server) -> None:
+    with load(api, server.port, mixed, keep=False) as tally:
+        restart_workers(server)
+    assert (tally.failures, set(tally.statuses)) == ([], {200, 201})
+
+
+def test_a_request_under_way_is_answered_when_the_service_stops(
+    api: PartnerClient, server: Server, session: Session
+) -> None:
+    body = factories.user_body()
+    api.post("/v1/users", body)
+    blocker, observer = session(), session()
+    blocker.execute("SELECT FROM users_user WHERE external_id = %s FOR UPDATE", [body["externalId"]])
+    observer.autocommit = True
+    silent = KeptConnection(server.port)
+    assert PartnerClient(api.api_key, api.secret, silent).get("/v1/ping").status == 200
+
+    def patch(number: int) -> tuple[int, str | None]:
+        answer = api.patch(f"/v1/users/{body['externalId']}", {"city": f"Ottawa {number}"})
+        return answer.status, answer.header("Connection")
+
+    # A worker has two threads, and one worker may get them both.
+    with ThreadPoolExecutor(2) as pool:
+        answers = [pool.submit(patch, number) for number in range(2)]
+        wait_until(lambda: observer.execute(WAITING).fetchone() == (2,))
+        server.process.terminate()
+        wait_until(lambda: refuses(server))
+        blocker.rollback()
+        assert [answer.result() for answer in answers] == [(200, "close")] * 2
+    # Who keeps a connection and says nothing does not hold it up.
+    assert server.process.wait(timeout=10) == 0
+    silent.close()
+
+
+def refuses(server: Server) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", server.port)).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_a_worker_that_is_killed_is_replaced(api: PartnerClient, server: Server) -> None:
+    (killed, other) = workers(server)
+    psutil.Process(killed).kill()
+    wait_until(lambda: len(workers(server) - {killed, other}) == 1)
+    assert {api.get("/v1/ping").status for _ in range(10)} == {200}
+
+
+@pytest.fixture
+def settings_file(tmp_path: Path) -> Path:
+    """A module of settings that the test may rewrite while the service runs."""
+    file = tmp_path / "changing_settings.py"
+    file.write_text("from config.settings import *\n")
+    return file
+
+
+def test_new_workers_have_the_settings_of_now_and_old_ones_stay_where_these_are_bad(
+    partner: Partner, settings_file: Path
+) -> None:
+    environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
+    with serving(**environment, PYTHONDONTWRITEBYTECODE="1") as server:
+        api = factories.client_of(partner, server.transport)
+        settings_file.write_text("from config.settings import *\nPARTNER_RATE_LIMIT = '77/minute'\n")
+        restart_workers(server)
+        assert api.get("/v1/ping").header("RateLimit-Policy") == '"default";q=77;w=60'
+        before = workers(server)
+        settings_file.write_text("raise RuntimeError('a version that does not start')\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: workers(server) > before)
+        wait_until(lambda: workers(server) == before)
+        time.sleep(0.2)
+        assert (api.get("/v1/ping").status, workers(server)) == (200, before)
