@@ -1,13 +1,16 @@
 """Logging: JSON lines in production, readable ones while DEBUG; never a message of an exception.
 
 The text of an exception can hold what a partner sent (PostgreSQL quotes the values of a violated
-constraint), so a line names the exception's class and where it was raised, and no more.
+constraint), so a line names the exception's class and where it was raised, and no more. In production that goes
+for exceptions that nobody catches and for warnings too, and of a library's line only the template is told.
 """
 
 import logging
 import logging.config
 import sys
+import threading
 import traceback
+import warnings
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +18,8 @@ import orjson
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+# Whose texts are made of what was sent, or of the path.
+MADE_OF_VALUES = ("django.security", "django.request")
 # Enough to find the place; a recursion must not fill the disk.
 MOST_LINES = 100
 
@@ -27,6 +32,14 @@ def describe_exception(_logger: WrappedLogger, _name: str, event: EventDict) -> 
     error = info[1] if isinstance(info, tuple) else info
     if isinstance(error, BaseException):
         event["failure"] = _places(error)
+    return event
+
+
+def name_alone(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """Gives a library's line its logger, and that in place of a text which is made of what was sent."""
+    event["logger"] = event["_record"].name
+    if event["logger"].startswith(MADE_OF_VALUES):
+        event["event"] = event["logger"]
     return event
 
 
@@ -56,7 +69,13 @@ def configure(*, debug: bool) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         describe_exception,
     ]
-    renderer: Any = structlog.dev.ConsoleRenderer() if debug else structlog.processors.JSONRenderer(serializer=_to_json)
+    renderer: Any = (
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        if debug
+        else structlog.processors.JSONRenderer(serializer=_to_json)
+    )
+    if not debug:
+        _say_what_nobody_catches()
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -70,7 +89,9 @@ def configure(*, debug: bool) -> None:
             "formatters": {
                 "structlog": {
                     "()": structlog.stdlib.ProcessorFormatter,
-                    "foreign_pre_chain": shared,
+                    # What a library puts into its template may be anything.
+                    "foreign_pre_chain": shared if debug else [*shared, name_alone],
+                    "use_get_message": debug,
                     "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
                 }
             },
@@ -86,4 +107,16 @@ def configure(*, debug: bool) -> None:
                 "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
             },
         }
+    )
+
+
+def _say_what_nobody_catches() -> None:
+    """Has exceptions that end a process or a thread, and warnings, logged as lines like all others."""
+    log = structlog.get_logger("config.logs")
+
+    sys.excepthook = lambda _kind, error, _trace: log.critical("not caught", exc_info=error)
+    threading.excepthook = lambda crash: log.critical("not caught", exc_info=crash.exc_value)
+    sys.unraisablehook = lambda crash: log.error("not caught", exc_info=crash.exc_value)
+    warnings.showwarning = lambda _message, category, filename, lineno, _file=None, _line=None: log.warning(  # type: ignore[assignment]
+        "warning", category=category.__name__, place=f"{filename}:{lineno}"
     )

@@ -1,0 +1,222 @@
+"""Health on the internal port: what is wrong is named, and soon, whatever hangs."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connections
+from redis import Redis
+from redis.exceptions import RedisError
+
+from partners import roles
+from tests.conftest import database_url
+from tests.live.conftest import free_port, production
+from tests.watched import Relay, Watched, wait_until, watched
+
+WELL = {"workers": "ok", "database": "ok", "migrations": "ok"}
+SILENT = "does not answer within 1.5 seconds"
+GONE = "cannot be reached"
+
+
+@pytest.fixture(scope="module")
+def relay(django_db_setup: None) -> Iterator[Relay]:
+    """The way to the test database."""
+    relay = Relay(f"{connections[roles.SERVING].settings_dict['HOST']}/.s.PGSQL.5432")
+    relay.begin()
+    yield relay
+    relay.cut()
+
+
+@pytest.fixture(scope="module")
+def service(relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    given = connections[roles.SERVING].settings_dict
+    url = f"postgresql://{given['USER']}@127.0.0.1:{relay.port}/{given['NAME']}"
+    with watched(tmp_path_factory.mktemp("log") / "log", DATABASE_URL=url, WEB_WORKERS="2") as service:
+        yield service
+
+
+@contextmanager
+def quickly() -> Iterator[None]:
+    """A probe that waits for longer is taken for a failed one."""
+    begun = time.monotonic()
+    yield
+    assert time.monotonic() - begun < 2.5
+
+
+def test_a_service_that_is_well_says_so_in_json(service: Watched) -> None:
+    assert service.health("/readyz") == (200, WELL)
+    assert service.health("/livez") == (200, {"workers": "ok"})
+    answer = service.internal("/readyz")
+    assert (answer.header("Content-Type"), answer.json()["status"]) == ("application/json", "ok")
+    assert answer.header("Cache-Control") == "no-store"
+    assert service.internal("/v1/ping").status == 404
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/v1/metrics"])
+def test_nothing_of_it_is_on_the_public_port(service: Watched, path: str) -> None:
+    assert service.transport("GET", path, {"X-Forwarded-Proto": "https"}, b"").status == 404
+
+
+def test_a_database_that_is_away_is_named_and_found_again(service: Watched, relay: Relay) -> None:
+    relay.cut()
+    with quickly():
+        status, checks = service.health("/readyz")
+    # Of migrations nothing is known then.
+    assert (status, checks) == (503, {"workers": "ok", "database": GONE})
+    assert service.health("/livez")[0] == 200
+    assert b"psi_database_up 0.0" in service.internal("/metrics").body
+    relay.begin()
+    wait_until(lambda: service.health("/readyz") == (200, WELL))
+    assert b"psi_database_up 1.0" in service.internal("/metrics").body
+
+
+def test_a_database_that_says_nothing_is_named_in_time_and_holds_nobody(service: Watched, relay: Relay) -> None:
+    relay.hangs.set()
+    try:
+        for _ in range(3):
+            with quickly():
+                assert service.health("/readyz") == (503, {"workers": "ok", "database": SILENT})
+        with quickly():
+            assert b"psi_database_up 0.0" in service.internal("/metrics").body
+        assert service.health("/livez")[0] == 200
+        answering = service.children()["internal"][0]
+        # The question that is out, asked once; the thread of the present request, and that of the process.
+        assert answering.num_threads() < 8
+    finally:
+        relay.hangs.clear()
+    wait_until(lambda: service.health("/readyz") == (200, WELL))
+
+
+def test_it_answers_while_no_thread_of_a_worker_is_free(service: Watched) -> None:
+    slow = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(8)]
+    for one in slow:
+        one.sendall(b"POST /v1/users HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
+    time.sleep(0.2)
+    with quickly():
+        assert [service.health(path)[0] for path in ("/livez", "/readyz")] == [200, 200]
+    for one in slow:
+        one.close()
+
+
+def test_the_process_that_answers_is_replaced_where_it_dies(service: Watched) -> None:
+    (answering,) = service.children()["internal"]
+    answering.kill()
+    wait_until(lambda: not answering.is_running() and service.health("/readyz") == (200, WELL))
+
+
+def test_a_reload_renews_it_with_the_workers(service: Watched) -> None:
+    before = {child.pid for children in service.children().values() for child in children}
+    service.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: not before & set(psutil.pids()) and service.health("/readyz") == (200, WELL))
+
+
+def test_a_service_whose_master_is_killed_does_not_stay_alive(tmp_path: Path, django_db_setup: None) -> None:
+    with watched(tmp_path / "log") as service:
+        children, folder = service.children(), service.folder()
+        service.process.kill()
+        psutil.wait_procs(children["internal"], timeout=10)
+        assert not [child for child in children["internal"] if child.is_running()]
+        assert not folder.exists()
+        for worker in children["workers"]:
+            worker.kill()
+
+
+@pytest.fixture
+def scratch(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of its own, which the owner has made and the serving role may read."""
+    owner, serving = connections[roles.OWNER].settings_dict, connections[roles.SERVING].settings_dict
+    name = f"{serving['NAME']}_migrations"
+    with psycopg.connect(database_url(roles.OWNER), autocommit=True) as session:
+        session.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        session.execute(f"CREATE DATABASE {name}")
+    yield database_url(roles.OWNER).replace(f"/{owner['NAME']}?", f"/{name}?")
+    with psycopg.connect(database_url(roles.OWNER), autocommit=True) as session:
+        session.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_a_migration_that_is_not_applied_is_named(scratch: str, tmp_path: Path) -> None:
+    serving = connections[roles.SERVING].settings_dict
+    url = scratch.replace(f"//{connections[roles.OWNER].settings_dict['USER']}@", f"//{serving['USER']}@")
+    with watched(tmp_path / "log", DATABASE_URL=url) as service:
+        status, checks = service.health("/readyz")
+        # Not even the table is there.
+        assert (status, checks["database"]) == (503, "ok")
+        assert checks["migrations"].startswith("not applied: account.0001_initial, ")
+        with psycopg.connect(database_url(roles.SERVING)) as session:
+            applied = session.execute("SELECT app, name FROM django_migrations").fetchall()
+        with psycopg.connect(scratch) as session:
+            session.execute("CREATE TABLE django_migrations (app text, name text)")
+            session.execute(f"GRANT SELECT ON django_migrations TO {serving['USER']}")
+            rows = [row for row in applied if row != ("users", "0001_initial")]
+            session.cursor().executemany("INSERT INTO django_migrations VALUES (%s, %s)", rows)
+        assert service.health("/readyz") == (503, WELL | {"migrations": "not applied: users.0001_initial"})
+        assert service.health("/livez")[0] == 200
+        with psycopg.connect(scratch) as session:
+            # And one of a later version, which this one need not know.
+            session.execute("INSERT INTO django_migrations VALUES ('users', '0001_initial'), ('users', '9999_later')")
+        assert service.health("/readyz") == (200, WELL)
+
+
+@contextmanager
+def redis(port: int, folder: Path) -> Iterator[None]:
+    """A Redis of the test's own."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("There is no redis-server.")
+    process = subprocess.Popen(
+        [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        with Redis(port=port) as client:
+            wait_until(lambda: _answers(client))
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(client: "Redis") -> bool:
+    try:
+        return bool(client.ping())
+    except RedisError:
+        return False
+
+
+def test_a_redis_that_is_configured_and_away_is_named(tmp_path: Path, django_db_setup: None) -> None:
+    port = free_port()
+    with watched(tmp_path / "log", REDIS_URL=f"redis://127.0.0.1:{port}/0") as service:
+        with redis(port, tmp_path):
+            wait_until(lambda: service.health("/readyz") == (200, WELL | {"redis": "ok"}))
+        with quickly():
+            assert service.health("/readyz") == (503, WELL | {"redis": GONE})
+        assert service.health("/livez")[0] == 200
+
+
+def test_a_port_that_is_taken_stops_the_start_with_one_line(django_db_setup: None) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = {"PORT": str(free_port()), "INTERNAL_PORT": str(taken.getsockname()[1])}
+        ended = subprocess.run(
+            [sys.executable, "-m", "config.serve"],
+            env=os.environ | production() | ports,
+            cwd=settings.BASE_DIR,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert ended.returncode == 1
+    where = f"127.0.0.1:{ports['INTERNAL_PORT']}"
+    why = f"INTERNAL_HOST, INTERNAL_PORT: {where} cannot be listened at: Address already in use."
+    assert ended.stderr.splitlines() == [f"Configuration: {why}"]
