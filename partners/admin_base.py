@@ -196,6 +196,10 @@ class ReadOnlyAdmin(GuardedAdmin):
         taken = self.addable_fields if obj is None else self.editable_fields
         return [shown(self.model, name) for name in self.shown_fields() if name not in taken]
 
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:  # noqa: FBT001
+        """Writes what may be edited and nothing else: the serving role may update no other column."""
+        obj.save(update_fields=self.editable_fields if change else None)
+
     def shown_fields(self) -> list[str]:
         """The names in `fields` or `fieldsets`."""
         if self.fieldsets:

@@ -5,9 +5,10 @@ for no other.
 """
 
 import base64
+from contextlib import suppress
 from functools import lru_cache
 
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
@@ -18,17 +19,29 @@ SECOND_FACTORS = "partner-service staff second factors"
 
 def encrypt(text: str, *, purpose: str) -> str:
     """The text as it is stored: its length shows, nothing else does."""
-    return _cipher(purpose).encrypt(text.encode()).decode()
+    return _ciphers(purpose)[0].encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str, *, purpose: str) -> str:
     """What was encrypted. Raises cryptography's InvalidToken where no present key or another purpose made it."""
-    return _cipher(purpose).decrypt(encrypted).decode()
+    return MultiFernet(_ciphers(purpose)).decrypt(encrypted).decode()
+
+
+def renewed(encrypted: str, *, purpose: str) -> str | None:
+    """The same under the newest key; None where it is under that key already. Raises InvalidToken as `decrypt`."""
+    with suppress(InvalidToken):
+        _ciphers(purpose)[0].decrypt(encrypted)
+        return None
+    return encrypt(decrypt(encrypted, purpose=purpose), purpose=purpose)
+
+
+def _ciphers(purpose: str) -> list[Fernet]:
+    return [_cipher(key, purpose) for key in settings.SECRETS_ENCRYPTION_KEYS]
 
 
 @lru_cache
-def _cipher(purpose: str) -> MultiFernet:
-    return MultiFernet([Fernet(_derive(key, purpose)) for key in settings.SECRETS_ENCRYPTION_KEYS])
+def _cipher(key: str, purpose: str) -> Fernet:
+    return Fernet(_derive(key, purpose))
 
 
 def _derive(key: str, purpose: str) -> bytes:

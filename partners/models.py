@@ -5,6 +5,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Now
 
+from partners.key_triggers import KEY_TRIGGERS
 from partners.rates import parse_rate
 
 
@@ -40,7 +41,7 @@ class Partner(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     # What setup_database_roles grants the serving role.
-    serving_privileges = ("SELECT", "INSERT", "UPDATE")
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (name, enabled, rate_limit)")
 
     class Meta:
         ordering = ("slug",)
@@ -63,11 +64,12 @@ class ApiKey(models.Model):
     # To some minutes: a write for each request would cost more than the request (partners/keys.py).
     last_used_at = models.DateTimeField(null=True, editable=False)
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE")
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)")
 
     class Meta:
         verbose_name = "API key"
         ordering = ("-created_at", "-id")
+        triggers = KEY_TRIGGERS
 
     def __str__(self) -> str:
         return self.prefix
@@ -89,7 +91,12 @@ class IdempotencyRecord(models.Model):
     location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
     created_at = models.DateTimeField(db_default=Now())
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    serving_privileges = (
+        "SELECT",
+        "INSERT",
+        "UPDATE (fingerprint, status, body, location, created_at)",
+        "DELETE",
+    )
 
     class Meta:
         indexes = (models.Index(fields=("created_at",), name="idempotency_created_at"),)
@@ -127,7 +134,7 @@ class AuthenticationTrouble(models.Model):
     # The widest difference between the partner's clock and ours; positive where theirs is ahead.
     skew_seconds = models.BigIntegerField(null=True)
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (count, skew_seconds)", "DELETE")
 
     class Meta:
         constraints = (
@@ -157,7 +164,7 @@ class RequestCount(models.Model):
     replayed = models.BooleanField()
     count = models.BigIntegerField()
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
 
     class Meta:
         indexes = (models.Index(fields=("hour",), name="request_count_hour"),)
@@ -177,7 +184,7 @@ class ClockSkew(models.Model):
     skew_tenths = models.BigIntegerField()
     count = models.BigIntegerField()
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
 
     class Meta:
         indexes = (models.Index(fields=("hour",), name="clock_skew_hour"),)

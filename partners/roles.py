@@ -1,39 +1,24 @@
-"""The serving role of the database: what it may do, table by table.
+"""The serving role of the database: created, granted what it needs (partners/privileges.py), and nothing more.
 
 Triggers and checks are the second line. The wall is that the service connects as a role that does
 not own the tables, holds no right to alter history or written conversions, and cannot change the
-schema. A model names its privileges in `serving_privileges`; Django's own tables get plain
-SELECT, INSERT, UPDATE and DELETE. It never gets TRUNCATE.
+schema. It never gets TRUNCATE.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import psycopg
-from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
-from django.db import ProgrammingError, connections, models, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import ProgrammingError, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
+from partners import privileges
+from partners.privileges import Privileges
+
 SERVING = "default"
 OWNER = "owner"
-
-DEFAULT_PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
-# Tables of others that are history too, or that only the owner writes.
-RESTRICTED_TABLES = {
-    "django_migrations": ("SELECT",),
-    "django_admin_log": ("SELECT", "INSERT"),
-    "pghistory_context": ("SELECT",),
-    # What a role of staff may do is kept by migrations (users/roles.py).
-    "auth_group": ("SELECT",),
-    "auth_group_permissions": ("SELECT",),
-    "auth_permission": ("SELECT",),
-    "django_content_type": ("SELECT",),
-    # No model's: failed logins and used codes, where there is no Redis (CACHES in the settings).
-    "staff_cache": DEFAULT_PRIVILEGES,
-}
 
 
 def owner_alias() -> str:
@@ -126,68 +111,49 @@ def _set_password(cursor: CursorWrapper, connection: psycopg.Connection[Any], ro
 
 
 def grant(role: str) -> int:
-    """Gives `role` the privileges that the models name and takes all others; how many tables there are."""
+    """Gives `role` the privileges that are declared and takes all others; how many tables there are."""
     connection = connections[OWNER]
-    tables = list(_privileges(connection))
+    tables = privileges.declared(connection)
     with transaction.atomic(using=OWNER), connection.cursor() as cursor:
         for statement in _statements(role, connection.settings_dict["NAME"], tables):
             cursor.execute(statement)
     return len(tables)
 
 
-def _statements(role: str, database: str, tables: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
     yield "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
     yield _compose("REVOKE ALL ON SCHEMA public FROM {}", role)
     yield _compose("GRANT USAGE ON SCHEMA public TO {}", role)
-    yield _compose("REVOKE ALL ON DATABASE {} FROM {}", database, role)
+    # Only who is named may come in, and imports alone need temporary tables.
+    yield _compose("REVOKE ALL ON DATABASE {} FROM PUBLIC, {}", database, role)
     yield _compose("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}", database, role)
-    # Takes the privileges on columns too.
+    # Of tables: takes the privileges on columns too.
     yield _compose("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {}", role)
     yield _compose("REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {}", role)
-    yield _compose("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}", role)
-    for table, privileges in tables:
-        yield _compose("GRANT " + ", ".join(privileges) + " ON {} TO {}", table, role)
-
-
-# As the database sees it in the end: by ownership, through another role, or through PUBLIC.
-_EFFECTIVE_PRIVILEGES = """
-    SELECT held.name, privilege
-      FROM unnest(%s::text[]) AS held(name), unnest(%s::text[]) AS privilege
-     WHERE has_table_privilege(%s, format('public.%%I', held.name), privilege)
-"""
-_TABLE_PRIVILEGES = ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"]
+    # PUBLIC may execute each function unless told otherwise, also those still to be made.
+    yield _compose("REVOKE ALL ON ALL ROUTINES IN SCHEMA public FROM PUBLIC, {}", role)
+    for kind in ("TABLES", "SEQUENCES", "ROUTINES"):
+        yield _compose(f"ALTER DEFAULT PRIVILEGES REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)
+        yield _compose(f"ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)
+    for table, granted in tables.items():
+        yield _compose("GRANT " + ", ".join(granted) + " ON {} TO {}", table, role)
 
 
 def _require_no_more(role: str) -> None:
     connection = connections[OWNER]
-    granted = dict(_privileges(connection))
     with connection.cursor() as cursor:
-        cursor.execute(_EFFECTIVE_PRIVILEGES, [list(granted), _TABLE_PRIVILEGES, role])
-        excess = [f"{privilege} on {table}" for table, privilege in cursor if privilege not in granted[table]]
-        cursor.execute(
-            "SELECT has_schema_privilege(%s, 'public', 'CREATE'),"
-            " has_database_privilege(%s, current_database(), 'CREATE')",
-            [role, role],
-        )
-        in_schema, in_database = cursor.fetchone()
-    excess += ["CREATE in the schema public"] * in_schema + ["CREATE in the database"] * in_database
+        granted = {table: privileges.ordered(given) for table, given in privileges.declared(connection).items()}
+        excess = [
+            f"{privilege} on {table}"
+            for table, held in privileges.effective(cursor, role).items()
+            for privilege in sorted(held - granted.get(table, set()))
+        ]
+        excess += privileges.elsewhere(cursor, role)
     if excess:
         raise ImproperlyConfigured(
             f"The role {role} of DATABASE_URL has more than it was granted ({', '.join(excess[:3])}): it owns tables or"
             " the database, is a member of another role, or PUBLIC has it. Take that away, or name another role."
         )
-
-
-def _privileges(connection: BaseDatabaseWrapper) -> Iterator[tuple[str, tuple[str, ...]]]:
-    present = set(connection.introspection.table_names())
-    declared: dict[str, tuple[str, ...]] = dict(RESTRICTED_TABLES)
-    for model in apps.get_models(include_auto_created=True):
-        declared.setdefault(_table(model), getattr(model, "serving_privileges", DEFAULT_PRIVILEGES))
-    return ((table, privileges) for table, privileges in sorted(declared.items()) if table in present)
-
-
-def _table(model: type[models.Model]) -> str:
-    return model._meta.db_table  # noqa: SLF001 - Django's public name for it
 
 
 def _compose(statement: str, *names: str) -> str:

@@ -1,15 +1,17 @@
 """Rows and bodies for tests, made by the service's own functions."""
 
 import itertools
+import secrets
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import factory
+from django.utils import timezone
 
 from partners import keys
-from partners.models import Partner
+from partners.models import ApiKey, Partner
 from tests.client import PartnerClient, Transport
 from transactions.models import Conversion
 from users.compliance import change_status
@@ -34,6 +36,15 @@ def client_of(partner: Partner, transport: Transport) -> PartnerClient:
     """A client with a new key of this partner."""
     issued = keys.issue(partner=partner)
     return PartnerClient(issued.api_key, issued.secret, transport)
+
+
+def issued_days_ago(key: ApiKey, days: float, **fields: Any) -> None:
+    """Makes `key` another one of its partner, issued so long ago: when a key was issued never changes."""
+    key.pk, key.prefix, key.digest = None, f"{keys.KEY_PREFIX}aged{next(_numbers):04}", secrets.token_bytes(32)
+    key.created_at = timezone.now() - timedelta(days=days)
+    for name, value in fields.items():
+        setattr(key, name, value)
+    key.save(force_insert=True)
 
 
 def user_body(**fields: Any) -> dict[str, Any]:

@@ -12,12 +12,14 @@ class UsersConfig(AppConfig):
 
     def ready(self) -> None:
         """Keeps the groups of staff as users/roles.py has them, and puts up the door."""
-        from partners import admin_guard  # noqa: PLC0415 - models are ready only now
+        from partners import admin_guard, reencryption  # noqa: PLC0415 - models are ready only now
         from partners.names import translate_names  # noqa: PLC0415
         from users.door import fresh, sessions  # noqa: PLC0415
+        from users.door.reencryption import SECOND_FACTORS  # noqa: PLC0415
         from users.roles import sync_roles  # noqa: PLC0415
 
         translate_names(self.get_models())
         post_migrate.connect(sync_roles, dispatch_uid="users.roles")
         user_logged_in.connect(sessions.begin, dispatch_uid="users.door")
         admin_guard.register(fresh.require_fresh_factor)
+        reencryption.register(SECOND_FACTORS)

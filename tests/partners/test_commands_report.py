@@ -9,6 +9,7 @@ from django.utils import timezone
 from partners import keys, tallies
 from partners.models import ApiKey, Partner, RequestCount
 from partners.signing import parse_timestamp
+from tests import factories
 from tests.client import PartnerClient
 from tests.commands import outcome, printed, refusal, run
 
@@ -68,7 +69,7 @@ def test_a_period_begins_with_a_whole_hour(period: str, hours: int, partner: Par
 
 def test_keys_are_told_with_their_age(partner: Partner) -> None:
     expiring = keys.issue(partner=partner, label="old", expires_at=timezone.now() + timedelta(days=9, hours=1)).record
-    ApiKey.objects.filter(pk=expiring.pk).update(created_at=timezone.now() - timedelta(days=200, hours=1))
+    factories.issued_days_ago(expiring, 200.1)
     revoked = keys.issue(partner=partner).record
     keys.revoke(revoked)
     told: dict[str, Any] = {key["prefix"]: key for key in outcome("partner_report", partner.slug)["apiKeys"]}

@@ -111,12 +111,12 @@ def test_the_password_of_the_url_is_kept_as_a_scram_verifier(role: str, monkeypa
         executed.append(statement)
         return execute(statement, *rest)
 
-    monkeypatch.setitem(connections[roles.SERVING].settings_dict, "PASSWORD", "it's a %s secret")
+    monkeypatch.setitem(connections[roles.SERVING].settings_dict, "PASSWORD", "it's a %s phrase")
     with connections[roles.OWNER].execute_wrapper(listen):
         outcome("setup_database_roles")
     (statement,) = [statement for statement in executed if "PASSWORD" in statement]
     assert "SCRAM-SHA-256$" in statement
-    assert "secret" not in "".join(executed)
+    assert "phrase" not in "".join(executed)
 
 
 @both_databases

@@ -1,0 +1,149 @@
+"""A backup is worth what it restores to: the runbook's commands, into a cluster that has never been used."""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from config.embedded.base import server as shared
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, _programs
+from partners import privileges
+from partners.client import SignedClient
+from tests.live.conftest import production, start_server
+from transactions.demo.data import external_id
+from transactions.demo.walk import Walk
+
+ROOT = Path(settings.BASE_DIR)
+# As docs/operations.md has them.
+BACKUP = "pg_dump --format=custom --no-privileges --file=psi.dump"
+RESTORE = "pg_restore --no-owner --no-privileges --exit-on-error --single-transaction --dbname"
+
+ROLES = (SERVICE_ROLE, OWNER_ROLE)
+
+# All that a schema promises, and where each table's numbers go on. Conditions are compared by name: PostgreSQL
+# writes a restored one in another way.
+PROMISES = {
+    "triggers": "SELECT tgname, tgenabled::text, tgtype, tgfoid::regproc::text FROM pg_trigger WHERE NOT tgisinternal",
+    "functions": "SELECT proname, prosecdef, pg_get_functiondef(oid) FROM pg_proc"
+    " WHERE pronamespace = 'public'::regnamespace",
+    "constraints": "SELECT conname, contype::text, convalidated FROM pg_constraint"
+    " WHERE connamespace = 'public'::regnamespace",
+    "indexes": "SELECT indexrelid::regclass::text, indisunique, indisvalid FROM pg_index"
+    " JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'public'::regnamespace",
+    "sequences": "SELECT sequencename, '', last_value FROM pg_sequences WHERE schemaname = 'public'",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A database with its files, and the environment of a program that uses them."""
+
+    serving: str
+    owner: str
+    documents: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return production(
+            DATABASE_URL=self.serving, OWNER_DATABASE_URL=self.owner, DOCUMENT_STORAGE_URL=self.documents.as_uri()
+        )
+
+    def manage(self, *arguments: str, **environment: str) -> str:
+        """What a command prints that succeeds."""
+        return run([sys.executable, "manage.py", *arguments], self.environment | environment)
+
+    def promises(self) -> Mapping[str, list[tuple[Any, ...]]]:
+        """What holds there, the serving role's rights included."""
+        with psycopg.connect(self.owner) as connection, connection.cursor() as cursor:
+            found = {name: sorted(cursor.execute(statement).fetchall()) for name, statement in PROMISES.items()}
+            held = privileges.effective(cursor, SERVICE_ROLE)  # type: ignore[arg-type]
+        return found | {"grants": sorted((table, *sorted(rights)) for table, rights in held.items())}
+
+
+def run(command: list[str], environment: Mapping[str, str], cwd: Path = ROOT) -> str:
+    ended = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Place]:
+    """A database of its own beside the others, and nothing in it yet."""
+    shared.ensure_running()
+    name = f"psi_backup_{secrets.token_hex(4)}"
+    with psycopg.connect(shared.url(OWNER_ROLE), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            serving, owner = (f"postgresql://{role}@/{name}?host={shared.socket_folder}" for role in ROLES)
+            yield Place(serving, owner, tmp_path / "documents")
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Iterator[Place]:
+    """A fresh cluster, with its two roles and an empty database, as the first step of a deployment makes them."""
+    # Not in pytest's folder: another run of pytest closes that to the account which the server runs as.
+    with tempfile.TemporaryDirectory() as folder:
+        server = EmbeddedServer(Path(folder) / "postgres")
+        server.ensure_running()
+        try:
+            yield Place(server.url(SERVICE_ROLE), server.url(OWNER_ROLE), tmp_path / "restored")
+        finally:
+            server.leave()
+
+
+def test_a_backup_restores_to_a_service_that_keeps_every_promise(source: Place, target: Place, tmp_path: Path) -> None:
+    source.manage("migrate", "--verbosity", "0")
+    seeded = json.loads(source.manage("seed_demo", "--users", "10", "--conversions", "150", "--json", DEBUG="true"))
+
+    programs = {"PATH": f"{_programs()}{os.pathsep}{os.environ['PATH']}"}
+    run([*BACKUP.split(), source.owner], programs, cwd=tmp_path)
+    shutil.copytree(source.documents, target.documents)
+    run([*RESTORE.split(), target.owner, "psi.dump"], programs, cwd=tmp_path)
+    target.manage("setup_database_roles")
+
+    assert target.promises() == source.promises()
+    target.manage("migrate", "--check")
+    walk_through(target, seeded)
+
+
+def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
+    """The demo's walk against a service at this place: reads, writes, documents, a decision, refusals."""
+    with psycopg.connect(place.owner) as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM transactions_conversion c JOIN users_user u ON u.id = c.user_id"
+            " WHERE u.external_id = %s",
+            [external_id(1)],
+        ).fetchone()
+    assert row is not None
+    conversions = int(row[0])
+    server = start_server(**place.environment)
+    try:
+        client = SignedClient(f"http://127.0.0.1:{server.port}", seeded["apiKey"], seeded["secret"])
+
+        def approve(user: str) -> None:
+            place.manage(
+                "change_user_status", seeded["partner"], user, "active", "--by", "demo-reviewer", "--reason", "As ever."
+            )
+
+        Walk(client, (external_id(1), conversions), approve, lambda _: None).run()
+    finally:
+        server.process.terminate()
+        server.process.wait(timeout=30)
+
+
+@pytest.mark.parametrize("command", [BACKUP, RESTORE])
+def test_the_runbook_has_the_commands_that_are_tried(command: str) -> None:
+    assert command in (ROOT / "docs" / "operations.md").read_text()
