@@ -1,16 +1,17 @@
-"""Conversions and documents: contract, sections 6 and 7."""
+"""Conversions and documents: contract, sections 6 and 7; and the record of imports."""
 
 import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import pgtrigger
 from django.db import models
 from django.db.models import Func, Q
 from django.db.models.functions import Length, Now
 from django.utils.translation import gettext_lazy as _
 
 from partners.models import Partner
-from partners.triggers import append_only
+from partners.triggers import PermanentTrigger, append_only, refuse
 from transactions.fields import NumericField
 from users.models import User
 
@@ -181,3 +182,61 @@ class DocumentFault(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cause} {self.document_id}"
+
+
+class RunState(models.TextChoices):
+    """How an import stands. One that was killed, or lost the database, stays `running`."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class ImportRun(models.Model):
+    """One import of conversions: how far it came, and how it ended. It tells of no line what it holds.
+
+    line: the number of the last line that was dealt with. size_bytes, bytes_read: of the source as it lies there,
+    packed or not; the size of a pipe is not known.
+    """
+
+    source = models.CharField(max_length=255)
+    state = models.CharField(max_length=10, choices=RunState, db_default=RunState.RUNNING)
+    started_at = models.DateTimeField(db_default=Now())
+    updated_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+    size_bytes = models.BigIntegerField(null=True)
+    bytes_read = models.BigIntegerField(db_default=0)
+    line = models.BigIntegerField(db_default=0)
+    imported = models.BigIntegerField(db_default=0)
+    unchanged = models.BigIntegerField(db_default=0)
+    rejected = models.BigIntegerField(db_default=0)
+
+    serving_privileges = (
+        "SELECT",
+        "INSERT",
+        "UPDATE (state, updated_at, ended_at, bytes_read, line, imported, unchanged, rejected)",
+    )
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
+            models.CheckConstraint(
+                condition=Q(state=RunState.RUNNING, ended_at=None)
+                | (~Q(state=RunState.RUNNING) & Q(ended_at__isnull=False)),
+                name="run_ended_once",
+            ),
+        )
+        triggers = (
+            *append_only(pgtrigger.Delete),
+            PermanentTrigger(
+                name="ended_stays",
+                when=pgtrigger.Before,
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Condition(f"OLD.state <> '{RunState.RUNNING.value}'"),
+                func=refuse("An import that has ended stays as it is."),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.pk} {self.state}"

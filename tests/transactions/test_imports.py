@@ -1,75 +1,19 @@
 """Conversions in: every line is imported, unchanged or rejected, and none is lost or doubled."""
 
-import io
 import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db import transaction
 
-from partners import roles
 from partners.models import Partner
 from tests import factories
 from tests.client import in_process
-from tests.conftest import database_url
-from transactions import imports
-from transactions.models import Conversion
-
-Line = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def line(committed_partner: Partner) -> Line:
-    """Makes lines for the partner's user; keyword arguments replace fields."""
-    client = factories.client_of(committed_partner, in_process)
-    assert client.post("/v1/users", factories.user_body(externalId="payer")).status == 201
-
-    def make(number: int = 1, **fields: Any) -> dict[str, Any]:
-        return {
-            "partner": committed_partner.slug,
-            "externalId": "payer",
-            "conversionId": f"cv-{number}",
-            "createdAt": (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number)).isoformat(),
-            "type": "conversion",
-            "from": {"currency": "CAD", "amount": "100.00"},
-            "to": {"currency": "USD", "amount": "71.500"},
-            "rate": "0.715",
-        } | fields
-
-    return make
-
-
-class Result:
-    """What the command printed, and how it ended."""
-
-    def __init__(self, file: Path, *options: str) -> None:
-        out, err = io.StringIO(), io.StringIO()
-        self.status: Any = 0
-        try:
-            call_command("import_conversions", str(file), "--json", *options, stdout=out, stderr=err)
-        except SystemExit as ended:
-            self.status = ended.code
-        self.counts = tuple(json.loads(out.getvalue()).values())
-        self.errors = err.getvalue().splitlines()
-
-
-def write(path: Path, *lines: Any) -> Path:
-    path.write_bytes(b"".join((x if isinstance(x, bytes) else json.dumps(x).encode()) + b"\n" for x in lines))
-    return path
-
-
-def stored(partner: Partner) -> set[str]:
-    return set(Conversion.objects.filter(partner=partner).values_list("conversion_id", flat=True))
+from tests.transactions.imports import Line, Result, manage, stored, write
+from transactions import imports, staging
 
 
 def test_lines_are_imported_and_listed_with_their_digits(
@@ -113,7 +57,7 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
     Result(write(tmp_path / "f", line(1)))
     result = Result(write(tmp_path / "f", line(1, **change), line(2)))
     assert (result.counts, result.status) == ((1, 0, 1), 1)
-    assert result.errors == [f"line 1: {imports.OTHER_CONTENT}"]
+    assert result.errors == [f"line 1: {staging.OTHER_CONTENT}"]
 
 
 @pytest.mark.parametrize(
@@ -125,11 +69,14 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         (b"\xff{}", "not a JSON object"),
         (b"[" * 60_000, "not a JSON object"),
         (b'"' + b"x" * 200_000 + b'"', "longer than 65536 bytes"),
+        (b" " * 65_536 + b"{", "longer than 65536 bytes"),
+        (b'{"partner": "a\x00b"}', "not a JSON object"),
+        (b"\xef\xbb\xbf{}", "not a JSON object"),
         ({"type": "transfer"}, "type is not one of"),
         ({"type": None}, "type must be a string"),
         ({"partner": "nobody-here"}, "there is no such partner"),
         ({"partner": "a\x00b"}, "partner must be"),
-        ({"externalId": "stranger"}, imports.UNKNOWN_USER),
+        ({"externalId": "stranger"}, staging.UNKNOWN_USER),
         ({"externalId": "a\x00b"}, "externalId: "),
         ({"externalId": "\ud800"}, "not a JSON object"),
         ({"externalId": 7}, "externalId: "),
@@ -140,6 +87,8 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         ({"createdAt": "2026-01-01T00:00:00"}, "createdAt must be"),
         ({"createdAt": "2026-02-30T00:00:00Z"}, "createdAt must be"),
         ({"createdAt": "2026-01-01T00:00:00.1234567Z"}, "finer than microseconds"),
+        ({"createdAt": "2026-01-01T24:00:00Z"}, "createdAt must be"),
+        ({"createdAt": "9999-12-31T00:00:00Z"}, "createdAt is later than"),
         ({"from": {"currency": "CAD", "amount": 1}}, "from.amount must be"),
         ({"from": {"currency": "CAD", "amount": "-1"}}, "from.amount must be"),
         ({"from": {"currency": "CAD", "amount": "1e2"}}, "from.amount must be"),
@@ -187,7 +136,7 @@ def test_a_name_given_twice_is_rejected(tmp_path: Path, line: Line) -> None:
 
 def test_a_line_within_the_file_meets_one_before_it(tmp_path: Path, line: Line) -> None:
     result = Result(write(tmp_path / "f", line(1), line(1), line(1, rate="9"), line(2)))
-    assert (result.counts, result.errors) == ((2, 1, 1), [f"line 3: {imports.OTHER_CONTENT}"])
+    assert (result.counts, result.errors) == ((2, 1, 1), [f"line 3: {staging.OTHER_CONTENT}"])
 
 
 def test_an_external_id_with_a_backslash_is_found(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
@@ -212,43 +161,20 @@ def test_batches_before_a_failure_stay(
 ) -> None:
     monkeypatch.setattr(imports, "BATCH", 2)
     file = write(tmp_path / "f", *(line(n) for n in range(5)))
-    importer = imports.Importer()
-    lines = ((n, text) for n, text in enumerate(file.read_bytes().splitlines(), 1))
-    monkeypatch.setattr(imports, "_store", _failing_after(imports._store, 1))
+    store, batches = staging.Database(), iter([True, False])
+
+    def fail_at_the_second(batch: staging.Batch) -> staging.Stored:
+        if next(batches):
+            return store(batch)
+        raise RuntimeError("cut")
+
+    importer = imports.Importer(fail_at_the_second)
     with pytest.raises(RuntimeError):
-        list(importer.run(lines))
+        list(importer.run(enumerate(file.read_bytes().splitlines(), 1)))
     assert stored(committed_partner) == {"cv-0", "cv-1"}
+    assert (importer.counts.imported, importer.line) == (2, 2)
     monkeypatch.undo()
     assert Result(file).counts == (3, 2, 0)
-
-
-def _failing_after(store: Callable[..., Any], batches: int) -> Callable[..., Any]:
-    calls: list[int] = []
-
-    def failing(batch: Any) -> Any:
-        calls.append(1)
-        with transaction.atomic():
-            result = store(batch)
-            if len(calls) > batches:
-                raise RuntimeError("cut")
-        return result
-
-    return failing
-
-
-def manage(*arguments: str) -> subprocess.Popen[bytes]:
-    """`manage.py` in a process of its own, on the test database."""
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": database_url(roles.SERVING),
-    }
-    return subprocess.Popen(
-        [sys.executable, "manage.py", *arguments],
-        cwd=settings.BASE_DIR,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
 
 
 def test_a_killed_import_is_simply_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
@@ -280,15 +206,9 @@ def test_two_imports_of_overlapping_files_at_once_give_each_conversion_once(
 
 
 def test_standard_input_is_read(line: Line, committed_partner: Partner) -> None:
-    process = subprocess.run(
-        [sys.executable, "manage.py", "import_conversions", "-", "--json"],
-        cwd=settings.BASE_DIR,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": database_url(roles.SERVING)},
-        input=json.dumps(line(1)).encode(),
-        capture_output=True,
-        check=True,
-    )
-    assert json.loads(process.stdout) == {"imported": 1, "unchanged": 0, "rejected": 0}
+    process = manage("import_conversions", "-", "--json")
+    out, err = process.communicate(json.dumps(line(1)).encode())
+    assert (json.loads(out), err) == ({"imported": 1, "unchanged": 0, "rejected": 0}, b"")
 
 
 @pytest.mark.parametrize("arguments", [["/nowhere/f"], ["{file}", "--rejects", "/nowhere/f"], ["."]])
@@ -312,6 +232,25 @@ def test_the_rejects_may_not_go_into_the_file_that_is_imported(tmp_path: Path, l
     assert file.read_bytes() == before
 
 
-def test_rejects_that_cannot_be_written_are_one_line(tmp_path: Path, line: Line) -> None:
-    with pytest.raises(CommandError, match=r"^[^\n]+$"):
-        call_command("import_conversions", str(write(tmp_path / "f", line(1, rate="0"))), "--rejects", "/dev/full")
+def test_rejects_that_cannot_be_written_end_the_import_with_one_line(tmp_path: Path, line: Line) -> None:
+    result = Result(write(tmp_path / "f", line(1), line(2, rate="0")), "--rejects", "/dev/full")
+    assert (result.counts, result.status, result.reason.count("\n")) == ((1, 0, 1), 1, 0)
+    assert result.reason.startswith("The rejects cannot be written: No space left")
+
+
+def test_a_line_that_contradicts_one_of_its_batch_is_compared_with_what_is_stored(tmp_path: Path, line: Line) -> None:
+    # The first is refused, so that the second, of the same conversionId, is the one that counts.
+    lines = [line(1, externalId="stranger"), line(1), line(1, externalId="stranger"), line(1)]
+    result = Result(write(tmp_path / "f", *lines))
+    assert result.counts == (1, 1, 2)
+    assert result.errors == [f"line 1: {staging.UNKNOWN_USER}", f"line 3: {staging.UNKNOWN_USER}"]
+
+
+def test_a_file_known_in_part_is_imported_whole(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "BATCH", 10)
+    Result(write(tmp_path / "known", *(line(n) for n in range(0, 60, 2)), *(line(n) for n in range(60, 90))))
+    result = Result(write(tmp_path / "f", *(line(n) for n in range(120))))
+    assert result.counts == (60, 60, 0)
+    assert len(stored(committed_partner)) == 120

@@ -1,85 +1,175 @@
 """`manage.py import_conversions`."""
 
-import os
-import sys
+import signal
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import ExitStack
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any
 
 from django.core.management.base import CommandError
-from tqdm import tqdm
+from django.db import InterfaceError, OperationalError, connection
 
 from partners.management.base import Outcome, ServiceCommand
-from transactions.imports import Importer
-from transactions.lines import LONGEST_LINE_BYTES
+from transactions import runs
+from transactions.imports import Importer, Rejected
+from transactions.models import RunState
+from transactions.progress import Progress
+from transactions.sources import Interrupted, Source, SourceProblem
+from transactions.staging import Database, Rehearsal, Store
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# As a shell tells that a signal ended a program.
+_BY_SIGNAL = 128
 
 
 class Command(ServiceCommand):
     """Imports conversions from NDJSON, one a line; safe to run again, whole or in part."""
 
-    help = "Imports conversions from NDJSON, one a line. Exit status 1 where any line was rejected."
+    help = (
+        "Imports conversions from NDJSON, one a line, plain or packed with gzip or zstd."
+        " Exit status 1 where any line was rejected or the import could not be finished."
+    )
+
+    # Why it ended before its time, if it did, and the exit status then.
+    broken_off: tuple[str, int] | None = None
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """FILE [--rejects FILE]."""
+        """FILE [--rejects FILE] [--dry-run]."""
         super().add_arguments(parser)
         parser.add_argument("file", help="the file, or - for standard input")
         parser.add_argument(
             "--rejects", help="a file that takes the rejected lines, as they were (one over 64 KiB is cut there)"
         )
+        parser.add_argument("--dry-run", action="store_true", help="say what an import would do, and write nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs the import; the exit status says whether every line is in."""
+        """Runs the import and prints the counts, however it ended; the exit status says whether every line is in."""
         super().handle(*args, **options)
+        if self.broken_off:
+            reason, status = self.broken_off
+            raise CommandError(f"{reason}. {self._how_far()}", returncode=status)
         if self.importer.counts.rejected:
-            sys.exit(1)
+            raise SystemExit(1)
 
     def perform(self, **options: Any) -> Outcome:
         """Imports, reporting each rejected line on standard error. Raises CommandError where a file cannot be used."""
-        self.importer = Importer()
+        self.is_dry_run = options["dry_run"]
         with ExitStack() as stack:
+            self.interrupted_by = stack.enter_context(_signals())
             try:
-                source = _open_source(options["file"], stack)
-                rejects = _open_rejects(options["rejects"], source, stack) if options["rejects"] else None
-                for rejected in self.importer.run(_numbered_lines(source)):
-                    self.stderr.write(f"line {rejected.number}: {rejected.reason}")
-                    if rejects:
-                        rejects.write(rejected.line.rstrip(b"\r\n") + b"\n")
+                self.source = stack.enter_context(
+                    Source(options["file"], interrupted=lambda: bool(self.interrupted_by))
+                )
+                self.rejects = _open_rejects(options["rejects"], self.source, stack) if options["rejects"] else None
             except OSError as error:
-                raise CommandError(f"{error.filename or options['rejects']}: {error.strerror}") from error
+                raise CommandError(f"{error.filename}: {error.strerror}") from error
+            self.progress = Progress(self.stderr, self.source.size)
+            self._import(stack.enter_context(_worker()))
+            self.progress.clear()
         counts = self.importer.counts
+        text = f"{counts.imported} imported, {counts.unchanged} unchanged, {counts.rejected} rejected."
         return Outcome(
             {"imported": counts.imported, "unchanged": counts.unchanged, "rejected": counts.rejected},
-            [f"{counts.imported} imported, {counts.unchanged} unchanged, {counts.rejected} rejected."],
+            [f"Nothing is written; an import now would be: {text}" if self.is_dry_run else text],
         )
 
+    def _import(self, worker: Executor) -> None:
+        begun = None if self.is_dry_run else worker.submit(self._begin).result()
+        store: Store = Rehearsal() if begun is None else Database(run=begun)
+        self.importer = Importer(store, worker)
+        state = RunState.FAILED
+        try:
+            for rejected in self.importer.run(self._lines()):
+                self._report(rejected)
+            state = (
+                RunState.STOPPED if self.interrupted_by else RunState.FAILED if self.broken_off else RunState.COMPLETE
+            )
+        except (OperationalError, InterfaceError):
+            self.broken_off = "The database cannot be reached, or did not answer in time", 1
+        if begun is not None:
+            # Where there is no database to say so, the run stays as its last batch left it.
+            with suppress(OperationalError, InterfaceError):
+                worker.submit(runs.end, begun, state, self.importer.counts, self.source.position).result()
 
-def _open_source(name: str, stack: ExitStack) -> IO[bytes]:
-    return sys.stdin.buffer if name == "-" else stack.enter_context(Path(name).open("rb"))
+    def _report(self, rejected: Rejected) -> None:
+        self.progress.clear()
+        self.stderr.write(f"line {rejected.number}: {rejected.reason}")
+        if self.rejects:
+            try:
+                self.rejects.write(rejected.line.rstrip(b"\r\n") + b"\n")
+            except OSError as error:
+                # No further line is read; those that were are stored and counted.
+                self.broken_off, self.rejects = (f"The rejects cannot be written: {error.strerror}", 1), None
+
+    def _begin(self) -> int:
+        return runs.begin(source=self.source.name, size_bytes=self.source.size)
+
+    def _lines(self) -> Iterator[tuple[int, bytes] | None]:
+        """The source's lines for as long as it can be read: what came until then is imported."""
+        number = 0
+        try:
+            for numbered in self.source.lines():
+                if self.broken_off:
+                    return
+                if numbered:
+                    number = numbered[0]
+                if numbered is None or self.source.position != self.importer.bytes_read:
+                    self.importer.bytes_read = self.source.position
+                    self.progress.tell(self.source.position, number)
+                yield numbered
+        except Interrupted:
+            stopped_by = self.interrupted_by[0]
+            self.broken_off = f"Stopped by {stopped_by.name}", _BY_SIGNAL + stopped_by
+        except SourceProblem as problem:
+            self.broken_off = f"The source cannot be read on: {problem}", 1
+        except OSError as error:
+            self.broken_off = f"The source cannot be read on: {error.strerror}", 1
+
+    def _how_far(self) -> str:
+        far = f"It came as far as line {self.importer.line}"
+        return f"{far}." if self.is_dry_run else f"{far}; run it again: what is in is unchanged."
 
 
-def _open_rejects(name: str, source: IO[bytes], stack: ExitStack) -> IO[bytes]:
+@contextmanager
+def _signals() -> Iterator[list[signal.Signals]]:
+    """Gathers the signals that ask for an end, instead of obeying at once. A second one ends the program."""
+    received: list[signal.Signals] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        received.append(signal.Signals(number))
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_DFL)
+
+    before = {each: signal.signal(each, note) for each in _SIGNALS}
+    try:
+        yield received
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+@contextmanager
+def _worker() -> Iterator[Executor]:
+    """One thread with a database connection of its own, which it closes."""
+    with ThreadPoolExecutor(1, thread_name_prefix="import") as worker:
+        try:
+            yield worker
+        finally:
+            worker.submit(_close_connection).result()
+
+
+def _close_connection() -> None:
+    # Looked up here, since each thread has its own.
+    connection.close()
+
+
+def _open_rejects(name: str, source: Source, stack: ExitStack) -> IO[bytes]:
     path = Path(name)
     # Opening the input for writing would empty it.
-    if path.exists() and os.path.samestat(path.stat(), os.fstat(source.fileno())):
+    if source.is_same_file(path):
         raise CommandError("--rejects names the file that is imported.")
     # Without a buffer: what cannot be written shows at once, not when the file is closed.
     return stack.enter_context(path.open("wb", buffering=0))
-
-
-def _numbered_lines(source: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold anything, with a progress bar on a terminal."""
-    total = Path(source.name).stat().st_size if isinstance(source.name, str) and Path(source.name).is_file() else None
-    with tqdm(total=total, unit="B", unit_scale=True, disable=None, mininterval=0.5) as progress:
-        number = 0
-        while line := source.readline(LONGEST_LINE_BYTES):
-            number += 1
-            progress.update(len(line))
-            if len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
-                while rest := source.readline(LONGEST_LINE_BYTES):
-                    progress.update(len(rest))
-                    if rest.endswith(b"\n"):
-                        break
-            if line.strip():
-                yield number, line

@@ -1,0 +1,231 @@
+"""An import may be stopped, cut off or only rehearsed: it says what is so, and a further run completes it."""
+
+import io
+import json
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.utils import ProgrammingError
+
+from partners.models import Partner
+from tests.transactions.imports import Line, Result, last_run, manage, ndjson, stored, write
+from transactions import imports, runs, staging
+from transactions.models import Conversion, ImportRun, RunState
+from transactions.progress import Progress
+
+
+def wait_until_stored(partner: Partner, least: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(stored(partner)) < least:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_an_import_with_its_counts(
+    line: Line, committed_partner: Partner, number: signal.Signals, status: int
+) -> None:
+    with manage("import_conversions", "-", "--json") as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(ndjson(*(line(n) for n in range(10)), line(10, rate="0")) + b'{"partner": ')
+        process.stdin.flush()
+        # What came is stored although more may come.
+        wait_until_stored(committed_partner, 10)
+        process.send_signal(number)
+        assert json.loads(process.stdout.read()) == {"imported": 10, "unchanged": 0, "rejected": 1}
+        rejected, ended = process.stderr.read().decode().splitlines()
+        assert process.wait() == status
+    assert rejected.startswith("line 11: ")
+    assert ended == (
+        f"CommandError: Stopped by {number.name}. It came as far as line 10; run it again: what is in is unchanged."
+    )
+    assert (last_run().state, last_run().source, last_run().rejected) == ("stopped", "standard input", 1)
+
+
+def terminate_others(times: int, every: float, while_running: "subprocess.Popen[bytes]") -> int:
+    """Ends the sessions of other processes in this database, as a restart of the server does; how many."""
+    ended = 0
+    while ended < times and while_running.poll() is None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"
+                " AND query LIKE '%%staged_conversion%%'"
+            )
+            ended += cursor.fetchone()[0]
+        time.sleep(every)
+    return ended
+
+
+def test_an_import_outlives_lost_connections_and_counts_each_line_once(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    file = write(tmp_path / "f", *(line(n) for n in range(40_000)))
+    process = manage("import_conversions", str(file), "--json")
+    ended = terminate_others(3, 0.2, process)
+    out, err = process.communicate()
+    assert ended > 0
+    assert (process.returncode, json.loads(out)) == (0, {"imported": 40_000, "unchanged": 0, "rejected": 0}), err
+    assert len(stored(committed_partner)) == 40_000
+    assert (last_run().state, last_run().imported, last_run().line) == ("complete", 40_000, 40_000)
+
+
+def lose_the_connection(*_: Any) -> None:
+    connection.close()
+    raise OperationalError("gone")
+
+
+def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
+    tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, losses = staging.Database._store, iter([lose_the_connection])
+
+    def commit_and_lose(database: staging.Database, batch: staging.Batch) -> staging.Stored:
+        known = database._imported
+        done = store(database, batch)
+        for lose in losses:
+            # Committed, and the process does not know.
+            database._imported = known
+            lose()
+        return done
+
+    monkeypatch.setattr(staging, "PATIENCE", (0.01,))
+    monkeypatch.setattr(staging.Database, "_store", commit_and_lose)
+    importer = imports.Importer(staging.Database(run=runs.begin(source="f", size_bytes=None)))
+    lines = [json.dumps(line(n)).encode() for n in range(3)]
+    assert not list(importer.run(enumerate(lines, 1)))
+    assert (importer.counts.imported, importer.counts.unchanged) == (3, 0)
+
+
+def test_a_database_that_stays_away_ends_the_import_with_its_counts(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(staging, "PATIENCE", (0.01, 0.01))
+    stage, batches = staging._stage, iter([staging._stage])
+
+    def stage_once(batch: staging.Batch) -> None:
+        next(batches, lose_the_connection)(batch)
+
+    monkeypatch.setattr(staging, "_stage", stage_once)
+    file = write(tmp_path / "f", *(line(n) for n in range(7)))
+    result = Result(file)
+    assert (result.counts, result.status) == ((2, 0, 0), 1)
+    assert result.reason == (
+        "The database cannot be reached, or did not answer in time. It came as far as line 2; run it again: what is in"
+        " is unchanged."
+    )
+    assert (last_run().state, last_run().imported) == ("failed", 2)
+    monkeypatch.setattr(staging, "_stage", stage)
+    assert Result(file).counts == (5, 2, 0)
+
+
+def test_a_dry_run_says_what_an_import_will_say_and_writes_nothing(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "BATCH", 3)
+    Result(write(tmp_path / "known", *(line(n) for n in range(4))))
+    lines = [line(n) for n in range(2, 9)]
+    again = [line(8), line(5), line(5, rate="9"), line(3, rate="9"), line(20, externalId="stranger"), b"{"]
+    file = write(tmp_path / "f", *lines, *again, line(9), line(9), line(10), line(2))
+    before = stored(committed_partner), ImportRun.objects.count()
+    rehearsed = Result(file, "--dry-run", "--rejects", str(tmp_path / "rehearsed"))
+    assert (stored(committed_partner), ImportRun.objects.count()) == before
+    done = Result(file, "--rejects", str(tmp_path / "rejects"))
+    assert (rehearsed.counts, rehearsed.status, rehearsed.errors) == (done.counts, done.status, done.errors)
+    assert done.counts == (7, 6, 4)
+    assert (tmp_path / "rehearsed").read_bytes() == (tmp_path / "rejects").read_bytes()
+
+
+def test_a_dry_run_for_people_says_that_nothing_is_written(tmp_path: Path, line: Line) -> None:
+    out = io.StringIO()
+    call_command("import_conversions", str(write(tmp_path / "f", line(1))), "--dry-run", stdout=out)
+    assert out.getvalue() == "Nothing is written; an import now would be: 1 imported, 0 unchanged, 0 rejected.\n"
+
+
+def test_a_run_is_recorded_and_listed(tmp_path: Path, line: Line) -> None:
+    file = write(tmp_path / "conversions.ndjson", line(1), line(1), line(2, rate="0"), line(3, externalId="stranger"))
+    Result(file)
+    out = io.StringIO()
+    call_command("list_imports", "--limit", "1", "--json", stdout=out)
+    (shown,) = json.loads(out.getvalue())["imports"]
+    assert shown.pop("id") == last_run().pk
+    assert shown.pop("startedAt") <= shown.pop("updatedAt") == shown.pop("endedAt")
+    assert shown == {
+        "source": "conversions.ndjson",
+        "state": "complete",
+        "sizeBytes": file.stat().st_size,
+        "bytesRead": file.stat().st_size,
+        "line": 4,
+        "imported": 1,
+        "unchanged": 1,
+        "rejected": 2,
+    }
+
+
+def test_a_run_that_has_ended_stays_as_it_is(tmp_path: Path, line: Line) -> None:
+    run = runs.begin(source="f", size_bytes=None)
+    ImportRun.objects.filter(pk=run).update(imported=1)
+    runs.end(run, RunState.COMPLETE, runs.Counts(1, 0, 0), 10)
+    with pytest.raises(IntegrityError, match="has ended stays"):
+        ImportRun.objects.filter(pk=run).update(imported=2)
+    for statement in ("DELETE FROM transactions_importrun", "UPDATE transactions_importrun SET source = 'x'"):
+        with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
+            connection.cursor().execute(statement)
+
+
+def test_several_imports_of_the_same_lines_in_any_order_give_each_once(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    lines = [line(n) for n in range(8_000)]
+    files = [write(tmp_path / "a", *lines), write(tmp_path / "b", *lines[::-1]), write(tmp_path / "c", *lines)]
+    processes = [manage("import_conversions", str(file), "--json") for file in files]
+    with ThreadPoolExecutor(3) as pool:
+        outputs = list(pool.map(lambda p: p.communicate(), processes))
+    assert [p.returncode for p in processes] == [0, 0, 0], outputs
+    assert sum(json.loads(out)["imported"] for out, _ in outputs) == 8_000
+    assert Conversion.objects.filter(partner=committed_partner).count() == 8_000
+    assert sum(ImportRun.objects.order_by("-id")[:3].values_list("imported", flat=True)) == 8_000
+
+
+class Screen(io.StringIO):
+    def __init__(self, *, is_terminal: bool) -> None:
+        super().__init__()
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+    def write(self, text: str, *, ending: str = "\n") -> None:  # type: ignore[override]
+        super().write(text + ending)
+
+
+def shown(*, is_terminal: bool, total: int | None, seconds: list[float]) -> str:
+    screen, clock = Screen(is_terminal=is_terminal), iter([0.0, *seconds])
+    progress = Progress(screen, total, lambda: next(clock))
+    for number in range(1, len(seconds) + 1):
+        progress.tell(number * 1024 * 1024, number * 10_000)
+    progress.clear()
+    return screen.getvalue()
+
+
+def test_progress_on_a_terminal_is_one_line_with_rate_and_time_left() -> None:
+    told = shown(is_terminal=True, total=4 * 1024 * 1024, seconds=[0.1, 1.0, 1.2])
+    drawn = "[############............] 50% of 4 MiB, 20,000 lines, 20,000 a second, 0:00:01 left"
+    assert told == f"\r{drawn}\r{' ' * len(drawn)}\r"
+
+
+def test_progress_elsewhere_is_a_line_every_ten_seconds() -> None:
+    assert shown(is_terminal=False, total=None, seconds=[1.0, 9.9, 10.0, 15.0, 20.0]).splitlines() == [
+        "3 MiB read, 30,000 lines, 3,000 a second",
+        "5 MiB read, 50,000 lines, 2,500 a second",
+    ]
