@@ -3,7 +3,6 @@
 Answers under idempotency keys, signatures of updates, counts of requests.
 """
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -15,29 +14,24 @@ SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
 # Reports go back seven days, and to the beginning of the hour.
 COUNTS_KEPT = timedelta(days=8)
 
+# Oldest first, from where the batch before ended: what it left in the index is not passed again before a vacuum.
+_DELETE = """
+    WITH gone AS (
+        DELETE FROM {table}
+         WHERE ctid = ANY(ARRAY(
+               SELECT ctid FROM {table} WHERE {time} >= %s::timestamptz AND {time} < now() - %s::interval
+                ORDER BY {time} LIMIT %s {lock}))
+     RETURNING {time})
+    SELECT count(*), max({time}) FROM gone
+"""
 # A row that a request holds is skipped, not waited for: that request is taking it over for a new window.
-_DELETE_RECORDS = """
-    DELETE FROM partners_idempotencyrecord
-     WHERE ctid = ANY(ARRAY(
-           SELECT ctid FROM partners_idempotencyrecord WHERE created_at <= now() - %s::interval
-            ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED))
-"""
+_SKIP = "FOR UPDATE SKIP LOCKED"
+_DELETE_RECORDS = _DELETE.format(table="partners_idempotencyrecord", time="created_at", lock=_SKIP)
 # These rows never change, and the serving role, which may not update them, may not lock them either.
-_DELETE_SIGNATURES = """
-    DELETE FROM partners_usedsignature
-     WHERE ctid = ANY(ARRAY(
-           SELECT ctid FROM partners_usedsignature WHERE signed_at < now() - %s::interval
-            ORDER BY signed_at LIMIT %s))
-"""
-_DELETE_COUNTS = """
-    DELETE FROM {table}
-     WHERE ctid = ANY(ARRAY(
-           SELECT ctid FROM {table} WHERE hour < now() - %s::interval
-            ORDER BY hour LIMIT %s FOR UPDATE SKIP LOCKED))
-"""
-_DELETE_TROUBLES = _DELETE_COUNTS.format(table="partners_authenticationtrouble")
-_DELETE_REQUESTS = _DELETE_COUNTS.format(table="partners_requestcount")
-_DELETE_SKEWS = _DELETE_COUNTS.format(table="partners_clockskew")
+_DELETE_SIGNATURES = _DELETE.format(table="partners_usedsignature", time="signed_at", lock="")
+_DELETE_TROUBLES = _DELETE.format(table="partners_authenticationtrouble", time="hour", lock=_SKIP)
+_DELETE_REQUESTS = _DELETE.format(table="partners_requestcount", time="hour", lock=_SKIP)
+_DELETE_SKEWS = _DELETE.format(table="partners_clockskew", time="hour", lock=_SKIP)
 
 
 class Purged(NamedTuple):
@@ -58,19 +52,21 @@ def purge_expired(*, batch_size: int = 1000) -> Purged:
     one that fails leaves the batches before it done.
     """
     return Purged(
-        _in_batches(_DELETE_RECORDS, (idempotency.WINDOW, batch_size), batch_size),
-        _in_batches(_DELETE_SIGNATURES, (SIGNATURE_WINDOW, batch_size), batch_size),
-        _in_batches(_DELETE_TROUBLES, (COUNTS_KEPT, batch_size), batch_size),
-        _in_batches(_DELETE_REQUESTS, (COUNTS_KEPT, batch_size), batch_size),
-        _in_batches(_DELETE_SKEWS, (COUNTS_KEPT, batch_size), batch_size),
+        _in_batches(_DELETE_RECORDS, idempotency.WINDOW, batch_size),
+        _in_batches(_DELETE_SIGNATURES, SIGNATURE_WINDOW, batch_size),
+        _in_batches(_DELETE_TROUBLES, COUNTS_KEPT, batch_size),
+        _in_batches(_DELETE_REQUESTS, COUNTS_KEPT, batch_size),
+        _in_batches(_DELETE_SKEWS, COUNTS_KEPT, batch_size),
     )
 
 
-def _in_batches(statement: str, parameters: Sequence[object], batch_size: int) -> int:
-    total = 0
+def _in_batches(statement: str, age: timedelta, batch_size: int) -> int:
+    total: int = 0
+    oldest: object = "-infinity"
     while True:
         # Alone in its transaction: nothing here opens one.
-        deleted = sql.run(statement, parameters)
+        deleted, latest = sql.fetch_one(statement, (oldest, age, batch_size)) or (0, None)
         total += deleted
         if deleted < batch_size:
             return total
+        oldest = latest

@@ -2,6 +2,9 @@
 
 from django.apps import AppConfig
 
+from partners.observing import sources
+from transactions import observed
+
 
 class TransactionsConfig(AppConfig):
     """Conversions and documents, and their lists."""
@@ -9,7 +12,7 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Says which roles of staff see these, and shows them where a user is looked at."""
+        """Says which roles of staff see these, shows them where a user is looked at, and imports in the metrics."""
         from partners.names import translate_names  # noqa: PLC0415 - models are ready only now
         from transactions.backoffice import register_sections  # noqa: PLC0415
         from users import roles  # noqa: PLC0415
@@ -20,4 +23,5 @@ class TransactionsConfig(AppConfig):
         # A tax slip holds what a viewer does not see: birth date and address.
         roles.extend(["transactions.download_document"], roles=("reviewer", "auditor"))
         register_sections()
+        sources.add_source(observed.imports)
         translate_names(self.get_models())

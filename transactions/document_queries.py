@@ -3,6 +3,8 @@
 import uuid
 from typing import NamedTuple
 
+from django.db import DEFAULT_DB_ALIAS
+
 from partners import sql
 from transactions.pagination import Position
 
@@ -59,12 +61,15 @@ class PublishedFile(NamedTuple):
     storage_name: str
 
 
-def page(user_id: uuid.UUID, start: Position | None, count: int) -> list[DocumentRow]:
-    """At most `count` documents of a user, newest first, from the row at `start` on (that row included)."""
+def page(user_id: uuid.UUID, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[DocumentRow]:
+    """At most `count` documents of a user, newest first, from the row at `start` on (that row included).
+
+    using: the database's alias.
+    """
     rows = (
-        sql.fetch_all(_NEWEST, (user_id, count))
+        sql.fetch_all(_NEWEST, (user_id, count), using)
         if start is None
-        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count))
+        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count), using)
     )
     return [DocumentRow._make(row) for row in rows]
 

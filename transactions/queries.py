@@ -7,6 +7,8 @@ the digits as recorded), so that a row needs no conversion here.
 import uuid
 from typing import NamedTuple
 
+from django.db import DEFAULT_DB_ALIAS
+
 from partners import sql
 from transactions.pagination import Position
 
@@ -44,11 +46,14 @@ class ConversionRow(NamedTuple):
         return Position(self.created_at, self.tiebreak)
 
 
-def page(user_id: uuid.UUID, start: Position | None, count: int) -> list[ConversionRow]:
-    """At most `count` conversions of a user, newest first, from the row at `start` on (that row included)."""
+def page(user_id: uuid.UUID, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[ConversionRow]:
+    """At most `count` conversions of a user, newest first, from the row at `start` on (that row included).
+
+    using: the database's alias.
+    """
     rows = (
-        sql.fetch_all(_NEWEST, (user_id, count))
+        sql.fetch_all(_NEWEST, (user_id, count), using)
         if start is None
-        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count))
+        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count), using)
     )
     return [ConversionRow._make(row) for row in rows]

@@ -100,10 +100,11 @@ def _user_with_conversions() -> tuple[str, int]:
 def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """The service as it is served everywhere, on PORT or, where that is taken, on a free one; its log apart."""
     port = _free_port(settings.HOST, settings.PORT)
+    internal = _free_port(settings.INTERNAL_HOST, settings.INTERNAL_PORT) if settings.INTERNAL_PORT else 0
     with LOG.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "config.serve"],
-            env=os.environ | {"PORT": str(port)},
+            env=os.environ | {"PORT": str(port), "INTERNAL_PORT": str(internal)},
             cwd=settings.BASE_DIR,
             stderr=log,
         )

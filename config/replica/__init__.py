@@ -1,0 +1,1 @@
+"""How a read replica is connected to."""

@@ -1,0 +1,27 @@
+from django.db import migrations
+
+# Each takes SHARE UPDATE EXCLUSIVE, which neither reads nor writes wait for. Why these numbers: docs/scaling.md.
+_PARAMETERS = {
+    # Written and updated in one transaction; purged by the day.
+    "partners_idempotencyrecord": {"fillfactor": 90, "autovacuum_vacuum_scale_factor": 0.05},
+    "partners_usedsignature": {"autovacuum_vacuum_scale_factor": 0.05},
+    # A column without an index, again and again.
+    "partners_apikey": {"fillfactor": 50},
+    "partners_requestcount": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
+    "partners_clockskew": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
+    "partners_authenticationtrouble": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
+}
+
+
+def _storage(table: str, parameters: dict[str, float]) -> migrations.RunSQL:
+    given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    return migrations.RunSQL(f"ALTER TABLE {table} SET ({given})", f"ALTER TABLE {table} RESET ({', '.join(parameters)})")
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('partners', '0005_key_life_only_shortens'),
+    ]
+
+    operations = [_storage(table, parameters) for table, parameters in _PARAMETERS.items()]

@@ -1,0 +1,165 @@
+"""Lists from a read replica: a primary and a standby of PostgreSQL's own, and the service as it runs on both."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from config.embedded.server import SERVICE_ROLE
+from tests import factories
+from tests.client import PartnerClient
+from tests.live.conftest import start_server
+from tests.transactions.replica_pair import LIST_STATEMENT, Pair, following, issue_key, soon
+from transactions.pagination import Position
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Pair]:
+    # Not pytest's folder: another run of pytest closes it to other accounts, the clusters' among them.
+    with TemporaryDirectory() as folder, following(Path(folder)) as (primary, standby):
+        api_key, secret = issue_key(primary)
+        server = start_server(DATABASE_URL=primary.url(SERVICE_ROLE), REPLICA_DATABASE_URL=standby.url(SERVICE_ROLE))
+        yield Pair(primary, standby, PartnerClient(api_key, secret, server.transport))
+        server.process.terminate()
+        server.process.wait(timeout=30)
+
+
+@pytest.fixture
+def pair(running: Pair, user: Callable[[], tuple[str, str]]) -> Pair:
+    """Whose standby is read from already."""
+    external_id, user_id = user()
+    running.add_conversion(user_id, "2026-01-01T00:00:00Z")
+    soon(running.caught_up)
+    soon(lambda: running.standby_reads(external_id))
+    return running
+
+
+@pytest.fixture
+def user(running: Pair) -> Callable[[], tuple[str, str]]:
+    """Registers a user: externalId and userId."""
+
+    def create() -> tuple[str, str]:
+        made = running.api.post("/v1/users", factories.user_body(externalId=f"replicated-{next(_numbers)}")).json()
+        return made["externalId"], made["userId"]
+
+    return create
+
+
+@pytest.fixture
+def ada(pair: Pair, user: Callable[[], tuple[str, str]]) -> tuple[str, str]:
+    """A user whose one conversion the standby has."""
+    external_id, user_id = user()
+    pair.add_conversion(user_id, "2026-01-01T00:00:00Z")
+    soon(pair.caught_up)
+    return external_id, user_id
+
+
+def moments(pair: Pair, external_id: str, query: str = "") -> list[str]:
+    answer = pair.api.get(f"/v1/users/{external_id}/transactions{query}")
+    assert answer.status == 200, answer.body
+    return [item["createdAt"][:10] for item in answer.json()["items"]]
+
+
+def test_a_list_takes_three_statements_of_which_the_replica_answers_the_page(pair: Pair, ada: tuple[str, str]) -> None:
+    taken = set()
+    # Now and then a look at the replica, or counts that are written, come between.
+    for _ in range(6):
+        with pair.primary.statements() as on_primary, pair.standby.statements() as on_standby:
+            assert moments(pair, ada[0]) == ["2026-01-01"]
+        taken.add((len(on_primary), len(on_standby)))
+    assert min(taken) == (2, 1)
+
+
+def test_documents_are_listed_from_the_replica_too(pair: Pair, ada: tuple[str, str]) -> None:
+    with pair.standby.statements() as found:
+        assert pair.api.get(f"/v1/users/{ada[0]}/documents").json()["items"] == []
+    assert any("FROM transactions_document" in statement for statement in found)
+
+
+def test_a_list_may_be_older_than_the_primary_but_a_user_never_is(pair: Pair, ada: tuple[str, str]) -> None:
+    external_id, user_id = ada
+    with pair.standby.replay_paused():
+        pair.add_conversion(user_id, "2026-02-02T00:00:00Z")
+        assert moments(pair, external_id) == ["2026-01-01"]
+        changed = pair.api.patch(f"/v1/users/{external_id}", {"city": "Ottawa"})
+        assert pair.api.get(f"/v1/users/{external_id}").json()["updatedAt"] == changed.json()["updatedAt"]
+
+
+def test_a_user_whom_the_replica_does_not_have_is_listed_from_the_primary(
+    pair: Pair, user: Callable[[], tuple[str, str]]
+) -> None:
+    with pair.standby.replay_paused():
+        external_id, user_id = user()
+        assert moments(pair, external_id) == []
+        pair.add_conversion(user_id, "2026-03-03T00:00:00Z")
+        with pair.standby.statements() as found:
+            assert moments(pair, external_id) == ["2026-03-03"]
+        assert any(LIST_STATEMENT in statement for statement in found)
+
+
+def test_a_cursor_whose_row_has_not_reached_the_replica_is_good(pair: Pair, ada: tuple[str, str]) -> None:
+    external_id, user_id = ada
+    cursor = Position("2026-04-04T00:00:00.000000Z", 7).cursor()
+    assert pair.api.get(f"/v1/users/{external_id}/transactions?cursor={cursor}").status == 400
+    with pair.standby.replay_paused():
+        pair.add_conversion(user_id, "2026-04-04T00:00:00Z", tiebreak=7)
+        assert moments(pair, external_id, f"?cursor={cursor}") == ["2026-01-01"]
+
+
+def test_a_replica_that_fell_behind_is_left_out_until_it_has_caught_up(pair: Pair, ada: tuple[str, str]) -> None:
+    external_id, user_id = ada
+    with pair.standby.replay_paused():
+        pair.add_conversion(user_id, "2026-05-05T00:00:00Z")
+        assert moments(pair, external_id) == ["2026-01-01"]
+        # Three times what lies between two looks, and some.
+        soon(lambda: moments(pair, external_id) == ["2026-05-05", "2026-01-01"], seconds=8)
+        assert not pair.standby_reads(external_id)
+    soon(lambda: pair.standby_reads(external_id))
+
+
+def test_a_replica_that_stands_still_is_waited_for_by_one_second_and_once(pair: Pair, ada: tuple[str, str]) -> None:
+    sessions = pair.standby.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'partner-service'")
+    assert sessions
+    for (pid,) in sessions:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        durations = []
+        for _ in range(20):
+            begun = time.monotonic()
+            assert moments(pair, ada[0]) == ["2026-01-01"]
+            durations.append(time.monotonic() - begun)
+        assert 0.9 < max(durations) < 3
+        assert sorted(durations)[-3] < 0.5
+    finally:
+        for (pid,) in sessions:
+            os.kill(pid, signal.SIGCONT)
+    soon(lambda: pair.standby_reads(ada[0]))
+
+
+def test_a_replica_that_stops_is_noticed_by_nobody_and_used_again_once_it_is_back(
+    pair: Pair, ada: tuple[str, str]
+) -> None:
+    def ask_until(stopped: Callable[[], bool]) -> list[float]:
+        durations = []
+        while not stopped():
+            begun = time.monotonic()
+            assert moments(pair, ada[0]) == ["2026-01-01"]
+            durations.append(time.monotonic() - begun)
+        return durations
+
+    with ThreadPoolExecutor(1) as pool:
+        halting = pool.submit(pair.standby.halt)
+        durations = ask_until(halting.done)
+        end = time.monotonic() + 1
+        durations += ask_until(lambda: time.monotonic() > end)
+    assert max(durations) < 0.9
+    pair.standby.ensure_running()
+    soon(lambda: pair.standby_reads(ada[0]), seconds=30)
