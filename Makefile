@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help install demo serve test browser-test screenshots fuzz lint format openapi messages lock clean
+.PHONY: help install demo serve test browser-test deploy-test screenshots fuzz lint format openapi messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,11 @@ browser-test: install ## the back office in headless Chromium, which has to be o
 	@command -v chromium chromium-browser google-chrome > /dev/null || \
 	  { echo "browser-test needs Chromium on the PATH: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/browser
+
+deploy-test: install ## what deploy/ holds: the service behind nginx, systemd's own look at the units
+	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || \
+	  { echo "deploy-test needs nginx on the PATH: apt-get install nginx-light systemd" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/deploy
 
 fuzz: install ## schemathesis against a live server, FUZZ_EXAMPLES for each operation (100)
 	FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100) $(BIN)/python -m pytest -s tests/fuzz

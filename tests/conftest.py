@@ -25,13 +25,13 @@ hypothesis_settings.load_profile("no deadline")
 
 
 # Fixtures whose rows stay in the test database.
-COMMITTING = {"committed_partner", "servers", "rows"}
+COMMITTING = {"committed_partner", "servers", "service", "proxy", "rows"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Tests with a make target of their own (browser-test, fuzz) run where they are asked for by their path."""
+    """Tests with a make target of their own (browser-test, deploy-test, fuzz) run where their path is asked for."""
     folder = collection_path.name
-    apart = collection_path.parent == Path(__file__).parent and folder in {"browser", "fuzz"}
+    apart = collection_path.parent == Path(__file__).parent and folder in {"browser", "deploy", "fuzz"}
     return True if apart and not any(folder in argument for argument in config.args) else None
 
 

@@ -1,0 +1,59 @@
+"""Requests to the proxy and to the service behind it, and what of two answers has to be alike."""
+
+import http.client
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from tests.client import Headers, Response, Transport
+from tests.deploy.proxy import NAME, Proxy
+
+# Of each answer its own: when, by which connection, under which id, after how many others.
+OWN_HEADERS = {"connection", "date", "keep-alive", "server", "x-request-id", "ratelimit"}
+
+
+def over_tls(proxy: Proxy, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Transport:
+    """Sends requests to the proxy, a connection each."""
+
+    def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
+        with proxy.connected(address=address, spoken_for=spoken_for) as connection:
+            return ask(connection, head(method, target, headers, body) + body, method=method)
+
+    return transport
+
+
+def past_it(port: int) -> Transport:
+    """Sends requests to the service itself, on this port, as the proxy would."""
+
+    def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            said = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1"}
+            return ask(connection, head(method, target, headers | said, body) + body, method=method)
+
+    return transport
+
+
+def head(method: str, target: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
+    """A request's head, byte by byte as given."""
+    fields = [f"{name}: {value}" for name, value in headers.items()]
+    length = [f"Content-Length: {len(body)}"] if body or method in {"POST", "PATCH"} else []
+    return "\r\n".join([f"{method} {target} HTTP/1.1", f"Host: {NAME}", *fields, *length, "", ""]).encode()
+
+
+def ask(connection: Any, request: bytes, *, method: str = "GET") -> Response:
+    """Sends raw bytes over a connection; the answer to them."""
+    connection.sendall(request)
+    answer = http.client.HTTPResponse(connection, method=method)
+    answer.begin()
+    return Response(answer.status, dict(answer.getheaders()), answer.read())
+
+
+def alike(response: Response) -> tuple[int, Headers, Any]:
+    """What of an answer must not depend on its way."""
+    headers = {name.lower(): value for name, value in response.headers.items() if name.lower() not in OWN_HEADERS}
+    if headers.get("content-type") != "application/json" or not response.body:
+        return response.status, headers, response.body
+    body = json.loads(response.body)
+    # Ids have one length.
+    return response.status, headers, {k: v for k, v in body.items() if k not in {"requestId", "serverTime"}}

@@ -1,0 +1,90 @@
+"""The service with its clock set by each request, so that the published vectors can be sent as they are published.
+
+python -m tests.deploy.clocked serves on PORT; the header X-Test-Now says what time it is.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, tzinfo
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+HEADER = "X-Test-Now"
+START_SECONDS = 30
+
+_request = threading.local()
+_service: Any = None
+
+
+def _now(zone: tzinfo | None = None) -> datetime:
+    from partners import signing
+
+    return signing.parse_timestamp(_request.now).astimezone(zone)
+
+
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Answers a request at the time that it names."""
+    global _service  # noqa: PLW0603 - made once for a process, and not where a test imports this file
+    if _service is None:
+        from config.wsgi import application as service
+        from partners.api import authentication
+
+        vars(authentication)["datetime"] = SimpleNamespace(now=_now)
+        _service = service
+    _request.now = environ.get("HTTP_" + HEADER.upper().replace("-", "_"), "2026-01-15T10:30:00Z")
+    answer: Iterable[bytes] = _service(environ, start_response)
+    return answer
+
+
+@contextmanager
+def serving(environment: Mapping[str, str]) -> Iterator[int]:
+    """Runs it in a process of its own; the port."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+    command = [sys.executable, "-m", "tests.deploy.clocked"]
+    where = os.environ | environment | {"PORT": str(port)}
+    with subprocess.Popen(command, env=where, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_for(port, process)
+            yield port
+        finally:
+            process.terminate()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert process.poll() is None, "the server has ended"
+            assert time.monotonic() < deadline, "the server does not listen"
+            time.sleep(0.05)
+        else:
+            return
+
+
+def main() -> None:
+    """Serves until SIGTERM, one request after another."""
+    from granian.constants import HTTPModes, Interfaces
+    from granian.server import Server
+
+    Server(
+        "tests.deploy.clocked:application",
+        port=int(os.environ["PORT"]),
+        interface=Interfaces.WSGI,
+        http=HTTPModes.http1,
+        log_enabled=False,
+    ).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""nginx with the files of deploy/nginx, before live servers: as it is installed, but for addresses, ports, folders."""
+
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+ROOT = Path(__file__).parents[2]
+FILES = ROOT / "deploy" / "nginx"
+# PROXY protocol, by which a test says from where it asks; only on a port of its own.
+SPOKEN_FOR = "proxy_protocol; set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol"
+NAME = "partners.example"
+START_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A running nginx. port: TLS; plain_port: HTTP; spoken_for_port: TLS behind the PROXY protocol."""
+
+    port: int
+    plain_port: int
+    spoken_for_port: int
+    folder: Path
+
+    @property
+    def access_log(self) -> str:
+        return (self.folder / "access.log").read_text()
+
+    @property
+    def error_log(self) -> str:
+        return (self.folder / "error.log").read_text()
+
+    def tls(self) -> ssl.SSLContext:
+        """What trusts this proxy and nobody else."""
+        return ssl.create_default_context(cafile=str(self.folder / "fullchain.pem"))
+
+    @contextmanager
+    def connected(self, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Iterator[ssl.SSLSocket]:
+        """A connection. address: from which of this machine's. spoken_for: as if from there."""
+        port = self.spoken_for_port if spoken_for else self.port
+        with socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(address, 0)) as plain:
+            if spoken_for:
+                family = "TCP6" if ":" in spoken_for else "TCP4"
+                there = "2001:db8:ffff::1" if ":" in spoken_for else "192.0.2.1"
+                plain.sendall(f"PROXY {family} {spoken_for} {there} 50000 443\r\n".encode())
+            with self.tls().wrap_socket(plain, server_hostname=NAME) as connection:
+                yield connection
+
+
+@contextmanager
+def running(program: str, upstreams: Sequence[int]) -> Iterator[Proxy]:
+    """nginx before the servers on these ports, under an account without rights where the tests run as root."""
+    # Not pytest's folder, into which no other account can look.
+    folder = Path(tempfile.mkdtemp(prefix="psi-nginx-"))
+    port, plain_port, spoken_for_port = _free_ports(3)
+    proxy = Proxy(port, plain_port, spoken_for_port, folder)
+    try:
+        _install(proxy, upstreams)
+        account = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+        if account:
+            for path in (folder, *folder.rglob("*")):
+                shutil.chown(path, "nobody", "nogroup")
+        command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, **account) as process:  # type: ignore[call-overload]
+            try:
+                _wait_for(proxy, process)
+                yield proxy
+            finally:
+                process.terminate()
+    finally:
+        shutil.rmtree(folder)
+
+
+def _install(proxy: Proxy, upstreams: Sequence[int]) -> None:
+    for path in FILES.glob("*.conf"):
+        (proxy.folder / path.name).write_text(_placed(path.read_text(), proxy))
+    parameters = re.search(r"^server \S+ (.*);$", (FILES / "servers.conf").read_text(), re.MULTILINE)
+    assert parameters
+    servers = "".join(f"server 127.0.0.1:{port} {parameters[1]};\n" for port in upstreams)
+    (proxy.folder / "servers.conf").write_text(servers)
+    _write_certificate(proxy.folder)
+
+
+def _placed(text: str, proxy: Proxy) -> str:
+    """A file with this proxy's places in it, and what it does otherwise as it was."""
+    listening = f"listen 127.0.0.1:{proxy.port} ssl http2"
+    spoken_for = f"listen 127.0.0.1:{proxy.spoken_for_port} ssl http2 {SPOKEN_FOR}"
+    text = re.sub(r" *listen \[::\].*\n", "", text)
+    text = text.replace("listen 443 ssl http2;", f"{listening};\n{spoken_for};")
+    text = text.replace("listen 443 ssl http2 default_server;", f"{listening} default_server;")
+    text = re.sub(r"listen 80\b", f"listen 127.0.0.1:{proxy.plain_port}", text)
+    text = re.sub(r"/etc/ssl/psi|/var/log/nginx|/run(?=/nginx\.pid)", str(proxy.folder), text)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    return text.replace("http {\n", "http {\n" + "".join(f"{k}_temp_path {proxy.folder}/{k};\n" for k in kinds))
+
+
+def _write_certificate(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "fullchain.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / "privkey.pem").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def _wait_for(proxy: Proxy, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", proxy.port), timeout=1).close()
+        except OSError:
+            assert process.poll() is None, process.communicate()[1].decode()
+            assert time.monotonic() < deadline, "nginx does not listen"
+            time.sleep(0.02)
+        else:
+            return

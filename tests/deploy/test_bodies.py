@@ -1,0 +1,106 @@
+"""Bodies of every size and form through the proxy, fast and slow."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.answers import assert_error
+from tests.client import PartnerClient
+from tests.deploy.asking import alike, ask, head, over_tls
+from tests.deploy.proxy import Proxy, running
+from tests.live.conftest import Server
+
+LIMIT = 64 * 1024
+THREADS_OF_A_SERVER = 2
+
+
+def signed(client: PartnerClient, method: str, target: str, body: bytes) -> dict[str, str]:
+    return client.headers(method, target, body, key=None, timestamp=None, secret=None)
+
+
+def chunked(body: bytes, size: int) -> bytes:
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
+
+
+def head_of_chunks(method: str, target: str, headers: dict[str, str]) -> bytes:
+    return head(method, target, headers | {"Transfer-Encoding": "chunked"}).replace(b"Content-Length: 0\r\n", b"")
+
+
+def padded(length: int) -> bytes:
+    body = json.dumps(factories.user_body()).encode()
+    return body + b" " * (length - len(body))
+
+
+@pytest.mark.parametrize(("length", "status"), [(LIMIT, 201), (LIMIT + 1, 413), (2 * LIMIT, 413)])
+def test_the_limit_is_the_services_own(through: PartnerClient, direct: PartnerClient, length: int, status: int) -> None:
+    answer = through.post("/v1/users", padded(length))
+    assert answer.status == status, answer.body
+    if status != 201:
+        assert alike(answer) == alike(direct.post("/v1/users", padded(length)))
+
+
+def test_far_beyond_the_limit_the_proxy_answers_as_the_service_would_before_the_body_is_sent(
+    proxy: Proxy, direct: PartnerClient
+) -> None:
+    with proxy.connected() as connection:
+        request = head("POST", "/v1/users", {"Content-Length": str(10 * 1024 * 1024)})
+        request = request.replace(b"Content-Length: 0\r\n", b"")
+        answer = ask(connection, request)
+    assert assert_error(answer, 413) | {"requestId": ""} == (
+        assert_error(direct.post("/v1/users", padded(LIMIT + 1)), 413) | {"requestId": ""}
+    )
+
+
+def test_chunks_without_an_end_are_refused(proxy: Proxy) -> None:
+    with proxy.connected() as connection:
+        endless = chunked(b" " * 3 * LIMIT, 0x4000).removesuffix(b"0\r\n\r\n")
+        answer = ask(connection, head_of_chunks("POST", "/v1/users", {}) + endless, method="POST")
+    assert_error(answer, 413)
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_a_body_in_chunks_is_signed_like_any_other(proxy: Proxy, through: PartnerClient, size: int) -> None:
+    body = json.dumps(factories.user_body()).encode()
+    with proxy.connected() as connection:
+        request = head_of_chunks("POST", "/v1/users", signed(through, "POST", "/v1/users", body))
+        assert ask(connection, request + chunked(body, size), method="POST").status == 201
+
+
+def test_who_waits_to_be_told_to_go_on_is_told(proxy: Proxy, through: PartnerClient) -> None:
+    body = json.dumps(factories.user_body()).encode()
+    with proxy.connected() as connection:
+        headers = signed(through, "POST", "/v1/users", body) | {"Expect": "100-continue"}
+        connection.sendall(head("POST", "/v1/users", headers, body))
+        assert connection.recv(1024) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert ask(connection, body, method="POST").status == 201
+
+
+@pytest.fixture
+def slow_senders(proxy: Proxy) -> Iterator[list[Any]]:
+    """Connections that have sent half of a body, more than both servers have threads."""
+    with ExitStack() as stack:
+        connections = [stack.enter_context(proxy.connected()) for _ in range(4 * THREADS_OF_A_SERVER)]
+        for connection in connections:
+            connection.sendall(head("POST", "/v1/users", {"X-Api-Key": "psi_key_slow"}, b" " * 1000) + b" " * 500)
+        yield connections
+
+
+def test_who_sends_slowly_holds_no_thread_of_the_service(slow_senders: list[Any], through: PartnerClient) -> None:
+    begun = time.monotonic()
+    answers = [through.get("/v1/ping") for _ in range(10)]
+    assert [answer.status for answer in answers] == [200] * 10
+    assert time.monotonic() - begun < 2
+
+
+def test_a_body_goes_through_no_file(nginx: str, servers: tuple[Server, Server], direct: PartnerClient) -> None:
+    with running(nginx, [servers[0].port]) as proxy:
+        # A body that did not fit would have to be written here.
+        (proxy.folder / "client_body").chmod(0)
+        client = PartnerClient(direct.api_key, direct.secret, over_tls(proxy))
+        assert client.post("/v1/users", padded(LIMIT)).status == 201

@@ -1,0 +1,116 @@
+"""Who floods is limited by address, in the contract's form, and nobody else is."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from partners.models import Partner
+from tests import factories
+from tests.answers import assert_error
+from tests.client import PartnerClient, Response, Transport
+from tests.deploy.asking import ask, head, over_tls, past_it
+from tests.deploy.proxy import Proxy, running
+from tests.live.conftest import Server
+
+# Of limits.conf and service.conf.
+UNSIGNED_BURST, PAGES_BURST, DOOR_BURST = 20, 100, 20
+
+
+@pytest.fixture
+def proxy(nginx: str, servers: tuple[Server, Server]) -> Iterator[Proxy]:
+    """A proxy that has counted nothing yet."""
+    with running(nginx, [server.port for server in servers]) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def client(servers: tuple[Server, Server], partner: Partner, proxy: Proxy) -> PartnerClient:
+    made = factories.client_of(partner, past_it(servers[0].port))
+    return PartnerClient(made.api_key, made.secret, over_tls(proxy))
+
+
+def flood(way: Transport, target: str, times: int, *, method: str = "GET") -> list[Response]:
+    return [way(method, target, {}, b"") for _ in range(times)]
+
+
+def assert_too_many(answer: Response) -> None:
+    assert assert_error(answer, 429)["error"] == "too_many_requests"
+    assert int(answer.header("Retry-After") or 0) >= 1
+
+
+def test_a_flood_of_unsigned_requests_is_stopped_and_the_signed_ones_of_its_address_are_served(
+    proxy: Proxy, client: PartnerClient
+) -> None:
+    answers = flood(over_tls(proxy), "/v1/users", 3 * UNSIGNED_BURST, method="POST")
+    statuses = Counter(answer.status for answer in answers)
+    assert set(statuses) == {401, 429}
+    # The burst, and what the seconds have added meanwhile.
+    assert UNSIGNED_BURST <= statuses[401] <= UNSIGNED_BURST + 10
+    assert_too_many(answers[-1])
+    assert [client.get("/v1/ping").status for _ in range(30)] == [200] * 30
+
+
+def test_unsigned_requests_of_another_address_are_answered(proxy: Proxy) -> None:
+    assert_too_many(flood(over_tls(proxy), "/v1/ping", 2 * UNSIGNED_BURST)[-1])
+    assert flood(over_tls(proxy, address="127.0.0.2"), "/v1/ping", 1)[0].status == 401
+
+
+def test_an_address_that_a_request_claims_for_itself_does_not_count(proxy: Proxy) -> None:
+    way = over_tls(proxy)
+    answers = [way("GET", "/v1/ping", {"X-Forwarded-For": f"192.0.2.{n}"}, b"") for n in range(2 * UNSIGNED_BURST)]
+    assert_too_many(answers[-1])
+
+
+@pytest.mark.parametrize(
+    ("headers", "statuses"),
+    [
+        ({}, {401, 429}),
+        ({"X-Api-Key": "made-up"}, {401, 429}),
+        ({"X-Api-Key": "psi_key_made_up", "X-Request-Timestamp": "2026-01-15T10:30:00Z"}, {401, 429}),
+        ({"X-Api-Key": "psi_key_made_up", "X-Request-Signature": "0" * 64}, {401, 429}),
+        (
+            {
+                "X-Api-Key": "psi_key_made_up",
+                "X-Request-Timestamp": "2026-01-15T10:30:00Z",
+                "X-Request-Signature": "0" * 64,
+            },
+            {401},
+        ),
+    ],
+)
+def test_what_has_all_of_a_signature_is_left_to_the_service(
+    proxy: Proxy, headers: dict[str, str], statuses: set[int]
+) -> None:
+    with proxy.connected() as connection:
+        found = {ask(connection, head("GET", "/v1/ping", headers)).status for _ in range(2 * UNSIGNED_BURST)}
+    assert found == statuses
+
+
+def test_neighbours_in_an_ipv6_network_are_counted_together(proxy: Proxy) -> None:
+    for number in range(2 * UNSIGNED_BURST):
+        last = over_tls(proxy, spoken_for=f"2001:db8:1:2::{number:x}")("GET", "/v1/ping", {}, b"")
+    assert_too_many(last)
+    others = [over_tls(proxy, spoken_for=there) for there in ("2001:db8:1:3::1", "198.51.100.7", "198.51.100.8")]
+    assert [way("GET", "/v1/ping", {}, b"").status for way in others] == [401] * 3
+
+
+@pytest.mark.parametrize(
+    ("target", "method", "burst"), [("/docs/", "GET", PAGES_BURST), ("/admin/account/login/", "POST", DOOR_BURST)]
+)
+def test_pages_are_limited_too_and_say_so_to_people(proxy: Proxy, target: str, method: str, burst: int) -> None:
+    with proxy.connected() as connection:
+        answers = [ask(connection, head(method, target, {}), method=method) for _ in range(burst + 60)]
+    refused = [answer for answer in answers if answer.status == 429]
+    assert 0 < len(refused) <= 60
+    assert (refused[0].header("Content-Type"), refused[0].header("Retry-After")) == ("text/plain", "2")
+    assert b"Too many requests" in refused[0].body
+
+
+def test_too_many_connections_of_an_address_are_refused(proxy: Proxy) -> None:
+    with ExitStack() as stack:
+        connections = [stack.enter_context(proxy.connected()) for _ in range(201)]
+        for connection in connections:
+            connection.sendall(head("POST", "/v1/users", {"X-Api-Key": "psi_key_slow"}, b" " * 100))
+        assert_too_many(ask(connections[-1], b"", method="POST"))

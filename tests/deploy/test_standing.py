@@ -1,0 +1,241 @@
+"""The proxy on good days and bad ones: what it says of itself, what it logs, and what happens when a server is away."""
+
+import http.client
+import json
+import re
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from pytest_django import Settings
+
+from partners.models import Partner
+from tests import factories
+from tests.answers import assert_error
+from tests.client import PartnerClient, Response, Transport
+from tests.deploy.asking import alike, ask, head, over_tls, past_it
+from tests.deploy.conftest import program
+from tests.deploy.proxy import NAME, Proxy, running
+from tests.documents import LONG, add_document, path_of, stored_at
+from tests.live.conftest import Server, free_port, serving
+from transactions.models import Document
+from users.models import User
+
+LOGIN = "/admin/account/login/"
+ATTEMPTS_OF_AN_ADDRESS = 10
+
+
+@pytest.fixture
+def client(proxy: Proxy, partner: Partner, servers: tuple[Server, Server]) -> PartnerClient:
+    made = factories.client_of(partner, past_it(servers[0].port))
+    return PartnerClient(made.api_key, made.secret, over_tls(proxy))
+
+
+# What it says
+
+
+@pytest.mark.parametrize("target", ["/docs", "/openapi.json", "/docs/reference", "/admin/", LOGIN, "/", "/nowhere"])
+def test_a_page_is_the_one_without_the_proxy(through: PartnerClient, direct: PartnerClient, target: str) -> None:
+    answers = [client.transport("GET", target, {}, b"") for client in (through, direct)]
+    kept = [re.sub(rb'csrf\w+" value="\w+"', b"", answer.body) for answer in answers]
+    assert answers[0].status == answers[1].status
+    assert kept[0] == kept[1]
+    for name in ("Content-Security-Policy", "Strict-Transport-Security", "Cache-Control", "Location"):
+        assert answers[0].header(name) == answers[1].header(name)
+
+
+@pytest.mark.parametrize("target", ["/livez", "/readyz", "/metrics", "/v1/../metrics", "/v1/%2e%2e/metrics"])
+def test_what_is_internal_stays_inside(through: PartnerClient, target: str) -> None:
+    assert through.transport("GET", target, {}, b"").status == 404
+
+
+@pytest.mark.parametrize("target", ["/docs", "/v1/ping", "/v1/%zz", "/.refused/bad_request"])
+def test_its_version_is_not_told(proxy: Proxy, target: str) -> None:
+    answer = over_tls(proxy)("GET", target, {}, b"")
+    assert (answer.header("Server"), b"nginx/" in answer.body) == ("nginx", False)
+
+
+def test_another_name_gets_no_handshake(proxy: Proxy) -> None:
+    with (
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as plain,
+        pytest.raises(ssl.SSLError, match="UNRECOGNIZED_NAME"),
+    ):
+        proxy.tls().wrap_socket(plain, server_hostname="elsewhere.example")
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_tls_of_today_is_spoken(proxy: Proxy, version: ssl.TLSVersion) -> None:
+    context = proxy.tls()
+    context.minimum_version = context.maximum_version = version
+    with (
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as plain,
+        context.wrap_socket(plain, server_hostname=NAME) as connection,
+    ):
+        assert connection.version() == version.name.replace("_", ".")
+
+
+def test_older_tls_is_not(proxy: Proxy) -> None:
+    context = proxy.tls()
+    # Else it is this side that refuses.
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with (
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as plain,
+        pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"),
+    ):
+        context.wrap_socket(plain, server_hostname=NAME)
+
+
+@pytest.mark.parametrize("target", ["/v1/ping?b=%2F&a=1", "/v1/users/a%2f%2e%2e", "/v1//ping"])
+def test_a_signed_request_over_http_2_is_answered_as_over_http_1(
+    proxy: Proxy, client: PartnerClient, target: str
+) -> None:
+    signed = client.headers("GET", target, b"", key=None, timestamp=None, secret=None)
+    command = [program("curl"), "--silent", "--http2", "--path-as-is", "--cacert", str(proxy.folder / "fullchain.pem")]
+    command += ["--resolve", f"{NAME}:{proxy.port}:127.0.0.1", "--write-out", "\n%{http_version} %{http_code}"]
+    command += [word for name, value in signed.items() for word in ("--header", f"{name}: {value}")]
+    done = subprocess.run([*command, f"https://{NAME}:{proxy.port}{target}"], capture_output=True, check=True)
+    assert done.stdout.rpartition(b"\n")[2].decode() == f"2 {client.get(target).status}"
+
+
+def test_without_tls_browsers_are_sent_to_it_and_partners_refused(proxy: Proxy) -> None:
+    def plainly(target: str) -> Response:
+        with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=10) as connection:
+            return ask(connection, head("GET", target, {}))
+
+    answer = plainly("/docs?a=1")
+    assert (answer.status, answer.header("Location")) == (301, f"https://{NAME}/docs?a=1")
+    assert assert_error(plainly("/v1/ping"), 400)["fieldErrors"] == []
+
+
+# Who asks
+
+
+def test_failed_logins_are_counted_by_the_address_that_the_proxy_saw(proxy: Proxy) -> None:
+    for number in range(ATTEMPTS_OF_AN_ADDRESS):
+        page = fail_to_log_in(over_tls(proxy, address="127.0.0.5"), f"nobody-{number}", says=f"192.0.2.{number}")
+        assert "not correct" in page
+    told = [fail_to_log_in(over_tls(proxy, address=f"127.0.0.{n}"), f"else-{n}", says="192.0.2.99") for n in (5, 6)]
+    assert ["Too many failed login attempts" in page for page in told] == [True, False]
+
+
+def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
+    """The page that comes back; says: the address that the request claims for itself."""
+    page = way("GET", LOGIN, {}, b"")
+    cookie = (page.header("Set-Cookie") or "").partition(";")[0]
+    found = re.search(rb'name="csrfmiddlewaretoken" value="(\w+)"', page.body)
+    assert found
+    form = urlencode({"login": username, "password": "wrong", "csrfmiddlewaretoken": found[1].decode()})
+    headers = {
+        "Cookie": cookie,
+        "Referer": f"https://{NAME}{LOGIN}",
+        "X-Forwarded-For": says,
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    answer = way("POST", LOGIN, headers, form.encode())
+    assert answer.status == 200, answer.status
+    return answer.body.decode()
+
+
+# What it logs
+
+
+def logged(proxy: Proxy, count: int) -> list[dict[str, Any]]:
+    """The lines of so many requests, by route; a line is written when its answer has gone out."""
+    deadline = time.monotonic() + 10
+    while len(lines := proxy.access_log.splitlines()) < count:
+        assert time.monotonic() < deadline, lines
+        time.sleep(0.01)
+    return sorted((json.loads(line) for line in lines), key=lambda line: str(line["route"]))
+
+
+def test_a_line_names_the_route_and_nothing_of_a_person(
+    nginx: str, servers: tuple[Server, Server], direct: PartnerClient
+) -> None:
+    marker = "marker-1d5b"
+    with running(nginx, [servers[0].port]) as proxy:
+        client = PartnerClient(direct.api_key, direct.secret, over_tls(proxy))
+        client.post("/v1/users", factories.user_body(externalId=marker))
+        known = client.get(f"/v1/users/{marker}/transactions?cursor={marker}")
+        client.get(
+            f"/v1/users/{marker}?{marker}", headers={"User-Agent": marker, "Referer": marker, "X-Api-Key": marker}
+        )
+        over_tls(proxy)("GET", f"/v1/users/{marker}%zz", {}, b"")
+        lines = logged(proxy, 4)
+        logs = proxy.access_log + proxy.error_log
+    routes = ["/v1/users", "/v1/users/{externalId}", "/v1/users/{externalId}/transactions", "other"]
+    assert [line["route"] for line in lines] == routes
+    assert lines[2]["request_id"] == known.header("X-Request-Id")
+    assert marker not in logs
+    assert client.api_key not in logs
+
+
+def test_a_failure_is_logged_without_the_path_too(nginx: str) -> None:
+    with running(nginx, [free_port()]) as proxy:
+        over_tls(proxy)("GET", "/v1/users/marker-77aa", {}, b"")
+        (line,) = logged(proxy, 1)
+        assert (line["status"], line["upstream_status"], line["route"]) == (503, "502", "/v1/users/{externalId}")
+        assert "marker-77aa" not in proxy.access_log + proxy.error_log
+
+
+# Bad days
+
+
+def test_without_a_server_the_answer_is_the_contracts_503(nginx: str) -> None:
+    with running(nginx, [free_port()]) as proxy:
+        answer = over_tls(proxy)("POST", "/v1/users", {}, b"{}")
+        assert assert_error(answer, 503)["error"] == "internal_error"
+        assert int(answer.header("Retry-After") or 0) >= 1
+        page = over_tls(proxy)("GET", "/docs", {}, b"")
+        assert (page.status, page.header("Content-Type")) == (503, "text/plain")
+
+
+def test_while_one_server_is_away_the_other_answers_all(
+    nginx: str, servers: tuple[Server, Server], direct: PartnerClient
+) -> None:
+    with running(nginx, [free_port(), servers[0].port]) as proxy:
+        client = PartnerClient(direct.api_key, direct.secret, over_tls(proxy))
+        answers = [client.post("/v1/users", factories.user_body()) for _ in range(20)]
+    assert [answer.status for answer in answers] == [201] * 20
+
+
+def test_what_the_service_answers_itself_is_passed_on(through: PartnerClient, direct: PartnerClient) -> None:
+    for ask_for in ("/v1/nowhere", "/v1/users/nobody", "/v1/ping?a=%FF"):
+        assert alike(through.get(ask_for)) == alike(direct.get(ask_for))
+
+
+# Documents
+
+
+@pytest.fixture
+def kept(tmp_path: Path, settings: Settings) -> Path:
+    settings.STORAGES = stored_at(tmp_path.as_uri())
+    return tmp_path
+
+
+@pytest.fixture
+def reader(nginx: str, django_db_setup: None, kept: Path, partner: Partner) -> Iterator[PartnerClient]:
+    """A client, through a proxy, of a service that has its documents in `kept`."""
+    with (
+        serving(ALLOWED_HOSTS=NAME, DOCUMENT_STORAGE_URL=kept.as_uri()) as server,
+        running(nginx, [server.port]) as proxy,
+    ):
+        made = factories.client_of(partner, past_it(server.port))
+        yield PartnerClient(made.api_key, made.secret, over_tls(proxy))
+
+
+def test_a_document_comes_whole_or_visibly_broken_off(reader: PartnerClient, kept: Path) -> None:
+    user = User.objects.get(pk=reader.post("/v1/users", factories.user_body()).json()["userId"])
+    document: Document = add_document(user, LONG * 20)
+    url = f"/v1/users/{user.external_id}/documents/{document.document_id}"
+    assert reader.get(url).body == LONG * 20
+    path_of(kept, document).write_bytes(LONG * 20 + b"!")
+    with pytest.raises(http.client.IncompleteRead):
+        reader.get(url)

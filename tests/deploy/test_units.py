@@ -1,0 +1,82 @@
+"""systemd's own opinion of the units, in a folder where their program is this checkout's."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.conftest import program
+
+UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
+SERVICES = ["psi-serve@8001.service", "psi-purge.service", "psi-import@srv-feed-2026.ndjson.service"]
+# Of 100, in systemd's terms: 20 is its 2.0, "OK". A service without any of it has 96.
+MOST_EXPOSURE = 13
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    folder = Path(shutil.copytree(UNITS, tmp_path / "units"))
+    for unit in folder.glob("*.service"):
+        unit.write_text(unit.read_text().replace("/srv/psi/.venv/bin/python", sys.executable))
+    return folder
+
+
+def analyze(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [program("systemd-analyze"), *arguments],
+        # The folder's first, and then systemd's own.
+        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{folder}:", "SYSTEMD_LOG_LEVEL": "warning"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("unit", [*SERVICES, "psi-purge.timer"])
+def test_a_unit_is_one_that_systemd_takes(installed: Path, unit: str) -> None:
+    verified = analyze(installed, "verify", "--man=no", unit)
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+
+
+def test_what_is_wrong_would_be_seen(installed: Path) -> None:
+    unit = installed / "psi-purge.service"
+    unit.write_text(unit.read_text().replace("Type=oneshot", "Type=onceshot"))
+    assert "onceshot" in analyze(installed, "verify", "--man=no", unit.name).stderr
+
+
+@pytest.mark.parametrize("unit", SERVICES)
+def test_a_service_may_do_little(installed: Path, unit: str) -> None:
+    judged = analyze(installed, "security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSURE}", unit)
+    assert judged.returncode == 0, judged.stdout[-200:] + judged.stderr
+    assert "Service runs as root" not in judged.stdout
+
+
+def test_without_what_all_have_in_common_it_may_do_much(installed: Path) -> None:
+    shutil.rmtree(installed / "psi-.service.d")
+    for unit in SERVICES:
+        arguments = ("security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSURE}", unit)
+        assert analyze(installed, *arguments).returncode != 0
+
+
+def test_the_timer_starts_what_there_is() -> None:
+    timers = [timer.stem for timer in UNITS.glob("*.timer")]
+    assert timers == ["psi-purge"]
+    assert all((UNITS / f"{timer}.service").is_file() for timer in timers)
+
+
+@pytest.mark.parametrize("command", ["purge_expired", "clearsessions", "import_conversions"])
+def test_the_commands_that_units_run_take_these_arguments(command: str) -> None:
+    from django.core.management import get_commands, load_command_class
+
+    lines = [
+        line for unit in UNITS.glob("*.service") for line in unit.read_text().splitlines() if f" {command}" in line
+    ]
+    assert lines
+    apps = get_commands()
+    parser = load_command_class(str(apps[command]), command).create_parser("manage.py", command)
+    for line in lines:
+        parser.parse_args(line.partition(command)[2].split())
