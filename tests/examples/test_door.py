@@ -10,7 +10,7 @@ import pytest
 
 from partners import encryption, keys, signing
 from partners.api import authentication
-from partners.models import Partner
+from partners.models import ApiKey, Partner
 from tests.answers import assert_error
 from tests.client import Headers, Response, in_process
 from tests.examples.languages import Signed
@@ -25,10 +25,12 @@ each_refused = pytest.mark.parametrize("entry", REFUSED, ids=lambda entry: entry
 @pytest.fixture
 def door(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Door:
     """Sends a request, with these headers, to a service that knows the published key and has this time."""
-    record = keys.issue(partner=partner).record
-    record.digest = keys.digest(API_KEY)
-    record.encrypted_secret = encryption.encrypt(SECRET, purpose=encryption.API_SECRETS)
-    record.save(update_fields=["digest", "encrypted_secret"])
+    ApiKey.objects.create(
+        partner=partner,
+        prefix=API_KEY[: len(keys.KEY_PREFIX) + keys.VISIBLE_CHARACTERS],
+        digest=keys.digest(API_KEY),
+        encrypted_secret=encryption.encrypt(SECRET, purpose=encryption.API_SECRETS),
+    )
 
     def send(request: Signed, headers: Headers, now: str) -> Response:
         clock = SimpleNamespace(now=signing.parse_timestamp(now).astimezone)
