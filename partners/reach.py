@@ -24,25 +24,33 @@ class Reach:
     def __init__(self) -> None:
         # Monotonic; 0 while all is well.
         self._next_attempt = 0.0
+        self._answers = 0
 
-    def check(self) -> None:
-        """Before a request's first statement. Raises OperationalError where the database is known to be away."""
+    def check(self) -> int:
+        """Before a request's first statement. Raises OperationalError where the database is known to be away.
+
+        How many answers there were so far: for `lost`.
+        """
         if not self._next_attempt:
-            return
+            return self._answers
         now = time.monotonic()
         if now < self._next_attempt:
             raise OperationalError("The database is away.")
         # This request looks, and until it knows the others do not.
         self._next_attempt = now + LOOKING_SECONDS
+        return self._answers
 
-    def lost(self) -> None:
-        """Nobody could connect."""
+    def lost(self, answers: int) -> None:
+        """Nobody could connect. answers: what `check` gave; who began before another was answered knows less."""
+        if answers != self._answers:
+            return
         if not self._next_attempt:
             log.error("the database is away: requests are refused until it is back")
         self._next_attempt = time.monotonic() + PAUSE_SECONDS
 
     def found(self) -> None:
         """The database has answered."""
+        self._answers += 1
         if self._next_attempt:
             self._next_attempt = 0.0
             log.warning("the database is back")

@@ -53,11 +53,10 @@ def fetch_one_afresh(statement: str, parameters: Sequence[object]) -> Row | None
 
     Raises OperationalError at once where the database is known to be away (partners/reach.py).
     """
-    _reach.check()
-    return _fetch_one_connecting(statement, parameters)
+    return _fetch_one_connecting(statement, parameters, _reach.check())
 
 
-def _fetch_one_connecting(statement: str, parameters: Sequence[object]) -> Row | None:
+def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers: int) -> Row | None:
     was_open = connection.connection is not None
     try:
         row = fetch_one(statement, parameters)
@@ -67,9 +66,9 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object]) -> Row |
             raise
         connection.close()
         if was_open:
-            return _fetch_one_connecting(statement, parameters)
+            return _fetch_one_connecting(statement, parameters, answers)
         # Not tried again: to connect in vain can take seconds.
-        _reach.lost()
+        _reach.lost(answers)
         raise
     _reach.found()
     return row
