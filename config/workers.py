@@ -32,6 +32,9 @@ RETIRE = signal.SIGUSR1
 # How long a connection has for its last request. One that is silent for longer is closed.
 RETIRING_SECONDS = 3.0
 LOOK_SECONDS = 0.02
+# Between two signals to a worker that has not stopped yet. CPython acts on a signal that comes just before its main
+# thread waits for a lock, as granian's does, only with the next one.
+AGAIN_SECONDS = 0.5
 # A new worker that has not loaded the service by then will not.
 LOADING_SECONDS = 60.0
 
@@ -62,6 +65,8 @@ class Worker:
 
     def retire(self, *_: object) -> None:
         """Accepts nothing from now on, and stops when the connections that there are have had their last answer."""
+        if self._is_retiring:
+            return
         self._is_retiring = True
         # granian goes on accepting from this descriptor, behind which nobody calls any more.
         with socket.create_server(("127.0.0.1", 0), backlog=1) as nobody:
@@ -173,19 +178,27 @@ class Master(MPServer):
         for worker in workers:
             worker.interrupt_by_parent = True
             # One that has not loaded the service has no ear for it, nor anything to finish.
-            with suppress(ProcessLookupError):
-                os.kill(worker.inner.pid, RETIRE if self._loaded.pop(worker).is_set() else signal.SIGKILL)
+            _tell(worker, RETIRE if self._loaded.pop(worker).is_set() else signal.SIGKILL)
 
     def _wait_for(self, workers: list[WorkerProcess]) -> None:
-        deadline = time.monotonic() + RETIRING_SECONDS + self._stopping_seconds
+        told = time.monotonic()
+        deadline = told + RETIRING_SECONDS + self._stopping_seconds
         for worker in workers:
             # Not by join: granian's own thread joins it too, and then an ended one can look alive for a moment.
             while _is_running(worker) and time.monotonic() < deadline:
                 time.sleep(LOOK_SECONDS)
+                if time.monotonic() > told + AGAIN_SECONDS:
+                    told = time.monotonic()
+                    _tell(worker, RETIRE)
             if _is_running(worker):
                 logger.warning("A worker is killed that did not stop in time")
                 worker.inner.kill()
                 worker.inner.join()
+
+
+def _tell(worker: WorkerProcess, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(worker.inner.pid, number)
 
 
 def _is_running(worker: WorkerProcess) -> bool:
