@@ -33,11 +33,11 @@ def serve(server: WSGIServer) -> None:
 
 
 @pytest.fixture(scope="module")
-def base_url(django_db_setup: None) -> Iterator[str]:
-    """Where the service itself answers, in a thread."""
+def base_url(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    """Where the service itself answers, in a thread, which may look at the database after the test has its answer."""
     from config.wsgi import application
 
-    with make_server("127.0.0.1", 0, application, handler_class=Quiet) as server:
+    with django_db_blocker.unblock(), make_server("127.0.0.1", 0, application, handler_class=Quiet) as server:
         thread = threading.Thread(target=serve, args=(server,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
