@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help install demo serve test browser-test deploy-test screenshots fuzz lint format openapi messages lock clean
+.PHONY: help install demo serve test browser-test resilience-test deploy-test screenshots fuzz lint format openapi messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ browser-test: install ## the back office in headless Chromium, which has to be o
 	@command -v chromium chromium-browser google-chrome > /dev/null || \
 	  { echo "browser-test needs Chromium on the PATH: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/browser
+
+resilience-test: install ## the service while its database, its Redis, its workers or its keys go and come back
+	$(BIN)/python -m pytest -n auto --maxprocesses 3 --dist loadfile tests/resilience
 
 deploy-test: install ## what deploy/ holds: the service behind nginx, systemd's own look at the units
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || \

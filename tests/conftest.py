@@ -28,10 +28,16 @@ hypothesis_settings.load_profile("no deadline")
 COMMITTING = {"committed_partner", "servers", "service", "proxy", "rows"}
 
 
+# Folders of tests with a make target of their own.
+APART = {"browser", "deploy", "fuzz", "resilience"}
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Tests with a make target of their own (browser-test, deploy-test, fuzz) run where their path is asked for."""
+    """Tests with a make target of their own (browser-test, resilience-test and the like) run where their path is asked
+    for.
+    """
     folder = collection_path.name
-    apart = collection_path.parent == Path(__file__).parent and folder in {"browser", "deploy", "fuzz"}
+    apart = collection_path.parent == Path(__file__).parent and folder in APART
     return True if apart and not any(folder in argument for argument in config.args) else None
 
 

@@ -14,7 +14,7 @@ from partners.models import IdempotencyRecord, Partner
 from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server, serving
-from tests.live.load import wait_until
+from tests.watched import wait_until
 from users.models import User, UserEvent
 
 Session = Callable[[], psycopg.Connection[Any]]

@@ -1,6 +1,8 @@
 """The one table of roles, pages and actions; docs/security.md shows the same."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +13,8 @@ from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
+from django.db.transaction import atomic, set_rollback
+from django.test import Client
 from django.utils import timezone
 
 from partners import admin_keys, keys
@@ -376,44 +380,67 @@ def is_login(answer: Any) -> bool:
     return answer.status_code == 302 and to.startswith(("/admin/login/", "/admin/account/"))
 
 
-@pytest.mark.parametrize("role", COLUMNS)
+@contextmanager
+def undone(world: World) -> Iterator[World]:
+    """The world for one role: what becomes of it in the block is rolled back."""
+    with atomic():
+        yield deepcopy(world)
+        set_rollback(True)
+
+
 @pytest.mark.parametrize("line", TABLE, ids=lambda line: line.title)
 def test_a_role_sees_and_does_what_the_table_says_and_nothing_else(
-    line: Page | Action, role: str, world: World
+    line: Page | Action, world: World, subtests: pytest.Subtests
 ) -> None:
-    client = client_as("outsider" if role == NON_STAFF else role)
-    before, path = everything(), line.path(world)
-    answer: Any
-    if isinstance(line, Page):
-        answer = client.get(path)
-        page = answer.getvalue().decode()
-        if role in line.roles:
-            assert answer.status_code == 200
-            assert all(text in page for text in line.shows)
-        elif role in STAFF and line.shows:
-            # They may see the page and not these.
-            assert answer.status_code in {200, 403}
-            assert not any(text in page for text in line.shows)
-        else:
-            assert is_login(answer) if role in STRANGERS else answer.status_code == 403
-        return
-    answer = client.post(path, line.sent(world))
-    if role in line.roles:
+    for role in COLUMNS:
+        with subtests.test(role=role), undone(world) as alone:
+            if isinstance(line, Page):
+                sees(line, role, alone)
+            else:
+                does(line, role, alone)
+
+
+def sees(page: Page, role: str, world: World) -> None:
+    answer: Any = browser(role).get(page.path(world))
+    text = answer.getvalue().decode()
+    if role in page.roles:
+        assert answer.status_code == 200
+        assert all(shown in text for shown in page.shows)
+    elif role in STAFF and page.shows:
+        # They may see the page and not these.
+        assert answer.status_code in {200, 403}
+        assert not any(shown in text for shown in page.shows)
+    else:
+        assert is_login(answer) if role in STRANGERS else answer.status_code == 403
+
+
+def does(action: Action, role: str, world: World) -> None:
+    client = browser(role)
+    before = everything()
+    answer = client.post(action.path(world), action.sent(world))
+    if role in action.roles:
         assert answer.status_code in {200, 302}
-        assert line.is_done(world)
+        assert action.is_done(world)
     else:
         assert is_login(answer) if role in STRANGERS else answer.status_code == 403
         assert everything() == before
 
 
-@pytest.mark.parametrize("role", STAFF)
+def browser(role: str) -> Client:
+    return client_as("outsider" if role == NON_STAFF else role)
+
+
 @pytest.mark.parametrize(("model", "row"), [*KEPT.values(), *CHANGED_BY_SOME.values()], ids=str)
-def test_no_list_offers_or_takes_the_deletion_of_chosen_rows(model: str, row: str, role: str, world: World) -> None:
-    client = client_as(role)
-    before = everything()
+def test_no_list_offers_or_takes_the_deletion_of_chosen_rows(
+    model: str, row: str, world: World, subtests: pytest.Subtests
+) -> None:
     chosen = {"action": "delete_selected", "_selected_action": [str(getattr(world, row).pk)], "post": "yes"}
-    client.post(f"/admin/{model}/", chosen)
-    assert everything() == before
+    for role in STAFF:
+        with subtests.test(role=role), undone(world):
+            client = client_as(role)
+            before = everything()
+            client.post(f"/admin/{model}/", chosen)
+            assert everything() == before
 
 
 # The document

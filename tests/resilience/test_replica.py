@@ -15,7 +15,8 @@ from config.embedded.server import SERVICE_ROLE
 from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import start_server
-from tests.transactions.replica_pair import LIST_STATEMENT, Pair, following, issue_key, soon
+from tests.resilience.replica_pair import LIST_STATEMENT, Pair, following, issue_key
+from tests.watched import wait_until
 from transactions.pagination import Position
 
 _numbers = count(1)
@@ -37,8 +38,8 @@ def pair(running: Pair, user: Callable[[], tuple[str, str]]) -> Pair:
     """Whose standby is read from already."""
     external_id, user_id = user()
     running.add_conversion(user_id, "2026-01-01T00:00:00Z")
-    soon(running.caught_up)
-    soon(lambda: running.standby_reads(external_id))
+    wait_until(running.caught_up)
+    wait_until(lambda: running.standby_reads(external_id))
     return running
 
 
@@ -58,7 +59,7 @@ def ada(pair: Pair, user: Callable[[], tuple[str, str]]) -> tuple[str, str]:
     """A user whose one conversion the standby has."""
     external_id, user_id = user()
     pair.add_conversion(user_id, "2026-01-01T00:00:00Z")
-    soon(pair.caught_up)
+    wait_until(pair.caught_up)
     return external_id, user_id
 
 
@@ -120,9 +121,9 @@ def test_a_replica_that_fell_behind_is_left_out_until_it_has_caught_up(pair: Pai
         pair.add_conversion(user_id, "2026-05-05T00:00:00Z")
         assert moments(pair, external_id) == ["2026-01-01"]
         # Three times what lies between two looks, and some.
-        soon(lambda: moments(pair, external_id) == ["2026-05-05", "2026-01-01"], seconds=8)
+        wait_until(lambda: moments(pair, external_id) == ["2026-05-05", "2026-01-01"], seconds=8)
         assert not pair.standby_reads(external_id)
-    soon(lambda: pair.standby_reads(external_id))
+    wait_until(lambda: pair.standby_reads(external_id))
 
 
 def test_a_replica_that_stands_still_is_waited_for_by_one_second_and_once(pair: Pair, ada: tuple[str, str]) -> None:
@@ -141,7 +142,7 @@ def test_a_replica_that_stands_still_is_waited_for_by_one_second_and_once(pair: 
     finally:
         for (pid,) in sessions:
             os.kill(pid, signal.SIGCONT)
-    soon(lambda: pair.standby_reads(ada[0]))
+    wait_until(lambda: pair.standby_reads(ada[0]))
 
 
 def test_a_replica_that_stops_is_noticed_by_nobody_and_used_again_once_it_is_back(
@@ -162,4 +163,4 @@ def test_a_replica_that_stops_is_noticed_by_nobody_and_used_again_once_it_is_bac
         durations += ask_until(lambda: time.monotonic() > end)
     assert max(durations) < 0.9
     pair.standby.ensure_running()
-    soon(lambda: pair.standby_reads(ada[0]), seconds=30)
+    wait_until(lambda: pair.standby_reads(ada[0]), seconds=30)

@@ -4,9 +4,8 @@ import json
 import os
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SOCKET, SUPERUSER, EmbeddedServer
 from tests.client import PartnerClient
+from tests.watched import wait_until
 
 LIST_STATEMENT = "FROM transactions_conversion"
 _STATEMENT = "partner-service LOG:  execute"
@@ -65,7 +65,7 @@ class Database(EmbeddedServer):
     def replay_paused(self) -> Iterator[None]:
         """Nothing that the primary writes arrives meanwhile."""
         self.execute("SELECT pg_wal_replay_pause()")
-        soon(lambda: self.execute("SELECT pg_get_wal_replay_pause_state()") == [("paused",)])
+        wait_until(lambda: self.execute("SELECT pg_get_wal_replay_pause_state()") == [("paused",)])
         try:
             yield
         finally:
@@ -100,14 +100,6 @@ class Pair:
         """Whether the standby has all that the primary has written."""
         [(position,)] = self.primary.execute("SELECT pg_current_wal_lsn()::text")
         return bool(self.standby.execute("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", position)[0][0])
-
-
-def soon(holds: Callable[[], bool], *, seconds: float = 20) -> None:
-    """Waits until it holds."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it has not come true"
-        time.sleep(0.05)
 
 
 @contextmanager

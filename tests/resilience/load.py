@@ -101,11 +101,3 @@ def _note(tally: Tally, answer: Response) -> None:
         set(json.loads(answer.body)) != {"error", "message", "requestId"} or not answer.header("X-Request-Id")
     ):
         tally.malformed.append(answer.body)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
-    """Waits for what must come true."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come true"
-        time.sleep(0.02)

@@ -14,7 +14,8 @@ from redis.exceptions import RedisError
 from partners.models import Partner
 from tests import factories
 from tests.live.conftest import free_port, serving
-from tests.live.load import load, wait_until
+from tests.resilience.load import load
+from tests.watched import wait_until
 
 AWAY_SECONDS = 3.0
 

@@ -17,7 +17,8 @@ from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server, serving
-from tests.live.load import KeptConnection, load, wait_until
+from tests.resilience.load import KeptConnection, load
+from tests.watched import wait_until
 from users.models import User
 
 # LIVE_REQUESTS=20000 for the long run.
