@@ -23,6 +23,8 @@ from granian._internal import load_target
 from granian.log import logger
 from granian.server.mp import MPServer, WorkerProcess
 
+from config.connections import Bodies, connections
+
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 # Workers are forked, from a master that has imported nothing of the service: a new one reads code and settings anew.
@@ -51,6 +53,7 @@ class Worker:
         self._is_retiring = False
         with socket.socket(fileno=os.dup(listener)) as door:
             self._port = door.getsockname()[1]
+        self._bodies = Bodies(self._port)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answers a request (PEP 3333)."""
@@ -61,6 +64,8 @@ class Worker:
                 headers.append(("Connection", "close"))
             return start_response(status, headers, exc_info)
 
+        if "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
+            environ["wsgi.input"] = self._bodies.timed(environ["wsgi.input"])
         return self._application(environ, start)
 
     def retire(self, *_: object) -> None:
@@ -81,22 +86,8 @@ class Worker:
         os.kill(os.getpid(), signal.SIGTERM)
 
     def _has_connections(self) -> bool:
-        # granian does not tell; the kernel does.
-        return any(_port(int(descriptor)) == self._port for descriptor in os.listdir("/dev/fd"))  # noqa: PTH208
-
-
-def _port(descriptor: int) -> int | None:
-    """The port of this side, where a descriptor is a TCP connection's."""
-    try:
-        duplicate = os.dup(descriptor)
-    except OSError:  # closed since it was listed
-        return None
-    try:
-        with socket.socket(fileno=duplicate) as end:
-            return end.getsockname()[1] if end.family in {socket.AF_INET, socket.AF_INET6} else None
-    except OSError:  # no socket
-        os.close(duplicate)
-        return None
+        # granian does not tell.
+        return any(True for _ in connections(self._port))
 
 
 def load(target: str, listener: int, loaded: Event) -> Worker:

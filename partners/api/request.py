@@ -105,7 +105,8 @@ class LeanHandler(WSGIHandler):
 def receive(request: ServiceRequest) -> Received:
     """Reads a request from its WSGI environment.
 
-    Raises BodyTooLargeError, before reading where the length is declared.
+    Raises BodyTooLargeError, before reading where the length is declared; BadRequestError for a body that breaks off
+    or takes too long to arrive.
     """
     meta = request.META
     return Received(
@@ -128,7 +129,10 @@ def _read_body(meta: dict[str, Any]) -> bytes:
         length = int(declared) if len(declared) <= 9 else BODY_LIMIT_BYTES + 1  # noqa: PLR2004 - digits enough
         if length > BODY_LIMIT_BYTES:
             raise BodyTooLargeError
-        return _read(meta["wsgi.input"], length) if length else b""
+        body = _read(meta["wsgi.input"], length)
+        if len(body) < length:
+            raise BadRequestError("The body ends before the length that Content-Length gives.")
+        return body
     if meta.get("HTTP_TRANSFER_ENCODING"):
         body = _read(meta["wsgi.input"], BODY_LIMIT_BYTES + 1)
         if len(body) > BODY_LIMIT_BYTES:
