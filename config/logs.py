@@ -61,6 +61,23 @@ def _to_json(event: Any, **_: Any) -> str:
     return orjson.dumps(event, default=str).decode()
 
 
+class LineFormatter(structlog.stdlib.ProcessorFormatter):
+    """Writes a line of our own as it is: all processors but the last have run. A library's gets them here."""
+
+    def __init__(self, renderer: Any, **options: Any) -> None:
+        """renderer: makes the text of an event."""
+        remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+        super().__init__(processors=[remove, renderer], **options)
+        self._renderer = renderer
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without its end."""
+        if isinstance(record.msg, dict) and hasattr(record, "_logger"):
+            text: str = self._renderer(None, record.levelname, record.msg)
+            return text
+        return super().format(record)
+
+
 def configure(*, debug: bool) -> None:
     """Sets up the standard library's logging and structlog to write the same lines to standard error."""
     shared: list[Any] = [
@@ -76,6 +93,10 @@ def configure(*, debug: bool) -> None:
     )
     if not debug:
         _say_what_nobody_catches()
+        # No line names where in the code it was written, and looking for that costs more than the line (Python's
+        # logging HOWTO, "Optimization").
+        logging._srcfile = None  # noqa: SLF001
+        logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -88,11 +109,11 @@ def configure(*, debug: bool) -> None:
             "disable_existing_loggers": False,
             "formatters": {
                 "structlog": {
-                    "()": structlog.stdlib.ProcessorFormatter,
+                    "()": LineFormatter,
                     # What a library puts into its template may be anything.
                     "foreign_pre_chain": shared if debug else [*shared, name_alone],
                     "use_get_message": debug,
-                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+                    "renderer": renderer,
                 }
             },
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structlog"}},

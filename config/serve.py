@@ -53,22 +53,23 @@ def main() -> None:
     )
     internal.listen(*internal_address, server)
     server.serve()
+    if server.has_failed:
+        sys.exit("The service cannot be loaded.")
 
 
 def read_settings() -> tuple[str, str, int, int, tuple[str, int]]:
     """Why the settings are refused (else empty), HOST, PORT, WEB_WORKERS, and the internal host and port.
 
-    The service is imported for it.
+    Each is looked at when the settings are read; that the service can be loaded with them shows in its workers.
     """
-    import django  # noqa: PLC0415 - the master imports nothing that a new worker is to find anew
+    # The master imports nothing that a new worker is to find anew.
     from django.conf import settings  # noqa: PLC0415
     from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
 
     try:
-        django.setup(set_prefix=False)
+        internal_address = (settings.INTERNAL_HOST, settings.INTERNAL_PORT)
     except ImproperlyConfigured as error:
         return str(error), "", 0, 0, ("", 0)
-    internal_address = (settings.INTERNAL_HOST, settings.INTERNAL_PORT)
     return "", settings.HOST, settings.PORT, settings.WEB_WORKERS, internal_address
 
 

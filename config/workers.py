@@ -9,6 +9,7 @@ stops when none is left.
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -92,9 +93,15 @@ class Worker:
 
 def load(target: str, listener: int, loaded: Event) -> Worker:
     """What a worker serves; runs in its main thread before it accepts anything."""
+    # The master is not to import anything of it.
+    from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
+
     # The master's handler came along; granian sets its own only after this.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    application: Any = load_target(target)
+    try:
+        application: Any = load_target(target)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Configuration: {error}")
     worker = Worker(application, listener)
     signal.signal(RETIRE, worker.retire)
     loaded.set()
@@ -110,6 +117,8 @@ class Master(MPServer):
         self._stopping_seconds = stopping_seconds
         # Set by each worker once it serves.
         self._loaded: dict[WorkerProcess, Event] = {}
+        # Whether it ends because no worker could load the service.
+        self.has_failed = False
 
     def _init_shared_socket(self) -> None:
         # As granian does where a kernel does not spread connections over several sockets.
@@ -135,6 +144,11 @@ class Master(MPServer):
         for idx in workers:
             old = self.wrks[idx]
             if not _is_running(old):
+                if not any(loaded.is_set() for loaded in self._loaded.values()):
+                    # The first do not load, and others would not either.
+                    self.has_failed = True
+                    self.signal_handler_interrupt()  # type: ignore[no-untyped-call]
+                    return
                 self._loaded.pop(old)
                 super()._respawn_workers([idx], spawn_target, target_loader)
             elif self.interrupt_signal or not self._replace(idx, spawn_target, target_loader):

@@ -105,9 +105,19 @@ def sqlstate(failure: Exception) -> str | None:
 def _execute(statement: str, parameters: Sequence[object], using: str) -> Any:
     connection = connections[using]
     connection.ensure_connection()
+    cursor = _cursor(connection.connection, statement)
     begun = time.perf_counter()
     try:
         with connection.wrap_database_errors:
-            return connection.connection.execute(statement, parameters, prepare=True)
+            return cursor.execute(statement, parameters, prepare=True)
     finally:
         facts.add_statement(time.perf_counter() - begun)
+
+
+def _cursor(driver: Any, statement: str) -> Any:
+    """The connection's cursor for this statement alone: it knows already how to read the columns of its rows."""
+    kept: dict[str, Any] = vars(driver).setdefault("kept_cursors", {})
+    cursor = kept.get(statement)
+    if cursor is None:
+        cursor = kept[statement] = driver.cursor()
+    return cursor

@@ -1,27 +1,24 @@
 """How often a partner may ask: contract, section 5.
 
-A window begins with a partner's first request in it. Counts are kept by the `limits` library, in
-Redis where REDIS_URL is set, else per process. The limit protects the service and does not guard
-the door: where Redis does not answer, requests pass.
+A window begins with a partner's first request in it. Counts are kept in Redis, by the `limits` library, where
+REDIS_URL is set, else in this process. The limit protects the service and does not guard the door: where Redis does
+not answer, requests pass.
 """
 
 import math
 import threading
 import time
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 from django.conf import settings
-from limits import RateLimitItem
-from limits.errors import StorageError
-from limits.storage import MemoryStorage, RedisStorage
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from partners.api.errors import TooManyRequestsError
 from partners.keys import Caller
-from partners.rates import parse_rate
+from partners.rates import Rate, parse_rate
 
 if TYPE_CHECKING:
     from partners.api.views import PartnerAPIView
@@ -43,55 +40,78 @@ class PartnerRateThrottle(BaseThrottle):
         count, reset = _counter().hit(rate, caller.partner_id)
         seconds = max(1, math.ceil(reset - time.time()))
         # draft-ietf-httpapi-ratelimit-headers-10
-        view.answer_headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.get_expiry()}'
+        view.answer_headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
         view.answer_headers["RateLimit"] = f'"default";r={max(0, rate.amount - count)};t={seconds}'
         if count > rate.amount:
             raise TooManyRequestsError(seconds)
         return True
 
 
-class Counter:
-    """Requests in the present window of each partner."""
+class Counter(Protocol):
+    """Requests in the present window of each partner. Another rate of a partner has a window of its own."""
 
-    def __init__(self, redis_url: str) -> None:
-        self._storage = (
-            RedisStorage(
-                redis_url,
-                key_prefix="psi",
-                wrap_exceptions=True,
-                socket_timeout=REDIS_TIMEOUT_SECONDS,
-                socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
-            )
-            if redis_url
-            else MemoryStorage(wrap_exceptions=True)
+    def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
+        """Counts one request: how many there are now, and when the window ends (seconds since the epoch)."""
+
+
+class OwnCounter:
+    """Counts in this process alone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # By partner and rate: the count so far, and when the window ends.
+        self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
+
+    def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
+        """See Counter."""
+        now = time.time()
+        with self._lock:
+            count, reset = self._windows.get((partner_id, rate), (0, 0.0))
+            if reset <= now:
+                count, reset = 0, now + rate.seconds
+            window = self._windows[partner_id, rate] = (count + 1, reset)
+        return window
+
+
+class RedisCounter:
+    """Counts of all processes together. Where they cannot be reached: 0, and a window that would begin now."""
+
+    def __init__(self, url: str) -> None:
+        # Where there is no Redis, nobody waits for these to be imported.
+        from limits.errors import StorageError  # noqa: PLC0415
+        from limits.storage import RedisStorage  # noqa: PLC0415
+
+        self._storage = RedisStorage(
+            url,
+            key_prefix="psi",
+            wrap_exceptions=True,
+            socket_timeout=REDIS_TIMEOUT_SECONDS,
+            socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
         )
-        # Redis tells the rest of a window in seconds, rounded.
-        self._rounding = 0.5 if redis_url else 0.0
+        self._failure = StorageError
         # By key: when its window ends, and the count last seen in it.
         self._windows: dict[str, tuple[float, int]] = {}
         self._paused_until = 0.0
 
-    def hit(self, rate: RateLimitItem, partner_id: int) -> tuple[int, float]:
-        """Counts one request: how many there are now, and when the window ends (seconds since the epoch).
-
-        Where the counts cannot be reached, 0 and the end of a window that would begin now.
-        """
+    def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
+        """See Counter."""
         now = time.time()
         if now >= self._paused_until:
             try:
-                return self._count(rate, rate.key_for(str(partner_id)), now)
-            except StorageError:
+                return self._count(f"{partner_id}/{rate.amount}/{rate.seconds}", rate.seconds, now)
+            except self._failure:
                 self._paused_until = now + REDIS_PAUSE_SECONDS
                 log.exception("rate limits cannot be counted; requests pass", seconds=REDIS_PAUSE_SECONDS)
-        return 0, now + rate.get_expiry()
+        return 0, now + rate.seconds
 
-    def _count(self, rate: RateLimitItem, key: str, now: float) -> tuple[int, float]:
-        count = self._storage.incr(key, rate.get_expiry())
+    def _count(self, key: str, seconds: int, now: float) -> tuple[int, float]:
+        count = self._storage.incr(key, seconds)
         reset, seen = self._windows.get(key, (0.0, 0))
         # A window's end is asked for once: it does not move while the window lasts. A count that fell
         # is of a new window.
         if count <= seen or reset <= now:
-            reset = max(self._storage.get_expiry(key) + self._rounding, now)
+            # Redis tells the rest of a window in seconds, rounded.
+            reset = max(self._storage.get_expiry(key) + 0.5, now)
         self._windows[key] = (reset, count)
         return count, reset
 
@@ -101,6 +121,6 @@ _making = threading.Lock()
 
 @lru_cache(maxsize=1)
 def _counter() -> Counter:
-    # limits imports redis when it is first wanted, and takes what another thread has half imported for none at all.
+    # What is half imported by another thread must not be taken for whole.
     with _making:
-        return Counter(settings.REDIS_URL)
+        return RedisCounter(settings.REDIS_URL) if settings.REDIS_URL else OwnCounter()

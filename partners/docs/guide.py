@@ -72,11 +72,11 @@ def context(base_url: str) -> dict[str, Any]:
         "body_limit_kib": BODY_LIMIT_BYTES // 1024,
         "skew": settings.CLOCK_SKEW_SECONDS,
         "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
-        "rate_text": f'RateLimit-Policy: "default";q={rate.amount};w={rate.get_expiry()}\n'
-        f'RateLimit: "default";r={rate.amount - 1};t={rate.get_expiry() * 7 // 10}',
+        "rate_text": f'RateLimit-Policy: "default";q={rate.amount};w={rate.seconds}\n'
+        f'RateLimit: "default";r={rate.amount - 1};t={rate.seconds * 7 // 10}',
         "counts_apart": not settings.REDIS_URL,
         "rate_amount": rate.amount,
-        "rate_seconds": rate.get_expiry(),
+        "rate_seconds": rate.seconds,
         "limit_default": limit["default"],
         "limit_highest": limit["maximum"],
         "key_prefix": keys.KEY_PREFIX,

@@ -211,8 +211,8 @@ def test_numbers_are_those_of_the_code(guide: Page) -> None:
         f"{BODY_LIMIT_BYTES // 1024} KiB ({BODY_LIMIT_BYTES} bytes)",
         f"within {hours} hours",
         f"1 to {HIGHEST_LIMIT}, {DEFAULT_LIMIT} unless you ask",
-        f"{rate.amount} requests in {rate.get_expiry()} seconds",
-        f'RateLimit-Policy: "default";q={rate.amount};w={rate.get_expiry()}',
+        f"{rate.amount} requests in {rate.seconds} seconds",
+        f'RateLimit-Policy: "default";q={rate.amount};w={rate.seconds}',
         f"The user is under {ADULT_YEARS}.",
     ):
         assert said in text, said

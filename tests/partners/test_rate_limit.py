@@ -177,7 +177,7 @@ def redis_url(request: pytest.FixtureRequest) -> str:
 
 
 def test_the_count_is_shared_where_there_is_a_redis(redis_url: str) -> None:
-    one, other = throttling.Counter(redis_url), throttling.Counter(redis_url)
+    one, other = throttling.RedisCounter(redis_url), throttling.RedisCounter(redis_url)
     rate, partner_id = parse_rate("5/minute"), time.time_ns()
     counted = [counter.hit(rate, partner_id) for counter in (one, other, one, other)]
     assert [count for count, _ in counted] == [1, 2, 3, 4]
@@ -186,7 +186,7 @@ def test_the_count_is_shared_where_there_is_a_redis(redis_url: str) -> None:
 
 def test_without_a_redis_each_process_counts_for_itself() -> None:
     rate = parse_rate("5/minute")
-    assert [throttling.Counter("").hit(rate, 1)[0] for _ in range(2)] == [1, 1]
+    assert [throttling.OwnCounter().hit(rate, 1)[0] for _ in range(2)] == [1, 1]
 
 
 def test_a_limit_holds_across_processes(

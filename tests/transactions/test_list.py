@@ -1,19 +1,14 @@
 """A user's conversions: contract, section 6."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from django.db import connection
 
 from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
-from transactions import queries
-from transactions.models import Conversion
 from users.models import User
 
 LIST = "/v1/users/ada/transactions"
@@ -194,30 +189,3 @@ def test_another_partners_user_is_not_found(api: PartnerClient, other_api: Partn
     assert assert_error(other_api.get(LIST), 404)["error"] == "not_found"
     cursor = api.get(f"{LIST}?limit=1").json()["nextCursor"]
     assert assert_error(other_api.get(f"{LIST}?cursor={cursor}"), 404)["error"] == "not_found"
-
-
-# What it costs
-
-
-def plan(statement: str, parameters: tuple[object, ...]) -> dict[str, Any]:
-    """How the database would answer where reading whole tables were forbidden."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
-    row = connection.connection.execute(f"EXPLAIN (FORMAT JSON) {statement}", parameters).fetchone()
-    found: dict[str, Any] = row[0][0]["Plan"]
-    return found
-
-
-@pytest.mark.parametrize("position", [False, True], ids=["first page", "further page"])
-def test_a_page_is_read_from_the_index_in_its_order(ada: User, *, position: bool) -> None:
-    factories.add_conversions(ada, days(3))
-    last = Conversion.objects.order_by("created_at", "tiebreak")[0]
-    start = ("2026-01-15T12:00:00.000000Z", last.tiebreak)
-    found = plan(queries._FROM_POSITION, (ada.pk, *start, 10)) if position else plan(queries._NEWEST, (ada.pk, 10))
-    (scan,) = found["Plans"]
-    assert (found["Node Type"], scan["Node Type"], scan["Index Name"]) == ("Limit", "Index Scan", "conversion_page")
-    assert scan["Scan Direction"] == "Backward"
-    assert ("ROW(created_at, tiebreak) <=" in scan["Index Cond"]) == position
-    assert "Sort" not in json.dumps(found)
-    assert "Filter" not in scan

@@ -1,0 +1,66 @@
+"""How the database answers what requests ask: by an index, in its order, without a sort; see also test_statements."""
+
+import json
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from partners import keys
+from tests.client import Response
+from transactions import document_queries, queries
+from users import queries as user_queries
+from users.models import User
+
+LISTS = {"conversion_page": queries, "document_page": document_queries}
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def plan(statement: str, *parameters: object) -> dict[str, Any]:
+    """How the database would answer where reading whole tables were forbidden, as the tests' small ones would be."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+    row = connection.connection.execute(f"EXPLAIN (FORMAT JSON) {statement}", parameters).fetchone()
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found
+
+
+@pytest.mark.parametrize("further", [False, True], ids=["first page", "further page"])
+@pytest.mark.parametrize(("index", "module"), LISTS.items(), ids=LISTS)
+def test_a_page_is_read_from_the_index_in_its_order(
+    ada: User, index: str, module: ModuleType, *, further: bool
+) -> None:
+    found = (
+        plan(module._FROM_POSITION, ada.pk, "2026-01-15T12:00:00.000000Z", 1, 10)
+        if further
+        else plan(module._NEWEST, ada.pk, 10)
+    )
+    (scan,) = found["Plans"]
+    assert (found["Node Type"], scan["Node Type"], scan["Index Name"]) == ("Limit", "Index Scan", index)
+    assert scan["Scan Direction"] == "Backward"
+    assert ("ROW(created_at, tiebreak) <=" in scan["Index Cond"]) == further
+    assert "Sort" not in json.dumps(found)
+    assert "Filter" not in scan
+
+
+@pytest.mark.parametrize("statement", [user_queries._FIND, user_queries._LOCK], ids=["find", "lock"])
+def test_a_user_is_found_by_partner_and_external_id_together(ada: User, statement: str) -> None:
+    found = plan(statement, ada.partner_id, ada.external_id)
+    scan = found["Plans"][0] if found["Node Type"] == "LockRows" else found
+    assert (scan["Node Type"], scan["Index Name"]) == ("Index Scan", "user_partner_external_id")
+    assert "partner_id" in scan["Index Cond"]
+    assert "external_id" in scan["Index Cond"]
+    assert "Filter" not in scan
+
+
+def test_a_key_is_found_by_its_digest(ada: User) -> None:
+    found = plan(keys._FIND_CALLER, keys.TOUCH_AFTER, keys.digest("psi_key_x"))
+    assert "Seq Scan" not in json.dumps(found)
+    assert '"Index Cond": "(digest =' in json.dumps(found)
