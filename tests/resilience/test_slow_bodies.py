@@ -56,7 +56,8 @@ def test_a_body_that_takes_too_long_is_cut_off(server: Server, api: PartnerClien
     senders = [threading.Thread(target=drip, args=(connection, ended)) for connection in held if drips]
     for sender in senders:
         sender.start()
-    # It waits for a thread, and is then answered as if nothing were.
+    time.sleep(1)  # until both have a thread
+    # It waits for one, and is then answered as if nothing were.
     assert api.post("/v1/users", factories.user_body()).status == 201
     assert BODY_SECONDS - 1 < time.monotonic() - begun < FREE_SECONDS + 1
     answers = [connection.recv(65536) for connection in held]
