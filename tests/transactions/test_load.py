@@ -1,0 +1,48 @@
+"""Made-up conversions for measuring: such as an import could have brought."""
+
+from typing import Any
+
+import pytest
+from django.db.models import Count
+
+from partners.models import Partner
+from tests import factories
+from tests.client import in_process
+from tests.commands import outcome, refusal
+from transactions.models import Conversion
+from users.models import User
+
+CONVERSIONS = 2000
+
+
+@pytest.fixture
+def loaded(committed_partner: Partner, settings: Any) -> Any:
+    settings.DEBUG = True
+    if not User.objects.filter(external_id="load-00000001").exists():
+        outcome("seed_load", "--users", "400")
+    if not Conversion.objects.filter(conversion_id="load-1").exists():
+        arguments = ("seed_load_conversions", "--conversions", str(CONVERSIONS))
+        assert outcome(*arguments) == {"conversions": CONVERSIONS}
+    return Conversion.objects.filter(conversion_id__startswith="load-")
+
+
+def test_it_makes_as_many_as_asked_for_and_some_users_have_many(loaded: Any) -> None:
+    assert loaded.count() == CONVERSIONS
+    counts = sorted(row["number"] for row in loaded.values("user").annotate(number=Count("pk")))
+    assert counts[-1] > 5 * CONVERSIONS / 400
+
+
+def test_a_partner_can_list_them(loaded: Any) -> None:
+    conversion = loaded.select_related("user__partner").latest("created_at")
+    api = factories.client_of(conversion.user.partner, in_process)
+    newest = api.get(f"/v1/users/{conversion.user.external_id}/transactions").json()["items"][0]
+    assert newest["conversionId"] == conversion.conversion_id
+
+
+def test_a_second_time_is_refused_and_adds_nothing(loaded: Any) -> None:
+    assert "there already" in refusal("seed_load_conversions", "--conversions", "10")
+    assert loaded.count() == CONVERSIONS
+
+
+def test_it_is_for_development_alone() -> None:
+    assert "DEBUG=true" in refusal("seed_load_conversions", "--conversions", "10")
