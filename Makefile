@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help install demo serve test browser-test resilience-test deploy-test screenshots fuzz lint format openapi messages lock clean
+.PHONY: help install demo serve test browser-test resilience-test deploy-test bench screenshots fuzz lint format openapi messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,10 @@ deploy-test: install ## what deploy/ holds: the service behind nginx, systemd's 
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || \
 	  { echo "deploy-test needs nginx on the PATH: apt-get install nginx-light systemd" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/deploy
+
+bench: install ## what a request costs; BENCH holds options, such as '--against HEAD~1 --json FILE'
+	@command -v wrk > /dev/null || { echo "bench needs wrk on the PATH: apt-get install wrk" >&2; exit 1; }
+	@$(BIN)/python -m bench $(BENCH)
 
 fuzz: install ## schemathesis against a live server, FUZZ_EXAMPLES for each operation (100)
 	FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100) $(BIN)/python -m pytest -s tests/fuzz

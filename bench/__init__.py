@@ -1,1 +1,1 @@
-"""Measurements that docs/ quotes, to be made again. Not part of the service."""
+"""Measurements to be made again: `make bench`, and what docs/ quotes. Not part of the service."""

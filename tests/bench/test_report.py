@@ -1,0 +1,89 @@
+"""Medians are of each figure by itself, ratios of each round by itself."""
+
+import json
+
+import pytest
+
+from bench.floor import Floor
+from bench.measure import Figures
+from bench.report import Ratio, Run, Side, compare, medians, table
+from bench.usage import Memory
+
+
+def figures(server: float, database: float = 100.0, **others: float) -> Figures:
+    given = {"requests": 1000, "per_second": 900.0, "p50": 8.0, "p99": 20.0, "player": 0.1} | others
+    return Figures(server=server, database=database, **given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def run() -> Run:
+    memory = Memory(200 * 2**20, 80 * 2**20)
+    sides = [
+        Side("abc", {"get": [figures(300), figures(500), figures(400)]}, memory),
+        Side("def", {"get": [figures(700), figures(1100), figures(900)]}, memory),
+    ]
+    return Run({"cores": 2}, sides, {"get": [Floor(4000.0, 20.0, 80.0)]})
+
+
+def test_medians_are_of_each_figure() -> None:
+    middle = medians([figures(1, 30), figures(2, 10), figures(9, 20)])
+
+    assert (middle.server, middle.database, middle.both) == (2, 20, 22)
+
+
+def test_a_ratio_is_taken_within_a_round() -> None:
+    # Round by round 2, 0.5 and 1; the ratio of the medians would be 2.
+    ratio = compare([figures(2), figures(2), figures(1)], [figures(1), figures(4), figures(1)], lambda f: f.server)
+
+    assert ratio == Ratio(median=1, lowest=0.5, highest=2)
+
+
+def test_rounds_belong_together() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        compare([figures(2), figures(2)], [figures(1)], lambda f: f.server)
+
+
+def test_two_revisions_are_compared(run: Run) -> None:
+    assert run.ratios()["get"]["both"] == Ratio(0.5, 0.5, 0.5)
+    assert "get       0.500 (0.500 - 0.500)  0.444 (0.429 - 0.455)" in list(run.lines())
+
+
+def test_one_revision_is_compared_with_nothing(run: Run) -> None:
+    run.sides = run.sides[:1]
+
+    assert run.ratios() == {}
+
+
+def test_the_table_has_a_line_for_each_workload_and_revision(run: Run) -> None:
+    _, first, second, *_ = run.lines()
+
+    assert first.split() == ["get", "abc", "900", "400", "100", "500", "8.0", "20.0", "20", "+", "80"]
+    assert second.split()[:5] == ["get", "def", "900", "900", "100"]
+
+
+def test_it_says_how_busy_wrk_was(run: Run) -> None:
+    run.sides[1].rounds["get"][2] = figures(900, player=0.97)
+
+    assert any(line.startswith("wrk took 97% of a processor") for line in run.lines())
+
+
+def test_without_pgbench_the_floor_is_left_out(run: Run) -> None:
+    run.floor = None
+
+    assert any("came without pgbench" in line for line in run.lines())
+
+
+def test_json_has_everything(run: Run) -> None:
+    told = json.loads(json.dumps(run.as_json()))
+
+    assert told["cores"] == 2
+    assert [side["revision"] for side in told["sides"]] == ["abc", "def"]
+    assert [played["server"] for played in told["sides"][0]["rounds"]["get"]] == [300, 500, 400]
+    assert told["sides"][1]["medians"]["get"]["server"] == 900
+    assert told["sides"][0]["memory"] == {"total": 200 * 2**20, "largest": 80 * 2**20}
+    assert told["floor"]["get"]["medians"] == {"per_second": 4000, "pgbench": 20, "database": 80}
+    assert told["ratios"]["get"]["both"]["median"] == 0.5
+
+
+def test_columns_line_up() -> None:
+    assert list(table([("a", "b"), ("long", "1")])) == ["a     b", "long  1"]
