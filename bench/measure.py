@@ -14,9 +14,10 @@ from bench.workloads import Workload, World
 REPEATED = 5000
 # More than a service answers a second, for writes of which nothing is known yet.
 UNKNOWN_RATE = 20_000
-# A service that has become so much quicker since its last round finds enough requests.
+# A service that is so much quicker than in any round before finds enough requests.
 MARGIN = 2
-SPARE = 1000
+# So many there are in any case: the rounds before may have met a machine that stood still.
+LEAST_RATE = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,9 @@ class Load:
 def measure(
     service: Service, cluster: Cluster, world: World, workload: Workload, load: Load, rate: float | None
 ) -> Figures:
-    """Plays a workload. rate: requests a second that it came to before. Raises BenchError where a request failed."""
-    count = REPEATED if workload.repeatable else int((rate or UNKNOWN_RATE) * load.seconds * MARGIN) + SPARE
+    """Plays a workload. rate: the most requests a second it came to before. Raises BenchError where a request failed."""
+    rate = UNKNOWN_RATE if rate is None else max(rate * MARGIN, LEAST_RATE)
+    count = REPEATED if workload.repeatable else int(rate * load.seconds)
     with tempfile.TemporaryDirectory(prefix="psi-bench-") as folder:
         path = Path(folder, "requests")
         with path.open("wb") as file:

@@ -23,7 +23,10 @@ class Revision:
 
 def present() -> Revision:
     """The checkout with what is not committed."""
-    return Revision(_git(CHECKOUT, "describe", "--always", "--dirty", "--exclude=*"), CHECKOUT, sys.executable)
+    # Unpacked from an archive it has no commit.
+    known = (CHECKOUT / ".git").exists()
+    name = _git(CHECKOUT, "describe", "--always", "--dirty", "--exclude=*") if known else "checkout"
+    return Revision(name, CHECKOUT, sys.executable)
 
 
 def checked_out(revision: str, folder: Path) -> Revision:
