@@ -53,7 +53,7 @@ class Load:
 def measure(
     service: Service, cluster: Cluster, world: World, workload: Workload, load: Load, rate: float | None
 ) -> Figures:
-    """Plays a workload. rate: the most requests a second it came to before. Raises BenchError where a request failed."""
+    """Plays a workload. rate: its most requests a second so far. Raises BenchError where a request failed."""
     rate = UNKNOWN_RATE if rate is None else max(rate * MARGIN, LEAST_RATE)
     count = REPEATED if workload.repeatable else int(rate * load.seconds)
     with tempfile.TemporaryDirectory(prefix="psi-bench-") as folder:
