@@ -73,7 +73,8 @@ class LineFormatter(structlog.stdlib.ProcessorFormatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
         if isinstance(record.msg, dict) and hasattr(record, "_logger"):
-            text: str = self._renderer(None, record.levelname, record.msg)
+            # A renderer may take the event apart, and other handlers have the record too.
+            text: str = self._renderer(None, record.levelname, dict(record.msg))
             return text
         return super().format(record)
 

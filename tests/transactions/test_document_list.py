@@ -1,7 +1,6 @@
 """A user's documents: contract, section 7."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,8 +10,6 @@ import pytest
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
 from tests.documents import NOON, add_document, add_rows
-from tests.transactions.test_list import plan
-from transactions import document_queries
 from transactions.models import Document
 from users.models import User
 
@@ -122,24 +119,3 @@ def test_another_partners_user_is_not_found(other_api: PartnerClient, ada: User)
 def test_documents_are_read_alone(api: PartnerClient, ada: User, method: str, path: str) -> None:
     answer = api.send(method, path)
     assert (assert_error(answer, 405)["error"], answer.header("Allow")) == ("bad_request", "GET")
-
-
-# What it costs
-
-
-@pytest.mark.parametrize("position", [False, True], ids=["first page", "further page"])
-def test_a_page_is_read_from_the_index_in_its_order(ada: User, *, position: bool) -> None:
-    first, *_ = add_rows(ada, hours(3))
-    first.refresh_from_db()
-    start = ("2026-01-15T12:00:00.000000Z", first.tiebreak)
-    found = (
-        plan(document_queries._FROM_POSITION, (ada.pk, *start, 10))
-        if position
-        else plan(document_queries._NEWEST, (ada.pk, 10))
-    )
-    (scan,) = found["Plans"]
-    assert (found["Node Type"], scan["Node Type"], scan["Index Name"]) == ("Limit", "Index Scan", "document_page")
-    assert scan["Scan Direction"] == "Backward"
-    assert ("ROW(created_at, tiebreak) <=" in scan["Index Cond"]) == position
-    assert "Sort" not in json.dumps(found)
-    assert "Filter" not in scan
