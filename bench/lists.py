@@ -10,7 +10,6 @@ import os
 import statistics
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -21,10 +20,10 @@ from django.db import connection
 LIMIT = 25
 # Of the users with the most conversions; the first of seed_load's have them.
 HEAVIEST = 100
-_RANDOM_USERS = "SELECT id, external_id FROM users_user WHERE partner_id = %s ORDER BY random() LIMIT %s"
+_RANDOM_USERS = "SELECT external_id FROM users_user WHERE partner_id = %s ORDER BY random() LIMIT %s"
 _DEEP_PLACES = """
-    SELECT user_id, external_id, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak
-      FROM (SELECT c.user_id, u.external_id, c.created_at, c.tiebreak,
+    SELECT external_id, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak
+      FROM (SELECT u.external_id, c.created_at, c.tiebreak,
                    row_number() OVER (PARTITION BY c.user_id ORDER BY random()) AS place
               FROM (SELECT * FROM users_user WHERE partner_id = %s AND external_id LIKE 'load-%%'
                      ORDER BY external_id LIMIT %s) AS u JOIN transactions_conversion c ON c.user_id = u.id) AS placed
@@ -56,14 +55,14 @@ def main() -> None:
         _report("request, deep page", (partial(send, page) for page in deep))
 
 
-# A user's id and externalId, and where the page begins.
-Place = tuple[uuid.UUID, str, Any]
+# The partner, a user's externalId, and where the page begins.
+Place = tuple[int, str, Any]
 
 
 def _first_pages(partner_id: int, users: int) -> list[Place]:
     with connection.cursor() as cursor:
         cursor.execute(_RANDOM_USERS, [partner_id, users])
-        return [(user_id, external_id, None) for user_id, external_id in cursor]
+        return [(partner_id, external_id, None) for (external_id,) in cursor]
 
 
 def _deep_pages(partner_id: int, users: int) -> list[Place]:
@@ -71,14 +70,15 @@ def _deep_pages(partner_id: int, users: int) -> list[Place]:
 
     with connection.cursor() as cursor:
         cursor.execute(_DEEP_PLACES, [partner_id, HEAVIEST, max(1, users // HEAVIEST)])
-        return [(user_id, external_id, Position(*position)) for user_id, external_id, *position in cursor]
+        return [(partner_id, external_id, Position(*position)) for external_id, *position in cursor]
 
 
 def _statement(place: Place) -> Callable[[], object]:
     from transactions import queries  # noqa: PLC0415
+    from transactions.pagination import Owner  # noqa: PLC0415
 
-    user_id, _, start = place
-    return partial(queries.page, user_id, start, LIMIT + (1 if start is None else 2))
+    partner_id, external_id, start = place
+    return partial(queries.page, Owner(partner_id, external_id), start, LIMIT + (1 if start is None else 2))
 
 
 def _sender(base_url: str, partner: Any) -> Callable[[Place], None]:

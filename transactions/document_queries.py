@@ -6,19 +6,21 @@ from typing import NamedTuple
 from django.db import DEFAULT_DB_ALIAS
 
 from partners import sql
-from transactions.pagination import Position
+from transactions.pagination import Owner, Position
 
 _COLUMNS = """
     to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak, document_id::text, type, title,
-    content_type, size_bytes, encode(sha256, 'hex')
+    content_type, size_bytes, encode(sha256, 'hex'), user_id::text
 """
+# A row is read by its owner's names: to look the owner up first would be a statement more.
+_OWNER = "(SELECT id FROM users_user WHERE partner_id = %s AND external_id = %s)"
 _NEWEST = f"""
-    SELECT {_COLUMNS} FROM transactions_document WHERE user_id = %s
+    SELECT {_COLUMNS} FROM transactions_document WHERE user_id = {_OWNER}
      ORDER BY created_at DESC, tiebreak DESC LIMIT %s
 """
 _FROM_POSITION = f"""
     SELECT {_COLUMNS} FROM transactions_document
-     WHERE user_id = %s AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
+     WHERE user_id = {_OWNER} AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
      ORDER BY created_at DESC, tiebreak DESC LIMIT %s
 """
 _FIND = """
@@ -42,6 +44,7 @@ class DocumentRow(NamedTuple):
     content_type: str
     size_bytes: int
     sha256: str
+    user_id: str
 
     @property
     def position(self) -> Position:
@@ -61,15 +64,15 @@ class PublishedFile(NamedTuple):
     storage_name: str
 
 
-def page(user_id: uuid.UUID, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[DocumentRow]:
+def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[DocumentRow]:
     """At most `count` documents of a user, newest first, from the row at `start` on (that row included).
 
     using: the database's alias.
     """
     rows = (
-        sql.fetch_all(_NEWEST, (user_id, count), using)
+        sql.fetch_all(_NEWEST, (*owner, count), using)
         if start is None
-        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count), using)
+        else sql.fetch_all(_FROM_POSITION, (*owner, *start, count), using)
     )
     return [DocumentRow._make(row) for row in rows]
 

@@ -47,6 +47,13 @@ class Position(NamedTuple):
         return f"{self.created_at[:-1]}{self.tiebreak:0{TIEBREAK_DIGITS}}Z"
 
 
+class Owner(NamedTuple):
+    """Whose list it is: a user, as partners name them."""
+
+    partner_id: int
+    external_id: str
+
+
 class CursorPagination(BasePagination):
     """Reads `cursor` and `limit`, fetches a page, and says where the next one begins."""
 

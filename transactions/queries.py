@@ -4,25 +4,26 @@ PostgreSQL writes instants and numbers as they go out (numeric's own text is pla
 the digits as recorded), so that a row needs no conversion here.
 """
 
-import uuid
 from typing import NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS
 
 from partners import sql
-from transactions.pagination import Position
+from transactions.pagination import Owner, Position
 
 _COLUMNS = """
     to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak, conversion_id, type,
-    from_currency, from_amount::text, to_currency, to_amount::text, rate::text
+    from_currency, from_amount::text, to_currency, to_amount::text, rate::text, user_id::text
 """
+# A row is read by its owner's names: to look the owner up first would be a statement more.
+_OWNER = "(SELECT id FROM users_user WHERE partner_id = %s AND external_id = %s)"
 _NEWEST = f"""
-    SELECT {_COLUMNS} FROM transactions_conversion WHERE user_id = %s
+    SELECT {_COLUMNS} FROM transactions_conversion WHERE user_id = {_OWNER}
      ORDER BY created_at DESC, tiebreak DESC LIMIT %s
 """
 _FROM_POSITION = f"""
     SELECT {_COLUMNS} FROM transactions_conversion
-     WHERE user_id = %s AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
+     WHERE user_id = {_OWNER} AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
      ORDER BY created_at DESC, tiebreak DESC LIMIT %s
 """
 
@@ -39,6 +40,7 @@ class ConversionRow(NamedTuple):
     to_currency: str
     to_amount: str
     rate: str
+    user_id: str
 
     @property
     def position(self) -> Position:
@@ -46,14 +48,14 @@ class ConversionRow(NamedTuple):
         return Position(self.created_at, self.tiebreak)
 
 
-def page(user_id: uuid.UUID, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[ConversionRow]:
+def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[ConversionRow]:
     """At most `count` conversions of a user, newest first, from the row at `start` on (that row included).
 
     using: the database's alias.
     """
     rows = (
-        sql.fetch_all(_NEWEST, (user_id, count), using)
+        sql.fetch_all(_NEWEST, (*owner, count), using)
         if start is None
-        else sql.fetch_all(_FROM_POSITION, (user_id, *start, count), using)
+        else sql.fetch_all(_FROM_POSITION, (*owner, *start, count), using)
     )
     return [ConversionRow._make(row) for row in rows]

@@ -6,7 +6,6 @@ list may be of a user that the replica does not have, and a cursor's row may not
 """
 
 import time
-import uuid
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TypeVar
@@ -16,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 
 from partners import sql
 from transactions.document_queries import DocumentRow
-from transactions.pagination import Position
+from transactions.pagination import Owner, Position
 from transactions.queries import ConversionRow
 
 log = structlog.get_logger("transactions.replica")
@@ -36,19 +35,19 @@ Row = TypeVar("Row", ConversionRow, DocumentRow)
 
 
 def page(
-    fetch: Callable[[uuid.UUID, Position | None, int, str], list[Row]],
-    user_id: uuid.UUID,
+    fetch: Callable[[Owner, Position | None, int, str], list[Row]],
+    owner: Owner,
     start: Position | None,
     count: int,
 ) -> list[Row]:
     """A page of a user's list (see `queries.page`), from the replica or from the primary; raises the primary's errors.
 
-    fetch: given user, start, count and the database's alias, the rows.
+    fetch: given owner, start, count and the database's alias, the rows.
     """
     replica = _replica()
-    rows = replica.read(partial(fetch, user_id, start, count, ALIAS)) if replica else None
+    rows = replica.read(partial(fetch, owner, start, count, ALIAS)) if replica else None
     # The replica's word is taken for rows that are there, never for their absence.
-    return rows if rows and start in {None, rows[0].position} else fetch(user_id, start, count, DEFAULT_DB_ALIAS)
+    return rows if rows and start in {None, rows[0].position} else fetch(owner, start, count, DEFAULT_DB_ALIAS)
 
 
 class Replica:

@@ -38,11 +38,12 @@ def test_a_page_is_read_from_the_index_in_its_order(
     ada: User, index: str, module: ModuleType, *, further: bool
 ) -> None:
     found = (
-        plan(module._FROM_POSITION, ada.pk, "2026-01-15T12:00:00.000000Z", 1, 10)
+        plan(module._FROM_POSITION, ada.partner_id, ada.external_id, "2026-01-15T12:00:00.000000Z", 1, 10)
         if further
-        else plan(module._NEWEST, ada.pk, 10)
+        else plan(module._NEWEST, ada.partner_id, ada.external_id, 10)
     )
-    (scan,) = found["Plans"]
+    owner, scan = found["Plans"]
+    assert (owner["Parent Relationship"], owner["Index Name"]) == ("InitPlan", "user_partner_external_id")
     assert (found["Node Type"], scan["Node Type"], scan["Index Name"]) == ("Limit", "Index Scan", index)
     assert scan["Scan Direction"] == "Backward"
     assert ("ROW(created_at, tiebreak) <=" in scan["Index Cond"]) == further

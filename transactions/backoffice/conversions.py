@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from transactions import queries
 from transactions.backoffice.rows import all_rows
+from transactions.pagination import Owner
 from transactions.serializers import ConversionSerializer
 from users.backoffice.sections import Section
 from users.models import User
@@ -28,13 +29,13 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
             row.rate,
             row.conversion_id,
         )
-        for row in queries.page(user.pk, None, count)
+        for row in queries.page(Owner(user.partner_id, user.external_id), None, count)
     ]
 
 
 def records(user: User) -> Iterator[dict[str, Any]]:
     """All of a user's conversions as the API shows them, newest first."""
-    return map(_serializer.to_representation, all_rows(partial(queries.page, user.pk)))
+    return map(_serializer.to_representation, all_rows(partial(queries.page, Owner(user.partner_id, user.external_id))))
 
 
 def _all_rows(user: User) -> str:

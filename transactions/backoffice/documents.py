@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from transactions import document_queries
 from transactions.backoffice.rows import all_rows
 from transactions.models import Document, DocumentType
+from transactions.pagination import Owner
 from transactions.serializers import DocumentSerializer
 from users.backoffice.sections import Section
 from users.models import User
@@ -35,7 +36,10 @@ def _link(document: Document) -> str:
 
 def records(user: User) -> Iterator[dict[str, Any]]:
     """All of a user's documents as the API lists them, newest first."""
-    return map(_serializer.to_representation, all_rows(partial(document_queries.page, user.pk)))
+    return map(
+        _serializer.to_representation,
+        all_rows(partial(document_queries.page, Owner(user.partner_id, user.external_id))),
+    )
 
 
 def _all_rows(user: User) -> str:
