@@ -123,9 +123,10 @@ DATABASES["default"] |= {
         "keepalives_interval": 1,
         "keepalives_count": 2,
         "application_name": "partner-service",
-        # A statement seen once is prepared from the second time on.
         "server_side_binding": True,
-        "prepare_threshold": 1,
+        # What is to be prepared is (partners/prepared.py). psycopg, which knows nothing of that, would end all prepared
+        # statements of a connection whenever a transaction is rolled back.
+        "prepare_threshold": None,
         # An answer comes within seconds, whatever holds a lock; jit costs more than it saves on short statements.
         "options": "-c timezone=UTC -c jit=off -c statement_timeout=4s -c lock_timeout=3s"
         " -c idle_in_transaction_session_timeout=30s",
@@ -144,7 +145,7 @@ if _replica_url := env.str("REPLICA_DATABASE_URL", default=""):
             "connect_timeout": 2,
             "application_name": "partner-service",
             "server_side_binding": True,
-            "prepare_threshold": 1,
+            "prepare_threshold": None,
             "options": "-c timezone=UTC -c jit=off -c statement_timeout=1s -c default_transaction_read_only=on",
         },
     }

@@ -1,23 +1,24 @@
 """Prepared statements for the few queries that every request makes.
 
-They go to psycopg's own cursor, past Django's wrappers, which cost three times the statement.
+They go past Django's cursors, whose wrappers cost three times the statement (partners/prepared.py).
 Each statement stands in one named function beside its model; everything else is the ORM.
 """
 
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
 
+from partners import prepared
 from partners.observing.facts import facts
 from partners.reach import Reach
 
 log = structlog.get_logger("partners.sql")
 
-Row = tuple[Any, ...]
+Row = prepared.Row
 T = TypeVar("T")
 
 # serialization_failure, deadlock_detected
@@ -32,20 +33,18 @@ _reach = Reach()
 
 def fetch_all(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> list[Row]:
     """The rows that a statement returns; raises Django's database errors."""
-    rows: list[Row] = _execute(statement, parameters, using).fetchall()
-    return rows
+    return _execute(statement, parameters, using)[1]
 
 
 def fetch_one(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> Row | None:
     """The first row that a statement returns, or None; raises Django's database errors."""
-    row: Row | None = _execute(statement, parameters, using).fetchone()
-    return row
+    rows = _execute(statement, parameters, using)[1]
+    return rows[0] if rows else None
 
 
 def run(statement: str, parameters: Sequence[object]) -> int:
     """How many rows a statement changed; raises Django's database errors."""
-    count: int = _execute(statement, parameters, DEFAULT_DB_ALIAS).rowcount
-    return count
+    return _execute(statement, parameters, DEFAULT_DB_ALIAS)[0]
 
 
 def fetch_one_afresh(statement: str, parameters: Sequence[object]) -> Row | None:
@@ -102,22 +101,12 @@ def sqlstate(failure: Exception) -> str | None:
     return state
 
 
-def _execute(statement: str, parameters: Sequence[object], using: str) -> Any:
+def _execute(statement: str, parameters: Sequence[object], using: str) -> tuple[int, list[Row]]:
     connection = connections[using]
     connection.ensure_connection()
-    cursor = _cursor(connection.connection, statement)
     begun = time.perf_counter()
     try:
         with connection.wrap_database_errors:
-            return cursor.execute(statement, parameters, prepare=True)
+            return prepared.execute(connection.connection, statement, parameters)
     finally:
         facts.add_statement(time.perf_counter() - begun)
-
-
-def _cursor(driver: Any, statement: str) -> Any:
-    """The connection's cursor for this statement alone: it knows already how to read the columns of its rows."""
-    kept: dict[str, Any] = vars(driver).setdefault("kept_cursors", {})
-    cursor = kept.get(statement)
-    if cursor is None:
-        cursor = kept[statement] = driver.cursor()
-    return cursor

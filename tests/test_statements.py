@@ -9,6 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from partners import prepared
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.documents import LONG, add_document, add_rows, folder
@@ -36,14 +37,17 @@ def count(monkeypatch: pytest.MonkeyPatch) -> Count:
 
     def statements(send: Callable[[], Response]) -> int:
         sent: list[str] = []
-        execute = psycopg.Cursor.execute
 
-        def record(cursor: Any, query: Any, *given: Any, **options: Any) -> Any:
-            sent.append(str(query).strip())
-            return execute(cursor, query, *given, **options)
+        def recorded(execute: Callable[..., Any]) -> Callable[..., Any]:
+            def record(by: Any, statement: Any, *given: Any, **options: Any) -> Any:
+                sent.append(str(statement).strip())
+                return execute(by, statement, *given, **options)
+
+            return record
 
         with monkeypatch.context() as recording:
-            recording.setattr(psycopg.Cursor, "execute", record)
+            recording.setattr(psycopg.Cursor, "execute", recorded(psycopg.Cursor.execute))
+            recording.setattr(prepared, "execute", recorded(prepared.execute))
             answer = send()
         assert answer.status < 300, answer.body
         return sum(not statement.startswith(BOUNDARIES) for statement in sent)

@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from pytest_django.fixtures import Settings
 
+from partners import prepared
 from partners.api.authentication import NOT_VALID
 from partners.models import Partner
 from tests import factories
@@ -59,6 +60,7 @@ def test_without_the_database_the_service_is_unavailable(
 
     with monkeypatch.context() as broken:
         broken.setattr(psycopg.Cursor, "execute", fail)
+        broken.setattr(prepared, "execute", fail)
         answer = api.send(method, target, {} if method != "GET" else None)
     assert assert_error(answer, 503)["error"] == "internal_error"
     assert int(answer.header("Retry-After") or 0) >= 1
