@@ -145,7 +145,7 @@ if _replica_url := env.str("REPLICA_DATABASE_URL", default=""):
             "connect_timeout": 2,
             "application_name": "partner-service",
             "server_side_binding": True,
-            "prepare_threshold": None,
+            "prepare_threshold": 1,
             "options": "-c timezone=UTC -c jit=off -c statement_timeout=1s -c default_transaction_read_only=on",
         },
     }

@@ -107,6 +107,10 @@ def _execute(statement: str, parameters: Sequence[object], using: str) -> tuple[
     begun = time.perf_counter()
     try:
         with connection.wrap_database_errors:
-            return prepared.execute(connection.connection, statement, parameters)
+            if using == DEFAULT_DB_ALIAS:
+                return prepared.execute(connection.connection, statement, parameters)
+            # A wait for a replica has an end (config/replica/base.py), which one call of libpq has not.
+            cursor = connection.connection.execute(statement, parameters, prepare=True)
+            return cursor.rowcount, cursor.fetchall()
     finally:
         facts.add_statement(time.perf_counter() - begun)
