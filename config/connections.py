@@ -62,7 +62,9 @@ class Bodies:
             time.sleep(LOOK_SECONDS)
             latest = time.monotonic() - BODY_SECONDS
             if late := sum(begun < latest for begun in list(self._awaited.values())):
-                self._cut(late)
+                # Where a flood has taken all descriptors, the next look may find one.
+                with suppress(OSError):
+                    self._cut(late)
 
     def _cut(self, count: int) -> None:
         """Ends the input of the connections, so many, that have waited longest for an answer.

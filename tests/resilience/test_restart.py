@@ -3,6 +3,8 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +14,12 @@ from typing import Any
 import psutil
 import psycopg
 import pytest
+from django.conf import settings
 
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient
-from tests.live.conftest import Server, serving
+from tests.live.conftest import Server, free_port, production, serving
 from tests.resilience.load import KeptConnection, load
 from tests.watched import wait_until
 from users.models import User
@@ -145,3 +148,19 @@ def test_new_workers_have_the_settings_of_now_and_old_ones_stay_where_these_are_
         wait_until(lambda: workers(server) == before)
         time.sleep(0.2)
         assert (api.get("/v1/ping").status, workers(server)) == (200, before)
+
+
+def test_a_service_that_cannot_be_loaded_ends_and_says_so(settings_file: Path) -> None:
+    settings_file.write_text("from config.settings import *\nAPI_MIDDLEWARE = ['nothing.of.the.kind']\n")
+    environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
+    ended = subprocess.run(
+        [sys.executable, "-m", "config.serve"],
+        env=os.environ | production(**environment) | {"PORT": str(free_port())},
+        cwd=Path(settings.BASE_DIR),
+        timeout=30,
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (1, "The service cannot be loaded.")
