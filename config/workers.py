@@ -82,9 +82,12 @@ class Worker:
 
     def _stop_when_left(self) -> None:
         deadline = time.monotonic() + RETIRING_SECONDS
-        while self._has_connections() and time.monotonic() < deadline:
-            time.sleep(LOOK_SECONDS)
-        os.kill(os.getpid(), signal.SIGTERM)
+        try:
+            while self._has_connections() and time.monotonic() < deadline:
+                time.sleep(LOOK_SECONDS)
+        finally:
+            # Also where no descriptor is left to look at them.
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def _has_connections(self) -> bool:
         # granian does not tell.

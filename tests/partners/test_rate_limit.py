@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,8 +11,6 @@ from pathlib import Path
 
 import pytest
 from pytest_django.fixtures import Settings
-from redis import Redis
-from redis.exceptions import RedisError
 
 from partners.api import throttling
 from partners.models import Partner
@@ -21,6 +18,8 @@ from partners.rates import parse_rate
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response, in_process
+from tests.live.conftest import free_port
+from tests.redis_process import own_redis, wait_for_redis
 
 GIVEN_REDIS = os.environ["TEST_REDIS_URL"]
 
@@ -127,44 +126,16 @@ def test_partners_are_counted_apart_and_keys_of_one_together(
     assert other_api.get("/v1/ping").status == 200
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 @pytest.fixture
-def redis_server(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A Redis of the test's own: its URL and its process."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("There is no redis-server.")
+def redis_server(tmp_path: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A Redis of the test's own: its port and its process."""
     port = free_port()
-    process = subprocess.Popen(
-        [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)],
-        stdout=subprocess.DEVNULL,
-    )
-    url = f"redis://127.0.0.1:{port}/0"
-    try:
-        wait_for(url)
-        yield url, process
-    finally:
-        process.kill()
-        process.wait()
+    with own_redis(port, tmp_path) as process:
+        yield port, process
 
 
-def wait_for(url: str) -> None:
-    deadline = time.monotonic() + 10
-    with Redis.from_url(url) as client:
-        while True:
-            try:
-                client.ping()
-            except RedisError:
-                assert time.monotonic() < deadline, "Redis did not start."
-                time.sleep(0.05)
-            else:
-                return
+def url_of(port: int) -> str:
+    return f"redis://127.0.0.1:{port}/0"
 
 
 @pytest.fixture
@@ -172,8 +143,7 @@ def redis_url(request: pytest.FixtureRequest) -> str:
     """The environment's Redis where it names one, else one of the test's own."""
     if GIVEN_REDIS:
         return GIVEN_REDIS
-    url: str = request.getfixturevalue("redis_server")[0]
-    return url
+    return url_of(request.getfixturevalue("redis_server")[0])
 
 
 def test_the_count_is_shared_where_there_is_a_redis(redis_url: str) -> None:
@@ -207,7 +177,7 @@ def dead_redis(request: pytest.FixtureRequest, settings: Settings) -> Iterator[N
         port = silent.getsockname()[1]
         if request.param == "nobody listens":
             silent.close()
-        settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
+        settings.REDIS_URL = url_of(port)
         yield
 
 
@@ -244,9 +214,10 @@ def test_a_redis_that_answers_again_is_counted_with_again(
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    redis_server: tuple[str, subprocess.Popen[bytes]],
+    redis_server: tuple[int, subprocess.Popen[bytes]],
 ) -> None:
-    settings.REDIS_URL, process = redis_server
+    port, process = redis_server
+    settings.REDIS_URL = url_of(port)
     monkeypatch.setattr(throttling, "REDIS_PAUSE_SECONDS", 0.0)
     limit("2/minute")
     assert counts(api.get("/v1/ping"))[0] == 1
@@ -254,5 +225,5 @@ def test_a_redis_that_answers_again_is_counted_with_again(
     assert [counts(api.get("/v1/ping"))[0] for _ in range(2)] == [2, 2]
     assert failures(caplog) == 2
     process.send_signal(signal.SIGCONT)
-    wait_for(settings.REDIS_URL)
+    wait_for_redis(port)
     assert 429 in [api.get("/v1/ping").status for _ in range(3)]

@@ -1,7 +1,6 @@
 """Health on the internal port: what is wrong is named, and soon, whatever hangs."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,12 +15,11 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connections
-from redis import Redis
-from redis.exceptions import RedisError
 
 from partners import roles
 from tests.conftest import database_url
 from tests.live.conftest import free_port, production
+from tests.redis_process import own_redis
 from tests.watched import Relay, Watched, wait_until, watched
 
 WELL = {"workers": "ok", "database": "ok", "migrations": "ok"}
@@ -168,36 +166,10 @@ def test_a_migration_that_is_not_applied_is_named(scratch: str, tmp_path: Path) 
         assert service.health("/readyz") == (200, WELL)
 
 
-@contextmanager
-def redis(port: int, folder: Path) -> Iterator[None]:
-    """A Redis of the test's own."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("There is no redis-server.")
-    process = subprocess.Popen(
-        [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)],
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        with Redis(port=port) as client:
-            wait_until(lambda: _answers(client))
-        yield
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _answers(client: "Redis") -> bool:
-    try:
-        return bool(client.ping())
-    except RedisError:
-        return False
-
-
 def test_a_redis_that_is_configured_and_away_is_named(tmp_path: Path, django_db_setup: None) -> None:
     port = free_port()
     with watched(tmp_path / "log", REDIS_URL=f"redis://127.0.0.1:{port}/0") as service:
-        with redis(port, tmp_path):
+        with own_redis(port, tmp_path):
             wait_until(lambda: service.health("/readyz") == (200, WELL | {"redis": "ok"}))
         with quickly():
             assert service.health("/readyz") == (503, WELL | {"redis": GONE})

@@ -5,11 +5,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
-from partners import keys, roles
+from partners import keys
 from partners.models import Partner
 from tests import factories
+from tests.tables import vacuum
 from transactions import document_queries, queries
 from users import queries as user_queries
 from users.models import User
@@ -30,10 +31,7 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
                 create_user(partner_id=partner.pk, body=body.encode())
         for _ in range(MANY // 10):
             keys.issue(partner=partner)
-        owner = connections[roles.OWNER]
-        with owner.cursor() as cursor:
-            cursor.execute("ANALYZE users_user, partners_apikey, partners_partner")
-        owner.close()
+        vacuum("users_user", "partners_apikey", "partners_partner")
     return partner
 
 
