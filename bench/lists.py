@@ -78,7 +78,7 @@ def _statement(place: Place) -> Callable[[], object]:
     from transactions.pagination import Owner  # noqa: PLC0415
 
     partner_id, external_id, start = place
-    return partial(queries.page, Owner(partner_id, external_id), start, LIMIT + (1 if start is None else 2))
+    return partial(queries.page, Owner.of(partner_id, external_id), start, LIMIT + (1 if start is None else 2))
 
 
 def _sender(base_url: str, partner: Any) -> Callable[[Place], None]:

@@ -9,6 +9,7 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 import structlog
 from cryptography.fernet import InvalidToken
@@ -26,6 +27,7 @@ SECRET_PREFIX = "psi_secret_"  # noqa: S105 - what a secret begins with, for sca
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
 TOUCH_AFTER = timedelta(minutes=5)
+MOST_REMEMBERED = 10_000
 
 
 class KeyNotFoundError(LookupError):
@@ -54,11 +56,26 @@ class Caller:
     may_call: bool
     should_touch: bool
 
-    # DRF asks this of a request's user.
-    is_authenticated = True
+
+class PartnerRef(NamedTuple):
+    """What PARTNER takes: a partner known for certain, or what is remembered of a caller."""
+
+    partner_id: int | None
+    key_id: int | None = None
+    slug: str | None = None
+    rate_limit: str | None = None
+
+    @classmethod
+    def remembered(cls, caller: Caller) -> "PartnerRef":
+        """The partner of a caller, if all is still as it was when the database was asked last."""
+        return cls(None, caller.key_id, caller.partner_slug, caller.rate_limit)
 
 
-@lru_cache(maxsize=10_000)
+# By the key's digest.
+_remembered: dict[bytes, Caller] = {}
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _decrypt(encrypted: str) -> str:
     return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
 
@@ -127,20 +144,32 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
         return issue(partner=old.partner, label=old.label)
 
 
-_FIND_CALLER = """
+_MAY_CALL = """
+    partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
+"""
+_IS_TOUCHED = f"key.last_used_at >= now() - interval '{TOUCH_AFTER.total_seconds():.0f} seconds'"
+
+# For the place of the partner in a statement; takes a PartnerRef. Null, so that the statement finds nothing, where
+# a caller is remembered who may not call any more, or of whom there is something new to know or to note.
+PARTNER = f"""
+    coalesce(%s::bigint, (
+        SELECT partner.id FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
+         WHERE key.id = %s AND partner.slug = %s AND partner.rate_limit = %s AND {_MAY_CALL} AND {_IS_TOUCHED}))
+"""
+
+_FIND_CALLER = f"""
     SELECT key.id, key.prefix, key.encrypted_secret,
            partner.id, partner.slug, partner.rate_limit,
-           partner.enabled AND key.revoked_at IS NULL
-               AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp()),
-           key.last_used_at IS NULL OR key.last_used_at < now() - %s::interval
+           {_MAY_CALL}, {_IS_TOUCHED} IS NOT TRUE
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s
 """
 
 
 def find_caller(api_key: str) -> Caller | None:
-    """Who a request's key belongs to, as it stands at this moment: nothing is cached, so a revocation holds at once."""
-    row = sql.fetch_one_afresh(_FIND_CALLER, (TOUCH_AFTER, digest(api_key)))
+    """Who a request's key belongs to, as it stands at this moment."""
+    key_digest = digest(api_key)
+    row = sql.fetch_one_afresh(_FIND_CALLER, (key_digest,))
     if row is None:
         return None
     key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = row
@@ -150,7 +179,22 @@ def find_caller(api_key: str) -> Caller | None:
         # The encryption key it was made under has been retired: nobody can sign with this secret any more.
         log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)  # noqa: TRY400
         secret, may_call = nobody().secret, False
-    return Caller(partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch)
+    caller = Caller(partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch)
+    if len(_remembered) >= MOST_REMEMBERED:
+        _remembered.clear()
+    if may_call:
+        _remembered[key_digest] = caller
+    else:
+        _remembered.pop(key_digest, None)
+    return caller
+
+
+def remembered(api_key: str) -> Caller | None:
+    """Who a key belonged to when the database was asked last: enough to check a signature, and for nothing else.
+
+    Whether they may call, the database says anew for each request (PARTNER, find_caller).
+    """
+    return _remembered.get(digest(api_key))
 
 
 @lru_cache(maxsize=1)

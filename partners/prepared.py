@@ -8,6 +8,7 @@ sent here where a statement of ours is the first.
 
 import itertools
 import re
+import select
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,16 @@ def execute(driver: "Connection[Any]", statement: str, parameters: Sequence[obje
     if prepared is None:
         prepared = kept[statement] = _Prepared(driver, statement)
     return prepared.run(pgconn, parameters)
+
+
+def is_silent(driver: "Connection[Any]") -> bool:
+    """Whether nothing has come from the database since it answered: an end of the session, above all."""
+    kept = vars(driver)
+    poll: select.poll | None = kept.get("poll")
+    if poll is None:
+        poll = kept["poll"] = select.poll()
+        poll.register(driver.pgconn.socket, select.POLLIN)
+    return not poll.poll(0)
 
 
 _numbers = itertools.count(1)

@@ -26,6 +26,11 @@ class Reach:
         self._next_attempt = 0.0
         self._answers = 0
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the last that was heard is that nobody could connect."""
+        return bool(self._next_attempt)
+
     def check(self) -> int:
         """Before a request's first statement. Raises OperationalError where the database is known to be away.
 

@@ -73,6 +73,21 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers:
     return row
 
 
+def is_well() -> bool:
+    """Whether this thread's connection is open, with nothing wrong that can be seen without a statement.
+
+    A request whose first statement is not `fetch_one_afresh` looks here before: a session that the database ended
+    while it was idle has its word of that waiting to be read.
+    """
+    driver = connection.connection
+    return driver is not None and not _reach.is_in_doubt and prepared.is_silent(driver)
+
+
+def answered() -> None:
+    """Notes that the database has answered a request's first statement."""
+    _reach.found()
+
+
 def repeat_where_undone(write: Callable[[], T]) -> T:
     """What a transaction returns, begun anew where PostgreSQL undid it for another's sake: deadlock, serialization.
 

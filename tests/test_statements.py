@@ -63,51 +63,51 @@ def test_the_first_use_of_a_key_is_recorded_by_one_more(api: PartnerClient, coun
     assert [count(lambda: api.get("/v1/ping")) for _ in range(3)] == [2, 1, 1]
 
 
-def test_a_read_takes_two(api: PartnerClient, ada: User, count: Count) -> None:
-    assert count(lambda: api.get(ADA)) == 2
+def test_a_read_takes_one(api: PartnerClient, ada: User, count: Count) -> None:
+    assert count(lambda: api.get(ADA)) == 1
 
 
 @pytest.mark.parametrize("rows", [0, 5, 500])
 @pytest.mark.parametrize("limit", [1, 100])
-def test_a_page_takes_two_whatever_its_length_and_an_empty_one_three(
+def test_a_page_takes_one_whatever_its_length_and_an_empty_one_four(
     api: PartnerClient, ada: User, count: Count, rows: int, limit: int
 ) -> None:
     factories.add_conversions(ada, [NOON + timedelta(hours=n) for n in range(rows)])
-    assert count(lambda: api.get(f"{ADA}/transactions?limit={limit}")) == (2 if rows else 3)
+    assert count(lambda: api.get(f"{ADA}/transactions?limit={limit}")) == (1 if rows else 4)
 
 
-def test_a_further_page_takes_two(api: PartnerClient, ada: User, count: Count) -> None:
+def test_a_further_page_takes_one(api: PartnerClient, ada: User, count: Count) -> None:
     factories.add_conversions(ada, [NOON] * 500)
     cursor = api.get(f"{ADA}/transactions").json()["nextCursor"]
-    assert count(lambda: api.get(f"{ADA}/transactions?cursor={cursor}")) == 2
+    assert count(lambda: api.get(f"{ADA}/transactions?cursor={cursor}")) == 1
 
 
 @pytest.mark.parametrize("rows", [0, 5, 200])
-def test_a_page_of_documents_takes_two_whatever_its_length(
+def test_a_page_of_documents_takes_one_whatever_its_length(
     api: PartnerClient, ada: User, count: Count, rows: int
 ) -> None:
     add_rows(ada, [NOON + timedelta(hours=n) for n in range(rows)])
-    assert count(lambda: api.get(f"{ADA}/documents?limit=100")) == (2 if rows else 3)
+    assert count(lambda: api.get(f"{ADA}/documents?limit=100")) == (1 if rows else 4)
     if cursor := api.get(f"{ADA}/documents?limit=1").json()["nextCursor"]:
-        assert count(lambda: api.get(f"{ADA}/documents?cursor={cursor}")) == 2
+        assert count(lambda: api.get(f"{ADA}/documents?cursor={cursor}")) == 1
 
 
-def test_a_documents_file_takes_three_and_none_while_it_is_sent(
+def test_a_documents_file_takes_two_and_none_while_it_is_sent(
     api: PartnerClient, ada: User, count: Count, folder: Path
 ) -> None:
     made = add_document(ada, LONG)
-    assert count(lambda: api.get(f"{ADA}/documents/{made.document_id}")) == 3
+    assert count(lambda: api.get(f"{ADA}/documents/{made.document_id}")) == 2
 
 
 @pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])
-def test_a_create_takes_at_most_four(api: PartnerClient, ada: User, count: Count, key: str | None) -> None:
+def test_a_create_takes_at_most_three(api: PartnerClient, ada: User, count: Count, key: str | None) -> None:
     body = factories.user_body()
-    assert count(lambda: api.post("/v1/users", body, key=key)) == (4 if key else 3)
+    assert count(lambda: api.post("/v1/users", body, key=key)) == (3 if key else 2)
 
 
 @pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])
-def test_an_update_takes_at_most_five(api: PartnerClient, ada: User, count: Count, key: str | None) -> None:
-    assert count(lambda: api.patch(ADA, {"city": "Ottawa"}, key=key)) == (5 if key else 4)
+def test_an_update_takes_at_most_four(api: PartnerClient, ada: User, count: Count, key: str | None) -> None:
+    assert count(lambda: api.patch(ADA, {"city": "Ottawa"}, key=key)) == (4 if key else 3)
 
 
 def test_a_replay_takes_three(api: PartnerClient, ada: User, count: Count) -> None:
@@ -117,4 +117,4 @@ def test_a_replay_takes_three(api: PartnerClient, ada: User, count: Count) -> No
 
 
 def test_an_update_that_changes_nothing_writes_no_user(api: PartnerClient, ada: User, count: Count) -> None:
-    assert count(lambda: api.patch(ADA, {"city": "Toronto"})) == 3
+    assert count(lambda: api.patch(ADA, {"city": "Toronto"})) == 2

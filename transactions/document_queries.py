@@ -6,6 +6,7 @@ from typing import NamedTuple
 from django.db import DEFAULT_DB_ALIAS
 
 from partners import sql
+from partners.keys import PARTNER
 from transactions.pagination import Owner, Position
 
 _COLUMNS = """
@@ -13,7 +14,7 @@ _COLUMNS = """
     content_type, size_bytes, encode(sha256, 'hex'), user_id::text
 """
 # A row is read by its owner's names: to look the owner up first would be a statement more.
-_OWNER = "(SELECT id FROM users_user WHERE partner_id = %s AND external_id = %s)"
+_OWNER = f"(SELECT id FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s)"
 _NEWEST = f"""
     SELECT {_COLUMNS} FROM transactions_document WHERE user_id = {_OWNER}
      ORDER BY created_at DESC, tiebreak DESC LIMIT %s
@@ -70,9 +71,9 @@ def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_
     using: the database's alias.
     """
     rows = (
-        sql.fetch_all(_NEWEST, (*owner, count), using)
+        sql.fetch_all(_NEWEST, (*owner.partner, owner.external_id, count), using)
         if start is None
-        else sql.fetch_all(_FROM_POSITION, (*owner, *start, count), using)
+        else sql.fetch_all(_FROM_POSITION, (*owner.partner, owner.external_id, *start, count), using)
     )
     return [DocumentRow._make(row) for row in rows]
 

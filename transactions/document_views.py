@@ -43,7 +43,7 @@ class DocumentFile(PartnerAPIView):
         """The document's file."""
         if problems := external_id_problems(external_id):
             raise invalid_fields(problems)
-        user = find_user(partner_id=self.caller.partner_id, external_id=external_id)
+        user = find_user(sender=self.sender, external_id=external_id)
         file = _find(user.id, document_id)
         try:
             return respond(file, request_id=self.request_id, headers=self.answer_headers)

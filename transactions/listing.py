@@ -27,14 +27,17 @@ class UserList(PartnerAPIView):
         pagination = CursorPagination(self.received.parameters(), problems)
         if problems:
             raise invalid_fields(problems)
-        owner = Owner(self.caller.partner_id, external_id)
         user_id = None
+        if replica.is_configured():
+            self.sender.confirmed()
 
         def fetch(start: Position | None, count: int) -> list[Any]:
             nonlocal user_id
-            rows = replica.page(type(self).rows, owner, start, count)
+            rows = self.sender.ask(
+                lambda partner: replica.page(type(self).rows, Owner(partner, external_id), start, count)
+            )
             # No rows may be of a user without any, or of none.
-            user_id = rows[0].user_id if rows else str(find_user(**owner._asdict()).id)
+            user_id = rows[0].user_id if rows else str(find_user(sender=self.sender, external_id=external_id).id)
             return rows
 
         rows, next_cursor = pagination.page(fetch)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from rest_framework.pagination import BasePagination
 
 from partners.api.errors import FieldError, invalid_parameter
+from partners.keys import PartnerRef
 
 DEFAULT_LIMIT = 25
 HIGHEST_LIMIT = 100
@@ -50,8 +51,13 @@ class Position(NamedTuple):
 class Owner(NamedTuple):
     """Whose list it is: a user, as partners name them."""
 
-    partner_id: int
+    partner: PartnerRef
     external_id: str
+
+    @classmethod
+    def of(cls, partner_id: int, external_id: str) -> "Owner":
+        """The owner whose partner is certain."""
+        return cls(PartnerRef(partner_id), external_id)
 
 
 class CursorPagination(BasePagination):

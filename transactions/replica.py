@@ -42,9 +42,11 @@ def page(
 ) -> list[Row]:
     """A page of a user's list (see `queries.page`), from the replica or from the primary; raises the primary's errors.
 
+    From the replica only where the owner's partner is certain: it may not know yet that a key was revoked.
+
     fetch: given owner, start, count and the database's alias, the rows.
     """
-    replica = _replica()
+    replica = _replica() if owner.partner.partner_id else None
     rows = replica.read(partial(fetch, owner, start, count, ALIAS)) if replica else None
     # The replica's word is taken for rows that are there, never for their absence.
     return rows if rows and start in {None, rows[0].position} else fetch(owner, start, count, DEFAULT_DB_ALIAS)
@@ -96,6 +98,11 @@ class Replica:
             log.warning("lists are read from the replica" if relied_on else "lists are read from the primary", **cause)
 
 
+def is_configured() -> bool:
+    """Whether there is a replica."""
+    return ALIAS in connections
+
+
 @lru_cache(maxsize=1)
 def _replica() -> Replica | None:
-    return Replica() if ALIAS in connections else None
+    return Replica() if is_configured() else None

@@ -1,7 +1,10 @@
 """Creating and updating users: what a partner does. Run inside the gate's transaction."""
 
+from functools import partial
+
 from partners.api.errors import ConflictError, NotFoundError
 from partners.api.json import parse_object
+from partners.api.sender import Sender
 from users import queries
 from users.queries import StoredUser, UserSummary
 from users.serializers import UserSerializer
@@ -40,9 +43,9 @@ def update_user(*, partner_id: int, external_id: str, body: bytes) -> StoredUser
     return wanted._replace(updated_at=queries.update(wanted))
 
 
-def find_user(*, partner_id: int, external_id: str) -> UserSummary:
-    """The partner's user. Raises NotFoundError."""
-    user = queries.find(partner_id, external_id)
+def find_user(*, sender: Sender, external_id: str) -> UserSummary:
+    """The partner's user. Raises NotFoundError, and what Sender.ask does."""
+    user = sender.ask(partial(queries.find, external_id))
     if user is None:
         raise no_such_user()
     return user

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from partners import sql
+from partners.keys import PARTNER, PartnerRef
 from users.columns import PROFILE_COLUMNS
 
 
@@ -42,7 +43,7 @@ _INSERT = f"""
         ON CONFLICT (partner_id, external_id) DO NOTHING
  RETURNING status
 """
-_FIND = "SELECT id, external_id, status, updated_at FROM users_user WHERE partner_id = %s AND external_id = %s"
+_FIND = f"SELECT id, external_id, status, updated_at FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s"
 # NO KEY: an import that refers to the user need not wait.
 _LOCK = f"""
     SELECT {", ".join(COLUMNS)} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE
@@ -73,9 +74,9 @@ def insert(partner_id: int, values: Mapping[str, Any]) -> tuple[uuid.UUID, str] 
     return None if row is None else (user_id, row[0])
 
 
-def find(partner_id: int, external_id: str) -> UserSummary | None:
+def find(external_id: str, partner: PartnerRef) -> UserSummary | None:
     """The partner's user of this externalId."""
-    row = sql.fetch_one(_FIND, (partner_id, external_id))
+    row = sql.fetch_one(_FIND, (*partner, external_id))
     return None if row is None else UserSummary._make(row)
 
 

@@ -43,7 +43,7 @@ class UserItem(PartnerAPIView):
     def get(self, request: Request, external_id: str) -> HttpResponse:
         """Where the user stands."""
         check_external_id(external_id)
-        user = profile.find_user(partner_id=self.caller.partner_id, external_id=external_id)
+        user = profile.find_user(sender=self.sender, external_id=external_id)
         return self.read(UserSerializer(user).data)
 
     @describes(UPDATE_USER)

@@ -4,16 +4,18 @@ What a refusal says is public knowledge or one and the same text; the cause goes
 """
 
 from datetime import UTC, datetime
+from functools import partial
 
 import structlog
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from partners import keys, signing, troubles
+from partners import keys, signing, sql, troubles
 from partners.api.errors import REALM, UnauthorizedError
 from partners.api.json import rfc_3339
 from partners.api.request import Received
+from partners.api.sender import Sender
 from partners.observing.facts import facts
 from partners.troubles import Cause
 
@@ -23,36 +25,51 @@ NOT_VALID = "The API key or the signature is not valid."
 
 
 class SignatureAuthentication(BaseAuthentication):
-    """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature; request.user is then a keys.Caller.
+    """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature; request.user is then a Sender.
 
     request.auth is by how many seconds the sender's clock is ahead of ours.
     """
 
-    def authenticate(self, request: Request) -> tuple[keys.Caller, float]:
-        """The partner who signed the request, and the difference of clocks. Raises UnauthorizedError."""
+    def authenticate(self, request: Request) -> tuple[Sender, float]:
+        """Who signed the request, and the difference of clocks. Raises UnauthorizedError."""
         received: Received = request._request.received  # type: ignore[attr-defined]  # noqa: SLF001
         api_key = _required_header(received, "X-Api-Key")
         timestamp = _required_header(received, "X-Request-Timestamp")
         signature = _required_header(received, "X-Request-Signature")
         canonical = received.canonical_request(timestamp)
         skew = _checked_skew(received, timestamp)
-        caller = keys.find_caller(api_key)
-        signed = signing.verify((caller or keys.nobody()).secret, canonical, signature)
-        if caller is None:
-            raise refused(received, Cause.UNKNOWN_KEY, NOT_VALID)
-        structlog.contextvars.bind_contextvars(partner=caller.partner_slug, key=caller.key_prefix)
-        facts.partner, facts.key = caller.partner_slug, caller.key_prefix
-        if not signed:
-            raise refused(received, Cause.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
-        if not caller.may_call:
-            raise refused(received, Cause.NOT_IN_FORCE, NOT_VALID, skew_seconds=skew)
-        if caller.should_touch:
-            keys.touch(caller.key_id)
-        return caller, skew
+        look_up = partial(_look_up, received, api_key, canonical, signature, skew)
+        # An unknown key costs the work of a known one.
+        remembered = (keys.remembered(api_key) if sql.is_well() else None) or keys.nobody()
+        if not signing.verify(remembered.secret, canonical, signature):
+            return Sender(look_up(), look_up, is_confirmed=True), skew
+        _note(remembered)
+        return Sender(remembered, look_up, is_confirmed=False), skew
 
     def authenticate_header(self, request: Request) -> str:
         """The value of WWW-Authenticate."""
         return REALM
+
+
+def _look_up(received: Received, api_key: str, canonical: str, signature: str, skew: float) -> keys.Caller:
+    """Who signed, as the database has it at this moment. Raises UnauthorizedError."""
+    caller = keys.find_caller(api_key)
+    signed = signing.verify((caller or keys.nobody()).secret, canonical, signature)
+    if caller is None:
+        raise refused(received, Cause.UNKNOWN_KEY, NOT_VALID)
+    _note(caller)
+    if not signed:
+        raise refused(received, Cause.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
+    if not caller.may_call:
+        raise refused(received, Cause.NOT_IN_FORCE, NOT_VALID, skew_seconds=skew)
+    if caller.should_touch:
+        keys.touch(caller.key_id)
+    return caller
+
+
+def _note(caller: keys.Caller) -> None:
+    structlog.contextvars.bind_contextvars(partner=caller.partner_slug, key=caller.key_prefix)
+    facts.partner, facts.key = caller.partner_slug, caller.key_prefix
 
 
 def _required_header(received: Received, name: str) -> str:

@@ -19,7 +19,8 @@ from partners import history, signing, sql
 from partners.api.authentication import refused
 from partners.api.errors import invalid_parameter
 from partners.api.request import Received
-from partners.keys import Caller
+from partners.api.sender import Sender
+from partners.keys import PARTNER, PartnerRef
 from partners.troubles import Cause
 
 HEADER = "Idempotency-Key"
@@ -28,9 +29,11 @@ ALREADY_RECEIVED = "This request was already received and has taken effect: sign
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
+# Each stands on the sender's key being in force: without a partner there is nothing to insert or to say.
+_PARTNER = f"(SELECT {PARTNER} AS id) partner WHERE partner.id IS NOT NULL"
 _CLAIM_KEY = f"""
     INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint)
-    VALUES (%s, %s::uuid, %s)
+    SELECT partner.id, %s::uuid, %s::bytea FROM {_PARTNER}
         ON CONFLICT (partner_id, key) DO UPDATE
        SET fingerprint = excluded.fingerprint, created_at = now(), status = NULL, body = NULL, location = NULL
      WHERE record.created_at <= now() - %s::interval
@@ -45,10 +48,12 @@ _FIND_ANSWER = """
      WHERE partner_id = %s AND key = %s::uuid
 """
 _CLAIM_SIGNATURE = f"""
-    INSERT INTO partners_usedsignature (partner_id, signature, signed_at) VALUES (%s, %s, %s)
+    INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
+    SELECT partner.id, %s::bytea, %s::timestamptz FROM {_PARTNER}
         ON CONFLICT DO NOTHING
  RETURNING {history.SET_CONTEXT}
 """
+_CLAIM_NOTHING = f"SELECT {history.SET_CONTEXT} FROM {_PARTNER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Answer:
     replayed: bool = field(default=False, compare=False)
 
 
-def perform(received: Received, caller: Caller, effect: Callable[[], Answer], *, request_id: str) -> Answer:
+def perform(received: Received, sender: Sender, effect: Callable[[], Answer], *, request_id: str) -> Answer:
     """Makes a write take effect at most once, in one transaction with what must be remembered of it.
 
     effect: does the write and gives its answer; whatever it raises undoes everything. Where PostgreSQL undoes it,
@@ -69,18 +74,18 @@ def perform(received: Received, caller: Caller, effect: Callable[[], Answer], *,
     Raises BadRequestError for a malformed or misused key, UnauthorizedError for a repeated signature.
     """
     key = received.header("HTTP_IDEMPOTENCY_KEY")
+    caller = sender.remembered
     context = history.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request_id)
     if key is None:
-        return sql.repeat_where_undone(partial(_perform_without_key, received, caller, effect, context))
-    return sql.repeat_where_undone(partial(_perform_under_key, _checked(key), received, caller, effect, context))
+        return sql.repeat_where_undone(partial(_perform_without_key, received, sender, effect, context))
+    return sql.repeat_where_undone(partial(_perform_under_key, _checked(key), received, sender, effect, context))
 
 
-def _perform_without_key(received: Received, caller: Caller, effect: Callable[[], Answer], context: str) -> Answer:
+def _perform_without_key(received: Received, sender: Sender, effect: Callable[[], Answer], context: str) -> Answer:
+    claim = partial(_claim_signature, received) if received.method == "PATCH" else _claim_nothing
     with transaction.atomic():
-        if received.method == "PATCH":
-            _claim_signature(received, caller, context)
-        else:
-            sql.fetch_one(f"SELECT {history.SET_CONTEXT}", (context,))
+        if not sender.ask(partial(claim, context)):
+            raise refused(received, Cause.REPLAY, ALREADY_RECEIVED)
         return effect()
 
 
@@ -91,19 +96,21 @@ def _checked(key: str) -> str:
 
 
 def _perform_under_key(
-    key: str, received: Received, caller: Caller, effect: Callable[[], Answer], context: str
+    key: str, received: Received, sender: Sender, effect: Callable[[], Answer], context: str
 ) -> Answer:
     fingerprint = _fingerprint(received)
     while True:
         with transaction.atomic():
-            if sql.fetch_one(_CLAIM_KEY, (caller.partner_id, key, fingerprint, WINDOW, context)):
+            if sql.fetch_one(_CLAIM_KEY, (key, fingerprint, *sender.partner(), WINDOW, context)):
+                sender.vouched()
                 answer = effect()
-                sql.run(_KEEP_ANSWER, (answer.status, answer.body, answer.location, caller.partner_id, key))
+                partner_id = sender.confirmed().partner_id
+                sql.run(_KEEP_ANSWER, (answer.status, answer.body, answer.location, partner_id, key))
                 return answer
-            kept = sql.fetch_one(_FIND_ANSWER, (caller.partner_id, key))
+            kept = sql.fetch_one(_FIND_ANSWER, (sender.confirmed().partner_id, key))
         if kept is not None:
             return _replay(kept, fingerprint)
-        # Purged between the two statements: the key is free again.
+        # The key is free: purged between the two statements, or nothing was claimed for want of the sender's standing.
 
 
 def _replay(kept: sql.Row, fingerprint: bytes) -> Answer:
@@ -119,8 +126,11 @@ def _fingerprint(received: Received) -> bytes:
     return hashlib.sha256("\n".join(parts).encode()).digest()
 
 
-def _claim_signature(received: Received, caller: Caller, context: str) -> None:
+def _claim_signature(received: Received, context: str, partner: PartnerRef) -> sql.Row | None:
     signature = signing.signature_bytes(received.header("HTTP_X_REQUEST_SIGNATURE") or "")
     signed_at = signing.parse_timestamp(received.header("HTTP_X_REQUEST_TIMESTAMP") or "")
-    if sql.fetch_one(_CLAIM_SIGNATURE, (caller.partner_id, signature, signed_at, context)) is None:
-        raise refused(received, Cause.REPLAY, ALREADY_RECEIVED)
+    return sql.fetch_one(_CLAIM_SIGNATURE, (signature, signed_at, *partner, context))
+
+
+def _claim_nothing(context: str, partner: PartnerRef) -> sql.Row | None:
+    return sql.fetch_one(_CLAIM_NOTHING, (context, *partner))

@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from partners.api.errors import TooManyRequestsError
+from partners.api.sender import Sender
 from partners.keys import Caller
 from partners.rates import Rate, parse_rate
 
@@ -35,8 +36,9 @@ class PartnerRateThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: "PartnerAPIView") -> bool:  # type: ignore[override]
         """True, or raises TooManyRequestsError."""
-        caller: Caller = request.user  # type: ignore[assignment]
-        rate = parse_rate(caller.rate_limit or settings.PARTNER_RATE_LIMIT)
+        sender: Sender = request.user  # type: ignore[assignment]
+        caller = sender.remembered
+        rate = _rate(caller)
         count, reset = _counter().hit(rate, caller.partner_id)
         seconds = max(1, math.ceil(reset - time.time()))
         # draft-ietf-httpapi-ratelimit-headers-10
@@ -47,8 +49,22 @@ class PartnerRateThrottle(BaseThrottle):
         return True
 
 
+def is_used_up(caller: Caller) -> bool:
+    """Whether the caller's limit is known here to be used up, without a look elsewhere and without counting."""
+    rate = _rate(caller)
+    count, reset = _counter().seen(rate, caller.partner_id)
+    return count >= rate.amount and reset > time.time()
+
+
+def _rate(caller: Caller) -> Rate:
+    return parse_rate(caller.rate_limit or settings.PARTNER_RATE_LIMIT)
+
+
 class Counter(Protocol):
     """Requests in the present window of each partner. Another rate of a partner has a window of its own."""
+
+    def seen(self, rate: Rate, partner_id: int) -> tuple[int, float]:
+        """As `hit` told it last in this process, the window's end long past where it told none."""
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """Counts one request: how many there are now, and when the window ends (seconds since the epoch)."""
@@ -61,6 +77,10 @@ class OwnCounter:
         self._lock = threading.Lock()
         # By partner and rate: the count so far, and when the window ends.
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
+
+    def seen(self, rate: Rate, partner_id: int) -> tuple[int, float]:
+        """See Counter."""
+        return self._windows.get((partner_id, rate), (0, 0.0))
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """See Counter."""
@@ -89,31 +109,36 @@ class RedisCounter:
             socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
         )
         self._failure = StorageError
-        # By key: when its window ends, and the count last seen in it.
-        self._windows: dict[str, tuple[float, int]] = {}
+        # By partner and rate: the count last seen, and when its window ends.
+        self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
         self._paused_until = 0.0
+
+    def seen(self, rate: Rate, partner_id: int) -> tuple[int, float]:
+        """See Counter."""
+        return self._windows.get((partner_id, rate), (0, 0.0))
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """See Counter."""
         now = time.time()
         if now >= self._paused_until:
             try:
-                return self._count(f"{partner_id}/{rate.amount}/{rate.seconds}", rate.seconds, now)
+                return self._count(rate, partner_id, now)
             except self._failure:
                 self._paused_until = now + REDIS_PAUSE_SECONDS
                 log.exception("rate limits cannot be counted; requests pass", seconds=REDIS_PAUSE_SECONDS)
         return 0, now + rate.seconds
 
-    def _count(self, key: str, seconds: int, now: float) -> tuple[int, float]:
-        count = self._storage.incr(key, seconds)
-        reset, seen = self._windows.get(key, (0.0, 0))
+    def _count(self, rate: Rate, partner_id: int, now: float) -> tuple[int, float]:
+        key = f"{partner_id}/{rate.amount}/{rate.seconds}"
+        count = self._storage.incr(key, rate.seconds)
+        seen, reset = self.seen(rate, partner_id)
         # A window's end is asked for once: it does not move while the window lasts. A count that fell
         # is of a new window.
         if count <= seen or reset <= now:
             # Redis tells the rest of a window in seconds, rounded.
             reset = max(self._storage.get_expiry(key) + 0.5, now)
-        self._windows[key] = (reset, count)
-        return count, reset
+        window = self._windows[partner_id, rate] = (count, reset)
+        return window
 
 
 _making = threading.Lock()

@@ -6,6 +6,7 @@ existence → body → age → conflict. The first four and a half stand here; t
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
 import structlog
@@ -18,10 +19,18 @@ from rest_framework.views import APIView
 from partners import sql, traffic, troubles
 from partners.api import idempotency
 from partners.api.authentication import SignatureAuthentication
-from partners.api.errors import ApiError, InternalError, MethodNotAllowedError, NotFoundError, UnavailableError
+from partners.api.errors import (
+    ApiError,
+    InternalError,
+    MethodNotAllowedError,
+    NotFoundError,
+    UnauthorizedError,
+    UnavailableError,
+)
 from partners.api.json import render
 from partners.api.request import Received, ServiceRequest, has_body, receive, require_json
-from partners.api.throttling import PartnerRateThrottle
+from partners.api.sender import Sender
+from partners.api.throttling import PartnerRateThrottle, is_used_up
 from partners.keys import Caller
 
 log = structlog.get_logger("partners.views")
@@ -39,7 +48,7 @@ class PartnerAPIView(APIView):
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
     received: Received
-    caller: Caller
+    sender: Sender
     request_id: str
     answer_headers: dict[str, str]
 
@@ -67,18 +76,34 @@ class PartnerAPIView(APIView):
         handler = self.handler(request)
         self.received = request.received = receive(request)
         self.request = self.initialize_request(request)
-        self.perform_authentication(self.request)
-        self.caller = cast("Caller", self.request.user)
-        self.check_throttles(self.request)
-        if request.method in METHODS_WITH_BODY:
-            require_json(self.received)
-        return handler(self.request, **kwargs)
+        self.sender = cast("Sender", self.request.user)
+        self.sender.begin(partial(self.check_throttles, self.request))
+        try:
+            if is_used_up(self.sender.remembered):
+                self.sender.confirmed()
+            if request.method in METHODS_WITH_BODY:
+                require_json(self.received)
+            response = handler(self.request, **kwargs)
+        except UnauthorizedError:
+            raise
+        except ApiError:
+            # Whose key is not in force is told that and nothing else.
+            self.sender.confirmed()
+            raise
+        self.sender.confirmed()
+        return response
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks; the database has said in this request that they may. Raises UnauthorizedError."""
+        return self.sender.confirmed()
 
     def count(self, status: int) -> None:
         """Counts the answer for the partner's report; refusals are counted with their cause, where they are raised."""
-        if hasattr(self, "caller") and status != troubles.UNAUTHORIZED:
+        if hasattr(self, "sender") and self.sender.is_confirmed and status != troubles.UNAUTHORIZED:
             replayed = "Idempotent-Replayed" in self.answer_headers
-            traffic.count(self.caller.key_id, status, replayed=replayed, skew_seconds=cast("float", self.request.auth))
+            key_id, skew = self.sender.remembered.key_id, cast("float", self.request.auth)
+            traffic.count(key_id, status, replayed=replayed, skew_seconds=skew)
 
     def handler(self, request: ServiceRequest) -> Callable[..., HttpResponseBase]:
         """The function for the request's method. Raises MethodNotAllowedError."""
@@ -95,7 +120,7 @@ class PartnerAPIView(APIView):
 
     def write(self, effect: Callable[[], idempotency.Answer]) -> HttpResponse:
         """Lets a write take effect at most once and answers it."""
-        answer = idempotency.perform(self.received, self.caller, effect, request_id=self.request_id)
+        answer = idempotency.perform(self.received, self.sender, effect, request_id=self.request_id)
         if answer.location is not None:
             self.answer_headers["Location"] = answer.location
         if answer.replayed:

@@ -8,7 +8,8 @@ import pytest
 from django.db import connection, transaction
 
 from partners import keys
-from partners.models import Partner
+from partners.keys import PartnerRef
+from partners.models import ApiKey, Partner
 from tests import factories
 from tests.tables import vacuum
 from transactions import document_queries, queries
@@ -51,19 +52,38 @@ def plan(statement: str, *parameters: object) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(params=["certain", "remembered"])
+def partner(request: pytest.FixtureRequest, ada: User) -> PartnerRef:
+    """The partner of `ada`, in the two ways in which a statement is told."""
+    if request.param == "certain":
+        return PartnerRef(ada.partner_id)
+    key = ApiKey.objects.filter(partner=ada.partner).first()
+    assert key is not None
+    return PartnerRef(None, key.pk, ada.partner.slug, ada.partner.rate_limit)
+
+
+def assert_partner_by_index(found: dict[str, Any], partner: PartnerRef) -> None:
+    if partner.partner_id:
+        assert "Plans" not in found
+    else:
+        (looked_up,) = found["Plans"]
+        assert {scan["Node Type"] for scan in looked_up["Plans"]} == {"Index Scan"}, looked_up
+
+
 @pytest.mark.parametrize("further", [False, True], ids=["first page", "further page"])
 @pytest.mark.parametrize(("index", "module"), LISTS.items(), ids=LISTS)
 def test_a_page_is_read_from_the_index_in_its_order(
-    ada: User, index: str, module: ModuleType, *, further: bool
+    ada: User, partner: PartnerRef, index: str, module: ModuleType, *, further: bool
 ) -> None:
     found = (
-        plan(module._FROM_POSITION, ada.partner_id, ada.external_id, "2026-01-15T12:00:00.000000Z", 1, 10)
+        plan(module._FROM_POSITION, *partner, ada.external_id, "2026-01-15T12:00:00.000000Z", 1, 10)
         if further
-        else plan(module._NEWEST, ada.partner_id, ada.external_id, 10)
+        else plan(module._NEWEST, *partner, ada.external_id, 10)
     )
     owner, scan = found["Plans"]
     assert (owner["Parent Relationship"], owner["Node Type"]) == ("InitPlan", "Index Scan")
     assert "external_id" in owner["Index Cond"]
+    assert_partner_by_index(owner, partner)
     assert (found["Node Type"], scan["Node Type"], scan["Index Name"]) == ("Limit", "Index Scan", index)
     assert scan["Scan Direction"] == "Backward"
     assert ("ROW(created_at, tiebreak) <=" in scan["Index Cond"]) == further
@@ -71,15 +91,19 @@ def test_a_page_is_read_from_the_index_in_its_order(
     assert "Filter" not in scan
 
 
-@pytest.mark.parametrize("statement", [user_queries._FIND, user_queries._LOCK], ids=["find", "lock"])
-def test_a_user_is_found_by_an_index(ada: User, statement: str) -> None:
-    found = plan(statement, ada.partner_id, ada.external_id)
-    scan = found["Plans"][0] if found["Node Type"] == "LockRows" else found
+def test_a_user_is_found_by_an_index(ada: User, partner: PartnerRef) -> None:
+    found = plan(user_queries._FIND, *partner, ada.external_id)
     # Of the two that begin with it, either is as good.
+    assert (found["Node Type"], "external_id" in found["Index Cond"]) == ("Index Scan", True)
+    assert_partner_by_index(found, partner)
+
+
+def test_a_user_is_locked_by_an_index(ada: User) -> None:
+    (scan,) = plan(user_queries._LOCK, ada.partner_id, ada.external_id)["Plans"]
     assert (scan["Node Type"], "external_id" in scan["Index Cond"]) == ("Index Scan", True)
 
 
 def test_a_key_is_found_by_its_digest(ada: User) -> None:
-    found = plan(keys._FIND_CALLER, keys.TOUCH_AFTER, keys.digest("psi_key_x"))
+    found = plan(keys._FIND_CALLER, keys.digest("psi_key_x"))
     assert "Seq Scan" not in json.dumps(found)
     assert '"Index Cond": "(digest =' in json.dumps(found)

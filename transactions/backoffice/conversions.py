@@ -29,13 +29,14 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
             row.rate,
             row.conversion_id,
         )
-        for row in queries.page(Owner(user.partner_id, user.external_id), None, count)
+        for row in queries.page(Owner.of(user.partner_id, user.external_id), None, count)
     ]
 
 
 def records(user: User) -> Iterator[dict[str, Any]]:
     """All of a user's conversions as the API shows them, newest first."""
-    return map(_serializer.to_representation, all_rows(partial(queries.page, Owner(user.partner_id, user.external_id))))
+    owner = Owner.of(user.partner_id, user.external_id)
+    return map(_serializer.to_representation, all_rows(partial(queries.page, owner)))
 
 
 def _all_rows(user: User) -> str:

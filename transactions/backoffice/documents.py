@@ -38,7 +38,7 @@ def records(user: User) -> Iterator[dict[str, Any]]:
     """All of a user's documents as the API lists them, newest first."""
     return map(
         _serializer.to_representation,
-        all_rows(partial(document_queries.page, Owner(user.partner_id, user.external_id))),
+        all_rows(partial(document_queries.page, Owner.of(user.partner_id, user.external_id))),
     )
 
 
