@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 import warnings
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -57,26 +58,32 @@ def _frames(trace: TracebackType | None) -> list[str]:
     return [f"  {f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(trace)[-12:]]
 
 
-def _to_json(event: Any, **_: Any) -> str:
-    return orjson.dumps(event, default=str).decode()
+def _to_json(event: Any, **_: Any) -> bytes:
+    return orjson.dumps(event, default=str)
 
 
-class LineFormatter(structlog.stdlib.ProcessorFormatter):
-    """Writes a line of our own as it is: all processors but the last have run. A library's gets them here."""
+def _decoded(_logger: WrappedLogger, _name: str, line: Any) -> str:
+    text: str = line.decode()
+    return text
 
-    def __init__(self, renderer: Any, **options: Any) -> None:
-        """renderer: makes the text of an event."""
-        remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-        super().__init__(processors=[remove, renderer], **options)
-        self._renderer = renderer
 
-    def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
-        if isinstance(record.msg, dict) and hasattr(record, "_logger"):
-            # A renderer may take the event apart, and other handlers have the record too.
-            text: str = self._renderer(None, record.levelname, dict(record.msg))
-            return text
-        return super().format(record)
+class LineLogger:
+    """Writes a line as it is to standard error, as a record of the standard library's logging would cost twice as much.
+
+    Like that it never fails: a request is not to, for want of room for its line.
+    """
+
+    def __init__(self, *_: object) -> None:
+        """Takes a logger's name, which no line of ours tells."""
+        self._stream = sys.stderr.buffer
+
+    def write(self, line: bytes) -> None:
+        """line: without its end."""
+        with suppress(OSError, ValueError):
+            self._stream.write(line + b"\n")
+            self._stream.flush()
+
+    debug = info = warning = error = critical = write
 
 
 def configure(*, debug: bool) -> None:
@@ -87,34 +94,30 @@ def configure(*, debug: bool) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         describe_exception,
     ]
-    renderer: Any = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-        if debug
-        else structlog.processors.JSONRenderer(serializer=_to_json)
+    to_json = structlog.processors.JSONRenderer(serializer=_to_json)
+    # While DEBUG our lines go the way of the libraries' ones.
+    last: Any = structlog.stdlib.ProcessorFormatter.wrap_for_formatter if debug else to_json
+    logger_factory: Any = structlog.stdlib.LoggerFactory() if debug else LineLogger
+    renderers = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())] if debug else [to_json, _decoded]
+    structlog.configure(
+        processors=[*shared, last],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=logger_factory,
+        cache_logger_on_first_use=True,
     )
     if not debug:
         _say_what_nobody_catches()
-        # No line names where in the code it was written, and looking for that costs more than the line (Python's
-        # logging HOWTO, "Optimization").
-        logging._srcfile = None  # noqa: SLF001
-        logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
-    )
     logging.config.dictConfig(
         {
             "version": 1,
             "disable_existing_loggers": False,
             "formatters": {
                 "structlog": {
-                    "()": LineFormatter,
+                    "()": structlog.stdlib.ProcessorFormatter,
                     # What a library puts into its template may be anything.
                     "foreign_pre_chain": shared if debug else [*shared, name_alone],
                     "use_get_message": debug,
-                    "renderer": renderer,
+                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
                 }
             },
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structlog"}},

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
+from psycopg.rows import RowMaker
 
 from partners import prepared
 from partners.observing.facts import facts
@@ -28,23 +29,32 @@ REPEAT_PAUSES_SECONDS = (0.05, 0.2)
 # A repetition may wait for a lock as long as the first attempt, and an answer is due within 5 seconds.
 REPEAT_WITHIN_SECONDS = 1.9
 
+# An instant as answers carry it (contract, section 6), for `str.format` with the column: PostgreSQL writes it faster
+# than Python reads and writes it.
+RFC_3339 = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
 _reach = Reach()
 
 
-def fetch_all(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> list[Row]:
+def fetch_all(statement: str, parameters: Sequence[object]) -> list[Row]:
     """The rows that a statement returns; raises Django's database errors."""
-    return _execute(statement, parameters, using)[1]
+    return _execute(statement, parameters, DEFAULT_DB_ALIAS, tuple)[1]
+
+
+def fetch_as(row: RowMaker[T], statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> list[T]:
+    """What `row` makes of each row that a statement returns; raises Django's database errors."""
+    return _execute(statement, parameters, using, row)[1]
 
 
 def fetch_one(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> Row | None:
     """The first row that a statement returns, or None; raises Django's database errors."""
-    rows = _execute(statement, parameters, using)[1]
+    rows = _execute(statement, parameters, using, tuple)[1]
     return rows[0] if rows else None
 
 
 def run(statement: str, parameters: Sequence[object]) -> int:
     """How many rows a statement changed; raises Django's database errors."""
-    return _execute(statement, parameters, DEFAULT_DB_ALIAS)[0]
+    return _execute(statement, parameters, DEFAULT_DB_ALIAS, tuple)[0]
 
 
 def fetch_one_afresh(statement: str, parameters: Sequence[object]) -> Row | None:
@@ -73,13 +83,18 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers:
     return row
 
 
+def renew() -> None:
+    """Closes this thread's connection where a request left it broken; the next statement opens another."""
+    connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
+
+
 def is_well() -> bool:
     """Whether this thread's connection is open, with nothing wrong that can be seen without a statement.
 
     A request whose first statement is not `fetch_one_afresh` looks here before: a session that the database ended
     while it was idle has its word of that waiting to be read.
     """
-    driver = connection.connection
+    driver = connections[DEFAULT_DB_ALIAS].connection
     return driver is not None and not _reach.is_in_doubt and prepared.is_silent(driver)
 
 
@@ -116,16 +131,16 @@ def sqlstate(failure: Exception) -> str | None:
     return state
 
 
-def _execute(statement: str, parameters: Sequence[object], using: str) -> tuple[int, list[Row]]:
+def _execute(statement: str, parameters: Sequence[object], using: str, row: RowMaker[T]) -> tuple[int, list[T]]:
     connection = connections[using]
     connection.ensure_connection()
     begun = time.perf_counter()
     try:
         with connection.wrap_database_errors:
             if using == DEFAULT_DB_ALIAS:
-                return prepared.execute(connection.connection, statement, parameters)
+                return prepared.execute(connection.connection, statement, parameters, row)
             # A wait for a replica has an end (config/replica/base.py), which one call of libpq has not.
             cursor = connection.connection.execute(statement, parameters, prepare=True)
-            return cursor.rowcount, cursor.fetchall()
+            return cursor.rowcount, list(map(row, cursor.fetchall()))
     finally:
         facts.add_statement(time.perf_counter() - begun)

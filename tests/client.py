@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import unquote_to_bytes
 
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
-from partners import signing
+from partners import signing, sql
 from tests import drift
 
 Headers = dict[str, str]
@@ -134,7 +135,8 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     try:
-        result: Any = application(environ, start_response)
+        with patch.object(sql, "renew"):
+            result: Any = application(environ, start_response)
         content = b"".join(result)
         result.close()
     finally:

@@ -4,11 +4,13 @@ import itertools
 import os
 import secrets
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.conf import settings
 from django.db import connections
 from hypothesis import settings as hypothesis_settings
 
@@ -53,6 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
     """One test database for each process: made and migrated by the owner, used under the serving role."""
+    # Views are imported with the first request: not while a test has put something else in a function's place.
+    import_module(settings.ROOT_URLCONF)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     owner, serving = connections[roles.OWNER], connections[roles.SERVING]
     name = f"test_psi{worker and '_' + worker}"

@@ -52,7 +52,7 @@ class DocumentFile(PartnerAPIView):
             raise (UnavailableError() if fault.cause == FaultCause.STORAGE_FAILED else InternalError()) from None
 
 
-def _find(user_id: uuid.UUID, document_id: str) -> PublishedFile:
+def _find(user_id: str, document_id: str) -> PublishedFile:
     """The user's document. Raises NotFoundError, for what is no documentId too."""
     file = document_queries.find(user_id, uuid.UUID(document_id)) if _UUID.fullmatch(document_id) else None
     if file is None:

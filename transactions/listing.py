@@ -37,7 +37,7 @@ class UserList(PartnerAPIView):
                 lambda partner: replica.page(type(self).rows, Owner(partner, external_id), start, count)
             )
             # No rows may be of a user without any, or of none.
-            user_id = rows[0].user_id if rows else str(find_user(sender=self.sender, external_id=external_id).id)
+            user_id = rows[0].user_id if rows else find_user(sender=self.sender, external_id=external_id).id
             return rows
 
         rows, next_cursor = pagination.page(fetch)

@@ -17,6 +17,8 @@ from partners.keys import PartnerRef
 
 DEFAULT_LIMIT = 25
 HIGHEST_LIMIT = 100
+# A page with the row before it, and one that tells whether anything follows.
+MOST_ROWS = HIGHEST_LIMIT + 2
 TIEBREAK_DIGITS = 19
 HIGHEST_TIEBREAK = 2**63 - 1
 

@@ -10,21 +10,26 @@ from django.db import DEFAULT_DB_ALIAS
 
 from partners import sql
 from partners.keys import PARTNER
-from transactions.pagination import Owner, Position
+from transactions.pagination import MOST_ROWS, Owner, Position
 
-_COLUMNS = """
-    to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak, conversion_id, type,
+_COLUMNS = f"""
+    {sql.RFC_3339.format("created_at")}, tiebreak, conversion_id, type,
     from_currency, from_amount::text, to_currency, to_amount::text, rate::text, user_id::text
 """
 # A row is read by its owner's names: to look the owner up first would be a statement more.
 _OWNER = f"(SELECT id FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s)"
+# The inner limit is a number, so that the planner sees how little it is asked for, and plans once and for all.
 _NEWEST = f"""
-    SELECT {_COLUMNS} FROM transactions_conversion WHERE user_id = {_OWNER}
+    SELECT {_COLUMNS}
+      FROM (SELECT * FROM transactions_conversion WHERE user_id = {_OWNER}
+             ORDER BY created_at DESC, tiebreak DESC LIMIT {MOST_ROWS}) page
      ORDER BY created_at DESC, tiebreak DESC LIMIT %s
 """
 _FROM_POSITION = f"""
-    SELECT {_COLUMNS} FROM transactions_conversion
-     WHERE user_id = {_OWNER} AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
+    SELECT {_COLUMNS}
+      FROM (SELECT * FROM transactions_conversion
+             WHERE user_id = {_OWNER} AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
+             ORDER BY created_at DESC, tiebreak DESC LIMIT {MOST_ROWS}) page
      ORDER BY created_at DESC, tiebreak DESC LIMIT %s
 """
 
@@ -52,11 +57,11 @@ class ConversionRow(NamedTuple):
 def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[ConversionRow]:
     """At most `count` conversions of a user, newest first, from the row at `start` on (that row included).
 
-    using: the database's alias.
+    using: the database's alias. Raises ValueError for more than MOST_ROWS.
     """
-    rows = (
-        sql.fetch_all(_NEWEST, (*owner.partner, owner.external_id, count), using)
-        if start is None
-        else sql.fetch_all(_FROM_POSITION, (*owner.partner, owner.external_id, *start, count), using)
-    )
-    return [ConversionRow._make(row) for row in rows]
+    if count > MOST_ROWS:
+        raise ValueError("More rows than a statement gives.")
+    of_user = (*owner.partner, owner.external_id)
+    if start is None:
+        return sql.fetch_as(ConversionRow._make, _NEWEST, (*of_user, count), using)
+    return sql.fetch_as(ConversionRow._make, _FROM_POSITION, (*of_user, *start, count), using)

@@ -13,13 +13,14 @@ class ConversionSerializer(BaseSerializer[ConversionRow]):
 
     def to_representation(self, instance: ConversionRow) -> dict[str, Any]:
         """The item of the transactions list."""
+        created_at, _, conversion_id, kind, from_currency, from_amount, to_currency, to_amount, rate, _ = instance
         return {
-            "conversionId": instance.conversion_id,
-            "createdAt": instance.created_at,
-            "type": instance.type,
-            "from": {"currency": instance.from_currency, "amount": instance.from_amount},
-            "to": {"currency": instance.to_currency, "amount": instance.to_amount},
-            "rate": instance.rate,
+            "conversionId": conversion_id,
+            "createdAt": created_at,
+            "type": kind,
+            "from": {"currency": from_currency, "amount": from_amount},
+            "to": {"currency": to_currency, "amount": to_amount},
+            "rate": rate,
         }
 
 

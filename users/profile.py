@@ -7,7 +7,7 @@ from partners.api.json import parse_object
 from partners.api.sender import Sender
 from users import queries
 from users.queries import StoredUser, UserSummary
-from users.serializers import UserSerializer
+from users.serializers import serializer
 
 
 def no_such_user() -> NotFoundError:
@@ -20,7 +20,7 @@ def create_user(*, partner_id: int, body: bytes) -> dict[str, str]:
 
     Raises BadRequestError, UnprocessableEntityError, ConflictError.
     """
-    values = UserSerializer().to_internal_value(parse_object(body))
+    values = serializer.to_internal_value(parse_object(body))
     created = queries.insert(partner_id, values)
     if created is None:
         raise ConflictError("A user with this externalId already exists.")
@@ -36,7 +36,7 @@ def update_user(*, partner_id: int, external_id: str, body: bytes) -> StoredUser
     stored = queries.lock(partner_id, external_id)
     if stored is None:
         raise no_such_user()
-    values = UserSerializer(stored).to_internal_value(parse_object(body))
+    values = serializer.to_internal_value(parse_object(body), stored)
     wanted = stored._replace(**values)
     if wanted == stored:
         return stored

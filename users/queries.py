@@ -5,7 +5,7 @@ Each takes the partner: another partner's user cannot be reached, so it need not
 
 import uuid
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 from typing import Any, NamedTuple
 
 from partners import sql
@@ -13,13 +13,22 @@ from partners.keys import PARTNER, PartnerRef
 from users.columns import PROFILE_COLUMNS
 
 
-class StoredUser(NamedTuple):
-    """A user's row, with the columns in the order of COLUMNS."""
+class UserSummary(NamedTuple):
+    """What answers say of a user, as they carry it."""
 
-    id: uuid.UUID
+    id: str
     external_id: str
     status: str
-    updated_at: datetime
+    updated_at: str
+
+
+class StoredUser(NamedTuple):
+    """A user's row. id and updated_at: as answers carry them."""
+
+    id: str
+    external_id: str
+    status: str
+    updated_at: str
     email: str
     first_name: str
     last_name: str
@@ -34,7 +43,8 @@ class StoredUser(NamedTuple):
     is_ciro_affiliate: bool
 
 
-COLUMNS = StoredUser._fields
+_UPDATED_AT = sql.RFC_3339.format("updated_at")
+_SUMMARY = f"id::text, external_id, status, {_UPDATED_AT}"
 _DEFAULTS = {"address_line2": "", "postal_code": "", "province": ""}
 
 _INSERT = f"""
@@ -43,24 +53,16 @@ _INSERT = f"""
         ON CONFLICT (partner_id, external_id) DO NOTHING
  RETURNING status
 """
-_FIND = f"SELECT id, external_id, status, updated_at FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s"
+_FIND = f"SELECT {_SUMMARY} FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s"
 # NO KEY: an import that refers to the user need not wait.
 _LOCK = f"""
-    SELECT {", ".join(COLUMNS)} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE
+    SELECT {_SUMMARY}, {", ".join(StoredUser._fields[len(UserSummary._fields) :])} FROM users_user
+     WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE
 """
 _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)} WHERE id = %s
- RETURNING updated_at
+ RETURNING {_UPDATED_AT}
 """
-
-
-class UserSummary(NamedTuple):
-    """What answers say of a user."""
-
-    id: uuid.UUID
-    external_id: str
-    status: str
-    updated_at: datetime
 
 
 def insert(partner_id: int, values: Mapping[str, Any]) -> tuple[uuid.UUID, str] | None:
@@ -86,10 +88,10 @@ def lock(partner_id: int, external_id: str) -> StoredUser | None:
     return None if row is None else StoredUser._make(row)
 
 
-def update(user: StoredUser) -> datetime:
+def update(user: StoredUser) -> str:
     """Stores the profile of a locked user; its new updatedAt, which the database sets."""
     row = sql.fetch_one(_UPDATE, (*(getattr(user, column) for column in PROFILE_COLUMNS), user.id))
     if row is None:
         raise LookupError("The user is not there; it was not locked.")
-    moved: datetime = row[0]
+    moved: str = row[0]
     return moved

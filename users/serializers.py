@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rest_framework.serializers import BaseSerializer
 
 from partners.api.errors import FieldError, UnprocessableEntityError, invalid_fields
-from partners.api.json import JsonObject, rfc_3339
+from partners.api.json import JsonObject
 from users import fields
 from users.addresses import rules_for
 from users.fields import FieldProblem
@@ -50,24 +50,20 @@ WIRE_FIELDS: dict[str, WireField] = {
 
 
 class UserSerializer(BaseSerializer[StoredUser | UserSummary]):
-    """Checks the body of a create, or of an update of `stored`; shows a user.
+    """Checks the body of a create or of an update; shows a user. It keeps nothing, so that one is enough.
 
     Not DRF's field by field serializer: that one copies its fields for each request, and names
     neither unknown nor repeated ones.
     """
 
-    def __init__(self, stored: StoredUser | UserSummary | None = None) -> None:
-        super().__init__(stored)
-        self.stored = stored if isinstance(stored, StoredUser) else None
-
-    def to_internal_value(self, data: JsonObject) -> dict[str, Any]:
-        """The values to store, by column: all of them for a create, those sent for an update.
+    def to_internal_value(self, data: JsonObject, stored: StoredUser | None = None) -> dict[str, Any]:
+        """The values to store, by column: all of them for a create, those sent for an update of `stored`.
 
         Raises BadRequestError naming every failing field, then UnprocessableEntityError for a minor.
         """
         problems: dict[str, str] = {}
-        values = self._each_field(data, problems)
-        self._address(data, values, problems)
+        values = _each_field(data, stored, problems)
+        _address(data, stored, values, problems)
         problems |= dict.fromkeys(data.keys() - WIRE_FIELDS.keys(), "This field is not known.")
         problems |= dict.fromkeys(data.repeated, "This field is given more than once.")
         if problems:
@@ -79,56 +75,63 @@ class UserSerializer(BaseSerializer[StoredUser | UserSummary]):
     def to_representation(self, instance: StoredUser | UserSummary) -> dict[str, str]:
         """A user as update and read answer it: no personal data."""
         return {
-            "userId": str(instance.id),
+            "userId": instance.id,
             "externalId": instance.external_id,
             "status": instance.status,
-            "updatedAt": rfc_3339(instance.updated_at),
+            "updatedAt": instance.updated_at,
         }
 
-    def _each_field(self, data: JsonObject, problems: dict[str, str]) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for name, field in WIRE_FIELDS.items():
-            if name not in data:
-                if self.stored is None and field.required:
-                    problems[name] = "This field is required."
-            elif self.stored is not None and name == "externalId":
-                problems[name] = "An externalId does not change."
-            else:
-                try:
-                    values[field.column] = field.rule(data[name])
-                except FieldProblem as problem:
-                    problems[name] = str(problem)
-        return values
 
-    def _address(self, data: Mapping[str, Any], values: dict[str, Any], problems: dict[str, str]) -> None:
-        """Checks postal code and province against the country of the user that would be left behind."""
-        country = values.get("country") or (self.stored.country if self.stored and "country" not in data else None)
-        if country is None:
-            return  # named as failing already
-        rules = rules_for(country)
-        for name, column, rule in (
-            ("postalCode", "postal_code", rules.postal_code),
-            ("province", "province", rules.province),
-        ):
-            if name in problems or (self.stored and name not in data and "country" not in data):
-                continue
-            if self.stored and name not in data:
-                self._keep(name, getattr(self.stored, column), rule, problems)
-                continue
+serializer = UserSerializer()
+
+
+def _each_field(data: JsonObject, stored: StoredUser | None, problems: dict[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, field in WIRE_FIELDS.items():
+        if name not in data:
+            if stored is None and field.required:
+                problems[name] = "This field is required."
+        elif stored is not None and name == "externalId":
+            problems[name] = "An externalId does not change."
+        else:
             try:
-                values[column] = rule(values.get(column, ""))
+                values[field.column] = field.rule(data[name])
             except FieldProblem as problem:
                 problems[name] = str(problem)
+    return values
 
-    @staticmethod
-    def _keep(name: str, stored: str, rule: Callable[[str], str], problems: dict[str, str]) -> None:
-        """Checks a stored code, which is not touched, against a new country: an error names what was sent."""
+
+def _address(
+    data: Mapping[str, Any], stored: StoredUser | None, values: dict[str, Any], problems: dict[str, str]
+) -> None:
+    """Checks postal code and province against the country of the user that would be left behind."""
+    country = values.get("country") or (stored.country if stored and "country" not in data else None)
+    if country is None:
+        return  # named as failing already
+    rules = rules_for(country)
+    for name, column, rule in (
+        ("postalCode", "postal_code", rules.postal_code),
+        ("province", "province", rules.province),
+    ):
+        if name in problems or (stored and name not in data and "country" not in data):
+            continue
+        if stored and name not in data:
+            _keep(name, getattr(stored, column), rule, problems)
+            continue
         try:
-            fits = rule(stored) == stored
-        except FieldProblem:
-            fits = False
-        if not fits:
-            problems.setdefault("country", f"Does not fit the user's {name}: send both.")
+            values[column] = rule(values.get(column, ""))
+        except FieldProblem as problem:
+            problems[name] = str(problem)
+
+
+def _keep(name: str, stored: str, rule: Callable[[str], str], problems: dict[str, str]) -> None:
+    """Checks a stored code, which is not touched, against a new country: an error names what was sent."""
+    try:
+        fits = rule(stored) == stored
+    except FieldProblem:
+        fits = False
+    if not fits:
+        problems.setdefault("country", f"Does not fit the user's {name}: send both.")
 
 
 def _in_order(problems: Mapping[str, str]) -> list[FieldError]:

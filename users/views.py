@@ -12,7 +12,7 @@ from partners.signing import canonical_path
 from users import profile
 from users.described import CREATE_USER, GET_USER, UPDATE_USER
 from users.fields import external_id_problems
-from users.serializers import UserSerializer
+from users.serializers import serializer
 
 
 def check_external_id(external_id: str) -> None:
@@ -44,7 +44,7 @@ class UserItem(PartnerAPIView):
         """Where the user stands."""
         check_external_id(external_id)
         user = profile.find_user(sender=self.sender, external_id=external_id)
-        return self.read(UserSerializer(user).data)
+        return self.read(serializer.to_representation(user))
 
     @describes(UPDATE_USER)
     def patch(self, request: Request, external_id: str) -> HttpResponse:
@@ -55,6 +55,6 @@ class UserItem(PartnerAPIView):
             user = profile.update_user(
                 partner_id=self.caller.partner_id, external_id=external_id, body=self.received.body
             )
-            return Answer(200, render(UserSerializer(user).data))
+            return Answer(200, render(serializer.to_representation(user)))
 
         return self.write(update)

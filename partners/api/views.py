@@ -28,7 +28,7 @@ from partners.api.errors import (
     UnavailableError,
 )
 from partners.api.json import render
-from partners.api.request import Received, ServiceRequest, has_body, receive, require_json
+from partners.api.request import JsonResponse, Received, ServiceRequest, has_body, receive, require_json
 from partners.api.sender import Sender
 from partners.api.throttling import PartnerRateThrottle, is_used_up
 from partners.keys import Caller
@@ -133,7 +133,7 @@ class PartnerAPIView(APIView):
 
     def json(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> HttpResponse:
         """An answer with a JSON body, with its length: without one it would go out chunked."""
-        return HttpResponse(
+        return JsonResponse(
             body,
             status=status,
             headers={
@@ -146,10 +146,7 @@ class PartnerAPIView(APIView):
 
     def error(self, error: ApiError) -> HttpResponse:
         """The error's JSON, with the id that X-Request-Id gives too."""
-        response = self.json(error.status_code, render(error.body() | {"requestId": self.request_id}), error.headers)
-        # Django would log the path, which holds an externalId; RequestMiddleware has logged the route.
-        response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
-        return response
+        return self.json(error.status_code, render(error.body() | {"requestId": self.request_id}), error.headers)
 
     def failure(self, error: ApiError, failure: Exception) -> HttpResponse:
         """The answer to an unexpected failure; its cause goes to the log alone."""

@@ -7,13 +7,12 @@ the thread that answers, so it is noted there. Nothing decides anything by what 
 import threading
 import time
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import partial
+from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+from partners import prepared
 
 
 class Facts(threading.local):
@@ -53,7 +52,7 @@ def watch(connection: BaseDatabaseWrapper, **_: object) -> None:
     driver: Any = connection.connection
     # A pool gives out the same one again.
     if "commit" not in vars(driver):
-        driver.commit = _with_its_time(driver.commit)
+        driver.commit = partial(_commit, driver)
 
 
 def _note_statement(execute: Callable[..., Any], *given: Any) -> Any:
@@ -64,13 +63,9 @@ def _note_statement(execute: Callable[..., Any], *given: Any) -> Any:
         facts.add_statement(time.perf_counter() - begun)
 
 
-def _with_its_time(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    @wraps(function)
-    def timed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        begun = time.perf_counter()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            facts.sql_seconds += time.perf_counter() - begun
-
-    return timed
+def _commit(driver: Any) -> None:
+    begun = time.perf_counter()
+    try:
+        prepared.commit(driver)
+    finally:
+        facts.sql_seconds += time.perf_counter() - begun

@@ -1,9 +1,10 @@
 """Log lines: what each request's has, and how they are written."""
 
 import json
+import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -57,9 +58,15 @@ def test_a_requests_line_says_who_where_and_how(
 
 def test_statements_are_counted_for_the_request_that_runs_them(service: Watched, api: PartnerClient) -> None:
     assert api.post("/v1/users", factories.user_body(externalId=ADA)).status == 201
-    paths = ("/v1/ping", f"/v1/users/{ADA}", f"/v1/users/{ADA}/transactions")
-    assert [line_of(service, api.get(path))["sql_statements"] for path in paths] == [1, 1, 4]
-    assert line_of(service, api.patch(f"/v1/users/{ADA}", {"city": "Ottawa"}))["sql_statements"] == 3
+
+    def statements(send: Callable[[], Response]) -> int:
+        # A worker that meets a key for the first time asks for it; sent again and again, each has met it.
+        return min(line_of(service, send())["sql_statements"] for _ in range(8))
+
+    assert statements(lambda: api.get("/v1/ping")) == 1
+    assert statements(lambda: api.get(f"/v1/users/{ADA}")) == 1
+    assert statements(lambda: api.get(f"/v1/users/{ADA}/transactions")) == 4
+    assert statements(lambda: api.patch(f"/v1/users/{ADA}", {"city": secrets.token_hex(4)})) == 3
     # Nothing is left of the request before.
     nobody = line_of(service, service.transport("GET", "/v1/ping", {}, b""))
     assert [nobody[name] for name in ("partner", "key", "sql_statements", "status")] == [None, None, 0, 401]

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from partners import keys
+from partners import keys, sql
 from partners.keys import PartnerRef
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.tables import vacuum
 from transactions import document_queries, queries
+from transactions.pagination import DEFAULT_LIMIT, MOST_ROWS, Owner, Position
 from users import queries as user_queries
 from users.models import User
 from users.profile import create_user
@@ -55,11 +56,13 @@ def plan(statement: str, *parameters: object) -> dict[str, Any]:
 @pytest.fixture(params=["certain", "remembered"])
 def partner(request: pytest.FixtureRequest, ada: User) -> PartnerRef:
     """The partner of `ada`, in the two ways in which a statement is told."""
-    if request.param == "certain":
-        return PartnerRef(ada.partner_id)
-    key = ApiKey.objects.filter(partner=ada.partner).first()
+    return PartnerRef(ada.partner_id) if request.param == "certain" else remembered(ada)
+
+
+def remembered(user: User) -> PartnerRef:
+    key = ApiKey.objects.filter(partner=user.partner).first()
     assert key is not None
-    return PartnerRef(None, key.pk, ada.partner.slug, ada.partner.rate_limit)
+    return PartnerRef(None, key.pk, user.partner.slug, user.partner.rate_limit)
 
 
 def assert_partner_by_index(found: dict[str, Any], partner: PartnerRef) -> None:
@@ -80,11 +83,14 @@ def test_a_page_is_read_from_the_index_in_its_order(
         if further
         else plan(module._NEWEST, *partner, ada.external_id, 10)
     )
-    owner, scan = found["Plans"]
+    (written,) = found["Plans"]
+    (limited,) = written["Plans"]
+    owner, scan = limited["Plans"]
     assert (owner["Parent Relationship"], owner["Node Type"]) == ("InitPlan", "Index Scan")
     assert "external_id" in owner["Index Cond"]
     assert_partner_by_index(owner, partner)
-    assert (found["Node Type"], scan["Node Type"], scan["Index Name"]) == ("Limit", "Index Scan", index)
+    assert [node["Node Type"] for node in (found, written, limited)] == ["Limit", "Subquery Scan", "Limit"]
+    assert (scan["Node Type"], scan["Index Name"]) == ("Index Scan", index)
     assert scan["Scan Direction"] == "Backward"
     assert ("ROW(created_at, tiebreak) <=" in scan["Index Cond"]) == further
     assert "Sort" not in json.dumps(found)
@@ -107,3 +113,16 @@ def test_a_key_is_found_by_its_digest(ada: User) -> None:
     found = plan(keys._FIND_CALLER, keys.digest("psi_key_x"))
     assert "Seq Scan" not in json.dumps(found)
     assert '"Index Cond": "(digest =' in json.dumps(found)
+
+
+@pytest.mark.parametrize("limit", [DEFAULT_LIMIT + 1, MOST_ROWS])
+@pytest.mark.parametrize("module", LISTS.values(), ids=LISTS)
+def test_a_page_is_planned_once_and_for_all(ada: User, module: ModuleType, limit: int) -> None:
+    connection.close()
+    owner, position = Owner(remembered(ada), ada.external_id), Position("2026-01-15T12:00:00.000000Z", 1)
+    for _ in range(10):
+        module.page(owner, None, limit)
+        module.page(owner, position, limit)
+    plans = sql.fetch_all("SELECT custom_plans FROM pg_prepared_statements WHERE statement LIKE %s", ("%) page%",))
+    # PostgreSQL makes five to learn what planning anew is worth.
+    assert plans == [(5,), (5,)]

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
-from transactions.pagination import Position
+from transactions.pagination import MOST_ROWS, Position
 
-ROWS_AT_ONCE = 500
+# With one that tells whether anything follows.
+ROWS_AT_ONCE = MOST_ROWS - 1
 
 
 class _Placed(Protocol):
