@@ -61,7 +61,7 @@ def test_statements_are_counted_for_the_request_that_runs_them(service: Watched,
 
     def statements(send: Callable[[], Response]) -> int:
         # A worker that meets a key for the first time asks for it; sent again and again, each has met it.
-        return min(line_of(service, send())["sql_statements"] for _ in range(8))
+        return min(int(line_of(service, send())["sql_statements"]) for _ in range(8))
 
     assert statements(lambda: api.get("/v1/ping")) == 1
     assert statements(lambda: api.get(f"/v1/users/{ADA}")) == 1
