@@ -1,16 +1,19 @@
-"""Statements that each connection prepares once, and that libpq runs in one call.
+"""Statements that each connection prepares once, and as few ways to the database and back as they need.
 
 A cursor of psycopg sends, waits and reads step by step, and each step lets go of the interpreter and takes it back; the
 other thread of the process comes between. This goes past cursors to what they stand on (psycopg.pq), with psycopg's own
 conversion of values. Transactions stay Django's: only their BEGIN, which psycopg sends with the first statement, is
 sent here where a statement of ours is the first, and their COMMIT.
+
+A statement goes by itself, in one call of libpq, or together with others in one go (libpq's pipeline mode): a BEGIN
+with what follows it, a statement that was left waiting with the next one, the last one with COMMIT.
 """
 
 import itertools
 import re
 import select
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from psycopg import Connection, OperationalError, errors
 from psycopg.adapt import PyFormat, Transformer
@@ -25,6 +28,14 @@ T = TypeVar("T")
 _PLACE = re.compile(r"%s|%%")
 
 
+class Waiting(NamedTuple):
+    """A statement that goes together with the next one. take: what is to be done with its rows, before that one's."""
+
+    statement: str
+    parameters: Sequence[object]
+    take: Callable[[list[Row]], object]
+
+
 def execute(
     driver: "Connection[Any]", statement: str, parameters: Sequence[object], row: RowMaker[T]
 ) -> tuple[int, list[T]]:
@@ -33,31 +44,132 @@ def execute(
     statement: with `%s` for each of `parameters`, whose types are what the statement says of them.
     row: what to make of each row.
     """
-    pgconn = driver.pgconn
-    if pgconn.transaction_status == TransactionStatus.IDLE and not driver.autocommit:
-        _checked(pgconn, pgconn.exec_(b"BEGIN"))
-    kept: dict[str, _Prepared] = vars(driver).setdefault("prepared_statements", {})
-    prepared = kept.get(statement)
-    if prepared is None:
-        prepared = kept[statement] = _Prepared(driver, statement)
-    return prepared.run(pgconn, parameters, row)
+    session = _session(driver)
+    prepared, waiting = session.prepared(statement), session.waiting
+    begins = driver.pgconn.transaction_status == TransactionStatus.IDLE and not driver.autocommit
+    if not begins and waiting is None:
+        return prepared.read(prepared.run(parameters), row)
+    steps = [session.prepared("BEGIN").step(())] if begins else []
+    if waiting is not None:
+        session.waiting = None
+        before = session.prepared(waiting.statement)
+        steps.append(before.step(waiting.parameters))
+    results = iter(session.run_together([*steps, prepared.step(parameters)]))
+    if begins:
+        _checked(driver.pgconn, next(results))
+    if waiting is not None:
+        waiting.take(before.read(_checked(driver.pgconn, next(results)), tuple)[1])
+    return prepared.read(_checked(driver.pgconn, next(results)), row)
+
+
+def leave_waiting(driver: "Connection[Any]", waiting: Waiting) -> None:
+    """Has a statement go together with the next one that `execute` is given."""
+    _session(driver).waiting = waiting
+
+
+def taken_back(driver: "Connection[Any]") -> Waiting | None:
+    """The statement that waits still, which then does no more."""
+    session = _session(driver)
+    waiting, session.waiting = session.waiting, None
+    return waiting
+
+
+def leave_for_commit(driver: "Connection[Any]", statement: str, parameters: Sequence[object]) -> None:
+    """Has a statement go together with the COMMIT of the present transaction; its rows are nobody's."""
+    _session(driver).last = (statement, parameters)
 
 
 def commit(driver: "Connection[Any]") -> None:
     """Commits, where there is a transaction. Raises psycopg's errors."""
-    pgconn = driver.pgconn
-    if pgconn.transaction_status != TransactionStatus.IDLE:
+    session, pgconn = _session(driver), driver.pgconn
+    last, session.last = session.last, None
+    if pgconn.transaction_status == TransactionStatus.IDLE:
+        return
+    if last is None:
         _checked(pgconn, pgconn.exec_(b"COMMIT"))
+        return
+    steps = [session.prepared(last[0]).step(last[1]), session.prepared("COMMIT").step(())]
+    for result in session.run_together(steps):
+        _checked(pgconn, result)
+
+
+def roll_back(driver: "Connection[Any]") -> None:
+    """Undoes the present transaction, and what was left for its COMMIT. Raises psycopg's errors."""
+    _session(driver).last = None
+    type(driver).rollback(driver)
 
 
 def is_silent(driver: "Connection[Any]") -> bool:
     """Whether nothing has come from the database since it answered: an end of the session, above all."""
-    kept = vars(driver)
-    poll: select.poll | None = kept.get("poll")
-    if poll is None:
-        poll = kept["poll"] = select.poll()
-        poll.register(driver.pgconn.socket, select.POLLIN)
-    return not poll.poll(0)
+    return driver.pgconn.status == ConnStatus.OK and not _session(driver).poll.poll(0)
+
+
+class _Session:
+    """What we keep of a connection."""
+
+    def __init__(self, driver: "Connection[Any]") -> None:
+        self.driver = driver
+        self.waiting: Waiting | None = None
+        self.last: tuple[str, Sequence[object]] | None = None
+        self.poll = select.poll()
+        self.poll.register(driver.pgconn.socket, select.POLLIN)
+        self._statements: dict[str, _Prepared] = {}
+
+    def prepared(self, statement: str) -> "_Prepared":
+        """The statement, prepared now if it was not."""
+        prepared = self._statements.get(statement)
+        if prepared is None:
+            prepared = self._statements[statement] = _Prepared(self.driver, statement)
+        return prepared
+
+    def run_together(self, steps: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
+        """The result of each of these prepared statements, sent in one go. What follows one that fails is not run."""
+        pgconn = self.driver.pgconn
+        pgconn.enter_pipeline_mode()
+        try:
+            for name, given in steps:
+                pgconn.send_query_prepared(name, given)
+            pgconn.pipeline_sync()
+            results = self._results()
+            pgconn.exit_pipeline_mode()
+        except BaseException:
+            # Half an answer is of no use to the next request.
+            self.driver.close()
+            raise
+        return results
+
+    def _results(self) -> list[PGresult]:
+        pgconn = self.driver.pgconn
+        results: list[PGresult] = []
+        self._send()
+        while True:
+            while pgconn.is_busy():
+                self.poll.poll()
+                pgconn.consume_input()
+            result = pgconn.get_result()
+            if result is None:  # the end of one statement's
+                if pgconn.status != ConnStatus.OK:
+                    raise OperationalError("The connection is lost.")
+            elif result.status == ExecStatus.PIPELINE_SYNC:
+                return results
+            else:
+                results.append(result)
+
+    def _send(self) -> None:
+        """Sends all; reads meanwhile, so that neither side waits for the other in vain."""
+        pgconn = self.driver.pgconn
+        while pgconn.flush():
+            with_room = select.poll()
+            with_room.register(pgconn.socket, select.POLLIN | select.POLLOUT)
+            with_room.poll()
+            pgconn.consume_input()
+
+
+def _session(driver: "Connection[Any]") -> _Session:
+    kept: _Session | None = vars(driver).get("partner_service")
+    if kept is None:
+        kept = vars(driver)["partner_service"] = _Session(driver)
+    return kept
 
 
 _numbers = itertools.count(1)
@@ -66,7 +178,7 @@ _numbers = itertools.count(1)
 class _Prepared:
     """A statement that a connection has prepared. It knows how to read the columns of its rows."""
 
-    __slots__ = ("_formats", "_has_loaders", "_name", "_transformer")
+    __slots__ = ("_formats", "_has_loaders", "_name", "_pgconn", "_transformer")
 
     def __init__(self, driver: "Connection[Any]", statement: str) -> None:
         numbers = itertools.count(1)
@@ -75,16 +187,24 @@ class _Prepared:
         self._formats = [PyFormat.TEXT] * (next(numbers) - 1)
         self._transformer = Transformer(driver)
         self._has_loaders = False
-        _checked(driver.pgconn, driver.pgconn.prepare(self._name, text.encode()))
+        self._pgconn: PGconn = driver.pgconn
+        _checked(self._pgconn, self._pgconn.prepare(self._name, text.encode()))
 
-    def run(self, pgconn: PGconn, parameters: Sequence[object], row: RowMaker[T]) -> tuple[int, list[T]]:
-        """See `execute`."""
-        transformer = self._transformer
+    def step(self, parameters: Sequence[object]) -> tuple[bytes, Any]:
+        """Its name and its values, to be sent."""
         # None goes as a null, whatever the stub says of it.
-        given: Any = transformer.dump_sequence(parameters, self._formats)
-        result = _checked(pgconn, pgconn.exec_prepared(self._name, given))
+        given: Any = self._transformer.dump_sequence(parameters, self._formats)
+        return self._name, given
+
+    def run(self, parameters: Sequence[object]) -> PGresult:
+        """Its result, by itself. Raises psycopg's errors."""
+        return _checked(self._pgconn, self._pgconn.exec_prepared(*self.step(parameters)))
+
+    def read(self, result: PGresult, row: RowMaker[T]) -> tuple[int, list[T]]:
+        """See `execute`."""
         if result.status == ExecStatus.COMMAND_OK:
             return result.command_tuples or 0, []
+        transformer = self._transformer
         # The columns stay what they are: PostgreSQL refuses to run a prepared statement whose result would change.
         transformer.set_pgresult(result, set_loaders=not self._has_loaders)
         self._has_loaders = True

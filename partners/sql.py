@@ -6,11 +6,12 @@ Each statement stands in one named function beside its model; everything else is
 
 import random
 import time
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import structlog
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, Error, InterfaceError, OperationalError, connection, connections
 from psycopg.rows import RowMaker
 
 from partners import prepared
@@ -81,6 +82,49 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers:
         raise
     _reach.found()
     return row
+
+
+@contextmanager
+def ahead(statement: str, parameters: Sequence[object], take: Callable[[list[Row]], object]) -> Iterator[None]:
+    """Has a statement sent together with the block's first one, ahead of it: one way to the database and back for both.
+
+    take: is given the statement's rows before anybody sees what the block's first found; what it raises, that one
+    raises. Where the block has no statement, it is sent at the block's end, even if that is an error of the block's.
+    Raises Django's database errors.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    connection.ensure_connection()
+    driver = connection.connection
+    facts.add_statement(0)
+    prepared.leave_waiting(driver, prepared.Waiting(statement, parameters, take))
+    try:
+        yield
+    except Error:
+        prepared.taken_back(driver)
+        raise
+    except BaseException:
+        _send_left(driver)
+        raise
+    _send_left(driver)
+
+
+def _send_left(driver: Any) -> None:
+    left = prepared.taken_back(driver)
+    if left is not None:
+        left.take(_execute(left.statement, left.parameters, DEFAULT_DB_ALIAS, tuple)[1])
+
+
+def run_with_commit(statement: str, parameters: Sequence[object]) -> None:
+    """Runs the transaction's last statement, together with the COMMIT that follows: one way to the database for both.
+
+    The COMMIT raises what the statement would, and does nothing then.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.savepoint_ids or not connection.in_atomic_block:
+        run(statement, parameters)  # there is no COMMIT to come
+        return
+    facts.add_statement(0)
+    prepared.leave_for_commit(connection.connection, statement, parameters)
 
 
 def renew() -> None:

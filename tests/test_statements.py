@@ -20,7 +20,7 @@ __all__ = ("folder",)
 ADA = "/v1/users/ada"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 # The test's own transaction makes savepoints of the service's transactions.
-BOUNDARIES = ("SAVEPOINT", "RELEASE SAVEPOINT")
+BOUNDARIES = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")
 
 Count = Callable[[Callable[[], Response]], int]
 
@@ -47,7 +47,8 @@ def count(monkeypatch: pytest.MonkeyPatch) -> Count:
 
         with monkeypatch.context() as recording:
             recording.setattr(psycopg.Cursor, "execute", recorded(psycopg.Cursor.execute))
-            recording.setattr(prepared, "execute", recorded(prepared.execute))
+            for function in ("execute", "leave_waiting", "leave_for_commit"):
+                recording.setattr(prepared, function, recorded(getattr(prepared, function)))
             answer = send()
         assert answer.status < 300, answer.body
         return sum(not statement.startswith(BOUNDARIES) for statement in sent)

@@ -28,8 +28,8 @@ class UserCollection(PartnerAPIView):
     def post(self, request: Request) -> HttpResponse:
         """Registers a user."""
 
-        def create() -> Answer:
-            created = profile.create_user(partner_id=self.caller.partner_id, body=self.received.body)
+        def create(partner_id: int) -> Answer:
+            created = profile.create_user(partner_id=partner_id, body=self.received.body)
             location = f"/v1/users/{canonical_path(created['externalId'].encode())}"
             return Answer(201, render(created), location)
 
@@ -50,11 +50,9 @@ class UserItem(PartnerAPIView):
     def patch(self, request: Request, external_id: str) -> HttpResponse:
         """Changes what the body holds."""
 
-        def update() -> Answer:
+        def update(partner_id: int) -> Answer:
             check_external_id(external_id)
-            user = profile.update_user(
-                partner_id=self.caller.partner_id, external_id=external_id, body=self.received.body
-            )
+            user = profile.update_user(partner_id=partner_id, external_id=external_id, body=self.received.body)
             return Answer(200, render(serializer.to_representation(user)))
 
         return self.write(update)

@@ -1,16 +1,16 @@
 """At most once: contract, sections 3 and 4. Every write goes through here and commits here.
 
 A write claims its key (or, for a PATCH without one, its signature) as the transaction's first
-statement. A simultaneous twin waits at that row until this transaction ends: it then finds the
-answer, or, after a failure, an unclaimed key. The answer is kept in the same transaction as the
-effect, so after a crash both are there or neither.
+statement, sent in one go with the first of its effect. A simultaneous twin waits at that row until
+this transaction ends: it then finds the answer, or, after a failure, an unclaimed key. The answer is
+kept in the same transaction as the effect, so after a crash both are there or neither.
 """
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
@@ -30,10 +30,10 @@ ALREADY_RECEIVED = "This request was already received and has taken effect: sign
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 # Each stands on the sender's key being in force: without a partner there is nothing to insert or to say.
-_PARTNER = f"(SELECT {PARTNER} AS id) partner WHERE partner.id IS NOT NULL"
+_PARTNER = f"(SELECT {PARTNER} AS id) partner"
 _CLAIM_KEY = f"""
     INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint)
-    SELECT partner.id, %s::uuid, %s::bytea FROM {_PARTNER}
+    SELECT partner.id, %s::uuid, %s::bytea FROM {_PARTNER} WHERE partner.id IS NOT NULL
         ON CONFLICT (partner_id, key) DO UPDATE
        SET fingerprint = excluded.fingerprint, created_at = now(), status = NULL, body = NULL, location = NULL
      WHERE record.created_at <= now() - %s::interval
@@ -43,17 +43,17 @@ _KEEP_ANSWER = """
     UPDATE partners_idempotencyrecord SET status = %s, body = %s, location = %s
      WHERE partner_id = %s AND key = %s::uuid
 """
-_FIND_ANSWER = """
+_FIND_ANSWER = f"""
     SELECT fingerprint, status, body, location FROM partners_idempotencyrecord
-     WHERE partner_id = %s AND key = %s::uuid
+     WHERE partner_id = {PARTNER} AND key = %s::uuid
 """
 _CLAIM_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
-    SELECT partner.id, %s::bytea, %s::timestamptz FROM {_PARTNER}
+    SELECT partner.id, %s::bytea, %s::timestamptz FROM {_PARTNER} WHERE partner.id IS NOT NULL
         ON CONFLICT DO NOTHING
  RETURNING {history.SET_CONTEXT}
 """
-_CLAIM_NOTHING = f"SELECT {history.SET_CONTEXT} FROM {_PARTNER}"
+_CLAIM_NOTHING = f"SELECT FROM {_PARTNER}, LATERAL {history.SET_CONTEXT} WHERE partner.id IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +66,68 @@ class Answer:
     replayed: bool = field(default=False, compare=False)
 
 
-def perform(received: Received, sender: Sender, effect: Callable[[], Answer], *, request_id: str) -> Answer:
+# Given the partner: does the write and gives its answer. Whatever it raises undoes everything.
+Effect = Callable[[int], Answer]
+
+
+def perform(received: Received, sender: Sender, effect: Effect, *, request_id: str) -> Answer:
     """Makes a write take effect at most once, in one transaction with what must be remembered of it.
 
-    effect: does the write and gives its answer; whatever it raises undoes everything. Where PostgreSQL undoes it,
-    after a deadlock, it is called again.
+    effect: where PostgreSQL undoes it, after a deadlock, it is called again.
     Raises BadRequestError for a malformed or misused key, UnauthorizedError for a repeated signature.
     """
     key = received.header("HTTP_IDEMPOTENCY_KEY")
-    caller = sender.remembered
+    caller = sender.caller
     context = history.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request_id)
     if key is None:
         return sql.repeat_where_undone(partial(_perform_without_key, received, sender, effect, context))
     return sql.repeat_where_undone(partial(_perform_under_key, _checked(key), received, sender, effect, context))
 
 
-def _perform_without_key(received: Received, sender: Sender, effect: Callable[[], Answer], context: str) -> Answer:
-    claim = partial(_claim_signature, received) if received.method == "PATCH" else _claim_nothing
-    with transaction.atomic():
-        if not sender.ask(partial(claim, context)):
-            raise refused(received, Cause.REPLAY, ALREADY_RECEIVED)
-        return effect()
+def _perform_without_key(received: Received, sender: Sender, effect: Effect, context: str) -> Answer:
+    statement, values = (_CLAIM_SIGNATURE, _signature(received)) if received.method == "PATCH" else (_CLAIM_NOTHING, ())
+    while True:
+        is_certain = sender.is_confirmed
+        try:
+            with transaction.atomic():
+                return _claimed(statement, (*values, *sender.partner(), context), sender, effect)
+        except _NotClaimedError:
+            if is_certain:
+                raise refused(received, Cause.REPLAY, ALREADY_RECEIVED) from None
+            sender.confirmed()
+
+
+def _perform_under_key(key: str, received: Received, sender: Sender, effect: Effect, context: str) -> Answer:
+    fingerprint = _fingerprint(received)
+    while True:
+        try:
+            with transaction.atomic():
+                claim = (key, fingerprint, *sender.partner(), WINDOW, context)
+                answer = _claimed(_CLAIM_KEY, claim, sender, effect)
+                kept = (answer.status, answer.body, answer.location, sender.caller.partner_id, key)
+                sql.run_with_commit(_KEEP_ANSWER, kept)
+                return answer
+        except _NotClaimedError:
+            found = sender.ask(partial(_find_answer, key))
+        if found is not None:
+            return _replay(found, fingerprint)
+        # The key is free: purged between the two statements, or nothing was claimed for want of the sender's standing.
+
+
+def _claimed(statement: str, parameters: Sequence[object], sender: Sender, effect: Effect) -> Answer:
+    """What the effect answers, if the claim stands. Raises _NotClaimedError, whatever the effect came to."""
+
+    def take(rows: list[sql.Row]) -> None:
+        if not rows:
+            raise _NotClaimedError
+        sender.vouched()
+
+    with sql.ahead(statement, parameters, take):
+        return effect(sender.caller.partner_id)
+
+
+class _NotClaimedError(Exception):
+    """Nothing was claimed: another request has the key or the signature, or the sender is to be asked about."""
 
 
 def _checked(key: str) -> str:
@@ -95,22 +136,8 @@ def _checked(key: str) -> str:
     return key.lower()
 
 
-def _perform_under_key(
-    key: str, received: Received, sender: Sender, effect: Callable[[], Answer], context: str
-) -> Answer:
-    fingerprint = _fingerprint(received)
-    while True:
-        with transaction.atomic():
-            if sql.fetch_one(_CLAIM_KEY, (key, fingerprint, *sender.partner(), WINDOW, context)):
-                sender.vouched()
-                answer = effect()
-                partner_id = sender.confirmed().partner_id
-                sql.run(_KEEP_ANSWER, (answer.status, answer.body, answer.location, partner_id, key))
-                return answer
-            kept = sql.fetch_one(_FIND_ANSWER, (sender.confirmed().partner_id, key))
-        if kept is not None:
-            return _replay(kept, fingerprint)
-        # The key is free: purged between the two statements, or nothing was claimed for want of the sender's standing.
+def _find_answer(key: str, partner: PartnerRef) -> sql.Row | None:
+    return sql.fetch_one(_FIND_ANSWER, (*partner, key))
 
 
 def _replay(kept: sql.Row, fingerprint: bytes) -> Answer:
@@ -126,11 +153,6 @@ def _fingerprint(received: Received) -> bytes:
     return hashlib.sha256("\n".join(parts).encode()).digest()
 
 
-def _claim_signature(received: Received, context: str, partner: PartnerRef) -> sql.Row | None:
+def _signature(received: Received) -> tuple[bytes, datetime]:
     signature = signing.signature_bytes(received.header("HTTP_X_REQUEST_SIGNATURE") or "")
-    signed_at = signing.parse_timestamp(received.header("HTTP_X_REQUEST_TIMESTAMP") or "")
-    return sql.fetch_one(_CLAIM_SIGNATURE, (signature, signed_at, *partner, context))
-
-
-def _claim_nothing(context: str, partner: PartnerRef) -> sql.Row | None:
-    return sql.fetch_one(_CLAIM_NOTHING, (context, *partner))
+    return signature, signing.parse_timestamp(received.header("HTTP_X_REQUEST_TIMESTAMP") or "")

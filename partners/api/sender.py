@@ -20,9 +20,12 @@ class Sender:
     # DRF asks this of a request's user.
     is_authenticated = True
 
-    def __init__(self, remembered: Caller, look_up: Callable[[], Caller], *, is_confirmed: bool) -> None:
-        """look_up: asks the database. Raises UnauthorizedError. is_confirmed: whether it has been asked just now."""
-        self.remembered = remembered
+    def __init__(self, caller: Caller, look_up: Callable[[], Caller], *, is_confirmed: bool) -> None:
+        """look_up: asks the database. Raises UnauthorizedError. is_confirmed: whether it has been asked just now.
+
+        Attribute `caller`: as remembered, where not confirmed.
+        """
+        self.caller = caller
         self.is_confirmed = is_confirmed
         self._look_up = look_up
         self._admit: Callable[[], object] = lambda: None
@@ -36,15 +39,13 @@ class Sender:
     def confirmed(self) -> Caller:
         """The caller, as the database has said in this request. Raises UnauthorizedError, and what `admit` raises."""
         if not self.is_confirmed:
-            self.remembered = self._look_up()
-            self.is_confirmed = True
-            self._admit()
-        return self.remembered
+            self.caller = self._look_up()
+            self.vouched()
+        return self.caller
 
     def partner(self) -> PartnerRef:
         """What a statement takes for keys.PARTNER."""
-        caller = self.remembered
-        return PartnerRef(caller.partner_id) if self.is_confirmed else PartnerRef.remembered(caller)
+        return PartnerRef(self.caller.partner_id) if self.is_confirmed else PartnerRef.remembered(self.caller)
 
     def vouched(self) -> None:
         """A statement with `partner()` has found something, so the caller may call. Raises what `admit` raises."""

@@ -37,7 +37,7 @@ class PartnerRateThrottle(BaseThrottle):
     def allow_request(self, request: Request, view: "PartnerAPIView") -> bool:  # type: ignore[override]
         """True, or raises TooManyRequestsError."""
         sender: Sender = request.user  # type: ignore[assignment]
-        caller = sender.remembered
+        caller = sender.caller
         rate = _rate(caller)
         count, reset = _counter().hit(rate, caller.partner_id)
         seconds = max(1, math.ceil(reset - time.time()))

@@ -79,7 +79,7 @@ class PartnerAPIView(APIView):
         self.sender = cast("Sender", self.request.user)
         self.sender.begin(partial(self.check_throttles, self.request))
         try:
-            if is_used_up(self.sender.remembered):
+            if is_used_up(self.sender.caller):
                 self.sender.confirmed()
             if request.method in METHODS_WITH_BODY:
                 require_json(self.received)
@@ -102,7 +102,7 @@ class PartnerAPIView(APIView):
         """Counts the answer for the partner's report; refusals are counted with their cause, where they are raised."""
         if hasattr(self, "sender") and self.sender.is_confirmed and status != troubles.UNAUTHORIZED:
             replayed = "Idempotent-Replayed" in self.answer_headers
-            key_id, skew = self.sender.remembered.key_id, cast("float", self.request.auth)
+            key_id, skew = self.sender.caller.key_id, cast("float", self.request.auth)
             traffic.count(key_id, status, replayed=replayed, skew_seconds=skew)
 
     def handler(self, request: ServiceRequest) -> Callable[..., HttpResponseBase]:
@@ -118,7 +118,7 @@ class PartnerAPIView(APIView):
         """DRF's request without its parsers and content negotiation: there is one form in and one out."""
         return Request(request, authenticators=self.get_authenticators())
 
-    def write(self, effect: Callable[[], idempotency.Answer]) -> HttpResponse:
+    def write(self, effect: idempotency.Effect) -> HttpResponse:
         """Lets a write take effect at most once and answers it."""
         answer = idempotency.perform(self.received, self.sender, effect, request_id=self.request_id)
         if answer.location is not None:

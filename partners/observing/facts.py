@@ -53,6 +53,7 @@ def watch(connection: BaseDatabaseWrapper, **_: object) -> None:
     # A pool gives out the same one again.
     if "commit" not in vars(driver):
         driver.commit = partial(_commit, driver)
+        driver.rollback = partial(prepared.roll_back, driver)
 
 
 def _note_statement(execute: Callable[..., Any], *given: Any) -> Any:
