@@ -46,7 +46,8 @@ def execute(
     """
     session = _session(driver)
     prepared, waiting = session.prepared(statement), session.waiting
-    begins = driver.pgconn.transaction_status == TransactionStatus.IDLE and not driver.autocommit
+    is_idle = driver.pgconn.transaction_status == TransactionStatus.IDLE
+    begins = is_idle and (session.begins or not driver.autocommit)
     if not begins and waiting is None:
         return prepared.read(prepared.run(parameters), row)
     steps = [session.prepared("BEGIN").step(())] if begins else []
@@ -60,6 +61,11 @@ def execute(
     if waiting is not None:
         waiting.take(before.read(_checked(driver.pgconn, next(results)), tuple)[1])
     return prepared.read(_checked(driver.pgconn, next(results)), row)
+
+
+def begin(driver: "Connection[Any]") -> None:
+    """Has BEGIN go together with the next statement, on a connection that would commit each."""
+    _session(driver).begins = True
 
 
 def leave_waiting(driver: "Connection[Any]", waiting: Waiting) -> None:
@@ -82,7 +88,7 @@ def leave_for_commit(driver: "Connection[Any]", statement: str, parameters: Sequ
 def commit(driver: "Connection[Any]") -> None:
     """Commits, where there is a transaction. Raises psycopg's errors."""
     session, pgconn = _session(driver), driver.pgconn
-    last, session.last = session.last, None
+    last, session.last, session.begins = session.last, None, False
     if pgconn.transaction_status == TransactionStatus.IDLE:
         return
     if last is None:
@@ -95,7 +101,8 @@ def commit(driver: "Connection[Any]") -> None:
 
 def roll_back(driver: "Connection[Any]") -> None:
     """Undoes the present transaction, and what was left for its COMMIT. Raises psycopg's errors."""
-    _session(driver).last = None
+    session = _session(driver)
+    session.last, session.begins = None, False
     type(driver).rollback(driver)
 
 
@@ -109,6 +116,7 @@ class _Session:
 
     def __init__(self, driver: "Connection[Any]") -> None:
         self.driver = driver
+        self.begins = False
         self.waiting: Waiting | None = None
         self.last: tuple[str, Sequence[object]] | None = None
         self.poll = select.poll()

@@ -5,13 +5,14 @@ Each statement stands in one named function beside its model; everything else is
 """
 
 import random
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import structlog
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, Error, InterfaceError, OperationalError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.rows import RowMaker
 
 from partners import prepared
@@ -84,52 +85,23 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers:
     return row
 
 
-@contextmanager
-def ahead(statement: str, parameters: Sequence[object], take: Callable[[list[Row]], object]) -> Iterator[None]:
-    """Has a statement sent together with the block's first one, ahead of it: one way to the database and back for both.
-
-    take: is given the statement's rows before anybody sees what the block's first found; what it raises, that one
-    raises. Where the block has no statement, it is sent at the block's end, even if that is an error of the block's.
-    Raises Django's database errors.
-    """
-    connection = connections[DEFAULT_DB_ALIAS]
-    connection.ensure_connection()
-    driver = connection.connection
-    facts.add_statement(0)
-    prepared.leave_waiting(driver, prepared.Waiting(statement, parameters, take))
-    try:
-        yield
-    except Error:
-        prepared.taken_back(driver)
-        raise
-    except BaseException:
-        _send_left(driver)
-        raise
-    _send_left(driver)
+class _OfThread(threading.local):
+    connection: BaseDatabaseWrapper | None = None
 
 
-def _send_left(driver: Any) -> None:
-    left = prepared.taken_back(driver)
-    if left is not None:
-        left.take(_execute(left.statement, left.parameters, DEFAULT_DB_ALIAS, tuple)[1])
-
-
-def run_with_commit(statement: str, parameters: Sequence[object]) -> None:
-    """Runs the transaction's last statement, together with the COMMIT that follows: one way to the database for both.
-
-    The COMMIT raises what the statement would, and does nothing then.
-    """
-    connection = connections[DEFAULT_DB_ALIAS]
-    if connection.savepoint_ids or not connection.in_atomic_block:
-        run(statement, parameters)  # there is no COMMIT to come
-        return
-    facts.add_statement(0)
-    prepared.leave_for_commit(connection.connection, statement, parameters)
+_of_thread = _OfThread()
 
 
 def renew() -> None:
-    """Closes this thread's connection where a request left it broken; the next statement opens another."""
-    connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
+    """Before a request: closes this thread's connection where one left it broken; the next statement opens another."""
+    # Looked up once a request: for Django it is a matter of the task too, and costs as much as half a statement.
+    connection = _of_thread.connection = connections[DEFAULT_DB_ALIAS]
+    connection.close_if_unusable_or_obsolete()
+
+
+def default_connection() -> BaseDatabaseWrapper:
+    """Django's connection of this thread to the primary."""
+    return _of_thread.connection or connections[DEFAULT_DB_ALIAS]
 
 
 def is_well() -> bool:
@@ -138,7 +110,7 @@ def is_well() -> bool:
     A request whose first statement is not `fetch_one_afresh` looks here before: a session that the database ended
     while it was idle has its word of that waiting to be read.
     """
-    driver = connections[DEFAULT_DB_ALIAS].connection
+    driver = default_connection().connection
     return driver is not None and not _reach.is_in_doubt and prepared.is_silent(driver)
 
 
@@ -176,7 +148,7 @@ def sqlstate(failure: Exception) -> str | None:
 
 
 def _execute(statement: str, parameters: Sequence[object], using: str, row: RowMaker[T]) -> tuple[int, list[T]]:
-    connection = connections[using]
+    connection = default_connection() if using == DEFAULT_DB_ALIAS else connections[using]
     connection.ensure_connection()
     begun = time.perf_counter()
     try:

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from django.http import HttpResponse
-from rest_framework.request import Request
 
 from partners.api.description import describes
 from partners.api.json import rfc_3339
+from partners.api.request import ServiceRequest
 from partners.api.views import PartnerAPIView
 from partners.described import PING
 
@@ -15,6 +15,6 @@ class Ping(PartnerAPIView):
     """GET /v1/ping: contract, section 9."""
 
     @describes(PING)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: ServiceRequest) -> HttpResponse:
         """Who the service takes the caller for, and its clock."""
         return self.read({"partner": self.caller.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})

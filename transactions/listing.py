@@ -46,6 +46,6 @@ class UserList(PartnerAPIView):
                 "externalId": external_id,
                 "userId": user_id,
                 "nextCursor": next_cursor,
-                "items": [self.serializer.to_representation(row) for row in rows],
+                "items": list(map(self.serializer.to_representation, rows)),
             }
         )

@@ -1,9 +1,9 @@
 """A user's conversions: contract, sections 6 and 9."""
 
 from django.http import HttpResponse
-from rest_framework.request import Request
 
 from partners.api.description import describes
+from partners.api.request import ServiceRequest
 from transactions import queries
 from transactions.described import LIST_TRANSACTIONS
 from transactions.listing import UserList
@@ -17,6 +17,6 @@ class TransactionList(UserList):
     rows = queries.page
 
     @describes(LIST_TRANSACTIONS)
-    def get(self, request: Request, external_id: str) -> HttpResponse:
+    def get(self, request: ServiceRequest, external_id: str) -> HttpResponse:
         """A page of the user's conversions, newest first."""
         return self.page(external_id)

@@ -9,12 +9,11 @@ from functools import partial
 import structlog
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
 
 from partners import keys, signing, sql, troubles
 from partners.api.errors import REALM, UnauthorizedError
 from partners.api.json import rfc_3339
-from partners.api.request import Received
+from partners.api.request import Received, ServiceRequest
 from partners.api.sender import Sender
 from partners.observing.facts import facts
 from partners.troubles import Cause
@@ -25,14 +24,11 @@ NOT_VALID = "The API key or the signature is not valid."
 
 
 class SignatureAuthentication(BaseAuthentication):
-    """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature; request.user is then a Sender.
+    """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature."""
 
-    request.auth is by how many seconds the sender's clock is ahead of ours.
-    """
-
-    def authenticate(self, request: Request) -> tuple[Sender, float]:
-        """Who signed the request, and the difference of clocks. Raises UnauthorizedError."""
-        received: Received = request._request.received  # type: ignore[attr-defined]  # noqa: SLF001
+    def authenticate(self, request: ServiceRequest) -> tuple[Sender, float]:  # type: ignore[override]
+        """Who signed the request, and by how many seconds their clock is ahead of ours. Raises UnauthorizedError."""
+        received = request.received
         api_key = _required_header(received, "X-Api-Key")
         timestamp = _required_header(received, "X-Request-Timestamp")
         signature = _required_header(received, "X-Request-Signature")
@@ -46,7 +42,7 @@ class SignatureAuthentication(BaseAuthentication):
         _note(remembered)
         return Sender(remembered, look_up, is_confirmed=False), skew
 
-    def authenticate_header(self, request: Request) -> str:
+    def authenticate_header(self, request: ServiceRequest) -> str:  # type: ignore[override]
         """The value of WWW-Authenticate."""
         return REALM
 

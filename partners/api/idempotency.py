@@ -8,12 +8,10 @@ kept in the same transaction as the effect, so after a crash both are there or n
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-
-from django.db import transaction
 
 from partners import history, signing, sql
 from partners.api.authentication import refused
@@ -22,6 +20,7 @@ from partners.api.request import Received
 from partners.api.sender import Sender
 from partners.keys import PARTNER, PartnerRef
 from partners.troubles import Cause
+from partners.writes import Write
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
@@ -89,8 +88,8 @@ def _perform_without_key(received: Received, sender: Sender, effect: Effect, con
     while True:
         is_certain = sender.is_confirmed
         try:
-            with transaction.atomic():
-                return _claimed(statement, (*values, *sender.partner(), context), sender, effect)
+            with Write((statement, (*values, *sender.partner(), context)), partial(_take, sender)):
+                return effect(sender.caller.partner_id)
         except _NotClaimedError:
             if is_certain:
                 raise refused(received, Cause.REPLAY, ALREADY_RECEIVED) from None
@@ -99,13 +98,13 @@ def _perform_without_key(received: Received, sender: Sender, effect: Effect, con
 
 def _perform_under_key(key: str, received: Received, sender: Sender, effect: Effect, context: str) -> Answer:
     fingerprint = _fingerprint(received)
+    partner_id = sender.caller.partner_id
     while True:
+        claim = (_CLAIM_KEY, (key, fingerprint, *sender.partner(), WINDOW, context))
         try:
-            with transaction.atomic():
-                claim = (key, fingerprint, *sender.partner(), WINDOW, context)
-                answer = _claimed(_CLAIM_KEY, claim, sender, effect)
-                kept = (answer.status, answer.body, answer.location, sender.caller.partner_id, key)
-                sql.run_with_commit(_KEEP_ANSWER, kept)
+            with Write(claim, partial(_take, sender)) as write:
+                answer = effect(partner_id)
+                write.keep((_KEEP_ANSWER, (answer.status, answer.body, answer.location, partner_id, key)))
                 return answer
         except _NotClaimedError:
             found = sender.ask(partial(_find_answer, key))
@@ -114,16 +113,11 @@ def _perform_under_key(key: str, received: Received, sender: Sender, effect: Eff
         # The key is free: purged between the two statements, or nothing was claimed for want of the sender's standing.
 
 
-def _claimed(statement: str, parameters: Sequence[object], sender: Sender, effect: Effect) -> Answer:
-    """What the effect answers, if the claim stands. Raises _NotClaimedError, whatever the effect came to."""
-
-    def take(rows: list[sql.Row]) -> None:
-        if not rows:
-            raise _NotClaimedError
-        sender.vouched()
-
-    with sql.ahead(statement, parameters, take):
-        return effect(sender.caller.partner_id)
+def _take(sender: Sender, claimed: list[sql.Row]) -> None:
+    """Lets a write go on whose claim stands, which says too that the sender may call."""
+    if not claimed:
+        raise _NotClaimedError
+    sender.vouched()
 
 
 class _NotClaimedError(Exception):

@@ -1,14 +1,15 @@
 """A request as it is signed, checked and answered: read once, from the bytes that were sent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from django.core.handlers.exception import convert_exception_to_response
-from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import get_resolver
 from django.utils.http import parse_header_parameters
 from django.utils.module_loading import import_string
 
@@ -79,42 +80,35 @@ class ServiceRequest(WSGIRequest):
         super().__init__(environ)
 
 
-class LeanHandler(WSGIHandler):
-    """Django's WSGI application with a short list of middlewares in place of MIDDLEWARE.
+class LeanHandler:
+    """A WSGI application (PEP 3333) in place of Django's, with a short list of middlewares in place of MIDDLEWARE.
 
     Those that staff pages need (sessions, CSRF, messages) would cost a partner's request more than its
-    own work, and none has a meaning there: no cookie, no session, no form.
+    own work, and none has a meaning there: no cookie, no session, no form. Django's signals are not sent either: who
+    listens to them clears what such a request has not (a cache, a record of queries), and looks after the database's
+    connections, which is done here.
     """
-
-    request_class = ServiceRequest
 
     def __init__(self, middleware: Sequence[str]) -> None:
         """middleware: names of middlewares that have no hooks besides their call, outermost first."""
-        self.middleware = middleware
-        super().__init__()
-
-    def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002 - Django's signature
-        """Builds the chain."""
-        self._view_middleware: list[Any] = []
-        self._template_response_middleware: list[Any] = []
-        self._exception_middleware: list[Any] = []
-        handler = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]
-        for name in reversed(self.middleware):
-            handler = convert_exception_to_response(import_string(name)(handler))
-        self._middleware_chain = handler
+        chain: Any = convert_exception_to_response(_view_response)  # type: ignore[arg-type]
+        for name in reversed(middleware):
+            chain = convert_exception_to_response(import_string(name)(chain))
+        self._respond: Callable[[ServiceRequest], HttpResponseBase] = chain
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> HttpResponseBase:
-        """Answers a request (PEP 3333) as Django does, but for its signals.
-
-        Who listens to them clears what a partner's request has not (a cache, a record of queries), and looks after
-        the database's connections, which is done here.
-        """
+        """Answers a request."""
         sql.renew()
-        request = self.request_class(environ)
-        response = cast("HttpResponseBase", self._middleware_chain(request))
+        response = self._respond(ServiceRequest(environ))
         cookies = [("Set-Cookie", cookie.output(header="")) for cookie in response.cookies.values()]
         start_response(f"{response.status_code} {response.reason_phrase}", [*response.items(), *cookies])
         return response
+
+
+def _view_response(request: ServiceRequest) -> HttpResponseBase:
+    match = request.resolver_match = get_resolver().resolve(request.path_info)
+    response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    return response
 
 
 class JsonResponse(HttpResponse):

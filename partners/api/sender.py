@@ -17,9 +17,6 @@ class Sender:
     statement, which finds nothing otherwise (keys.PARTNER), or, where it found nothing or there is none, when asked.
     """
 
-    # DRF asks this of a request's user.
-    is_authenticated = True
-
     def __init__(self, caller: Caller, look_up: Callable[[], Caller], *, is_confirmed: bool) -> None:
         """look_up: asks the database. Raises UnauthorizedError. is_confirmed: whether it has been asked just now.
 

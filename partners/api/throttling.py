@@ -9,20 +9,14 @@ import math
 import threading
 import time
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import structlog
 from django.conf import settings
-from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
 
 from partners.api.errors import TooManyRequestsError
-from partners.api.sender import Sender
 from partners.keys import Caller
 from partners.rates import Rate, parse_rate
-
-if TYPE_CHECKING:
-    from partners.api.views import PartnerAPIView
 
 log = structlog.get_logger("partners.throttling")
 
@@ -31,29 +25,25 @@ REDIS_TIMEOUT_SECONDS = 0.25
 REDIS_PAUSE_SECONDS = 2.0
 
 
-class PartnerRateThrottle(BaseThrottle):
-    """Counts an authenticated request and sets the RateLimit fields of its answer."""
+def count(caller: Caller, headers: dict[str, str]) -> None:
+    """Counts a request, and sets the RateLimit fields of its answer (draft-ietf-httpapi-ratelimit-headers-10).
 
-    def allow_request(self, request: Request, view: "PartnerAPIView") -> bool:  # type: ignore[override]
-        """True, or raises TooManyRequestsError."""
-        sender: Sender = request.user  # type: ignore[assignment]
-        caller = sender.caller
-        rate = _rate(caller)
-        count, reset = _counter().hit(rate, caller.partner_id)
-        seconds = max(1, math.ceil(reset - time.time()))
-        # draft-ietf-httpapi-ratelimit-headers-10
-        view.answer_headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
-        view.answer_headers["RateLimit"] = f'"default";r={max(0, rate.amount - count)};t={seconds}'
-        if count > rate.amount:
-            raise TooManyRequestsError(seconds)
-        return True
+    Raises TooManyRequestsError; its answer has them too.
+    """
+    rate = _rate(caller)
+    counted, reset = _counter().hit(rate, caller.partner_id)
+    seconds = max(1, math.ceil(reset - time.time()))
+    headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
+    headers["RateLimit"] = f'"default";r={max(0, rate.amount - counted)};t={seconds}'
+    if counted > rate.amount:
+        raise TooManyRequestsError(seconds)
 
 
 def is_used_up(caller: Caller) -> bool:
     """Whether the caller's limit is known here to be used up, without a look elsewhere and without counting."""
     rate = _rate(caller)
-    count, reset = _counter().seen(rate, caller.partner_id)
-    return count >= rate.amount and reset > time.time()
+    counted, reset = _counter().seen(rate, caller.partner_id)
+    return counted >= rate.amount and reset > time.time()
 
 
 def _rate(caller: Caller) -> Rate:

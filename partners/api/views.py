@@ -6,18 +6,16 @@ existence → body → age → conflict. The first four and a half stand here; t
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from partners import sql, traffic, troubles
-from partners.api import idempotency
+from partners.api import idempotency, throttling
 from partners.api.authentication import SignatureAuthentication
 from partners.api.errors import (
     ApiError,
@@ -30,7 +28,6 @@ from partners.api.errors import (
 from partners.api.json import render
 from partners.api.request import JsonResponse, Received, ServiceRequest, has_body, receive, require_json
 from partners.api.sender import Sender
-from partners.api.throttling import PartnerRateThrottle, is_used_up
 from partners.keys import Caller
 
 log = structlog.get_logger("partners.views")
@@ -39,16 +36,19 @@ READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
+_authentication = SignatureAuthentication()
+
+
 class PartnerAPIView(APIView):
     """An endpoint for partners. A subclass names its methods and says what each does in a few lines."""
 
-    authentication_classes = (SignatureAuthentication,)
-    throttle_classes = (PartnerRateThrottle,)
     # HEAD and OPTIONS are methods like any other: not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
     received: Received
     sender: Sender
+    # By how much the sender's clock is ahead of ours.
+    skew_seconds: float
     request_id: str
     answer_headers: dict[str, str]
 
@@ -75,15 +75,14 @@ class PartnerAPIView(APIView):
         """Runs the checks that every request passes, in the contract's order, then the method's handler."""
         handler = self.handler(request)
         self.received = request.received = receive(request)
-        self.request = self.initialize_request(request)
-        self.sender = cast("Sender", self.request.user)
-        self.sender.begin(partial(self.check_throttles, self.request))
+        self.sender, self.skew_seconds = _authentication.authenticate(request)
+        self.sender.begin(self.admit)
         try:
-            if is_used_up(self.sender.caller):
+            if throttling.is_used_up(self.sender.caller):
                 self.sender.confirmed()
             if request.method in METHODS_WITH_BODY:
                 require_json(self.received)
-            response = handler(self.request, **kwargs)
+            response = handler(request, **kwargs)
         except UnauthorizedError:
             raise
         except ApiError:
@@ -92,6 +91,10 @@ class PartnerAPIView(APIView):
             raise
         self.sender.confirmed()
         return response
+
+    def admit(self) -> None:
+        """Counts the request of a caller who may call. Raises TooManyRequestsError."""
+        throttling.count(self.sender.caller, self.answer_headers)
 
     @property
     def caller(self) -> Caller:
@@ -102,8 +105,7 @@ class PartnerAPIView(APIView):
         """Counts the answer for the partner's report; refusals are counted with their cause, where they are raised."""
         if hasattr(self, "sender") and self.sender.is_confirmed and status != troubles.UNAUTHORIZED:
             replayed = "Idempotent-Replayed" in self.answer_headers
-            key_id, skew = self.sender.caller.key_id, cast("float", self.request.auth)
-            traffic.count(key_id, status, replayed=replayed, skew_seconds=skew)
+            traffic.count(self.sender.caller.key_id, status, replayed=replayed, skew_seconds=self.skew_seconds)
 
     def handler(self, request: ServiceRequest) -> Callable[..., HttpResponseBase]:
         """The function for the request's method. Raises MethodNotAllowedError."""
@@ -113,10 +115,6 @@ class PartnerAPIView(APIView):
             raise MethodNotAllowedError([m.upper() for m in self.http_method_names if hasattr(self, m)])
         found: Callable[..., HttpResponseBase] = handler
         return found
-
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        """DRF's request without its parsers and content negotiation: there is one form in and one out."""
-        return Request(request, authenticators=self.get_authenticators())
 
     def write(self, effect: idempotency.Effect) -> HttpResponse:
         """Lets a write take effect at most once and answers it."""
