@@ -128,7 +128,7 @@ DATABASES["default"] |= {
         # statements of a connection whenever a transaction is rolled back.
         "prepare_threshold": None,
         # An answer comes within seconds, whatever holds a lock; jit costs more than it saves on short statements.
-        "options": "-c timezone=UTC -c jit=off -c statement_timeout=4s -c lock_timeout=3s"
+        "options": "-c timezone=UTC -c datestyle=ISO -c jit=off -c statement_timeout=4s -c lock_timeout=3s"
         " -c idle_in_transaction_session_timeout=30s",
     },
 }
@@ -146,7 +146,8 @@ if _replica_url := env.str("REPLICA_DATABASE_URL", default=""):
             "application_name": "partner-service",
             "server_side_binding": True,
             "prepare_threshold": 1,
-            "options": "-c timezone=UTC -c jit=off -c statement_timeout=1s -c default_transaction_read_only=on",
+            "options": "-c timezone=UTC -c datestyle=ISO -c jit=off -c statement_timeout=1s"
+            " -c default_transaction_read_only=on",
         },
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

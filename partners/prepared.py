@@ -15,11 +15,12 @@ import select
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from psycopg import Connection, OperationalError, errors
-from psycopg.adapt import PyFormat, Transformer
+from psycopg import Connection, OperationalError, adapters, errors
+from psycopg.adapt import AdaptersMap, PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import RowMaker
+from psycopg.types.string import TextLoader
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -37,15 +38,15 @@ class Waiting(NamedTuple):
 
 
 def execute(
-    driver: "Connection[Any]", statement: str, parameters: Sequence[object], row: RowMaker[T]
+    driver: "Connection[Any]", statement: str, parameters: Sequence[object], row: RowMaker[T], *, as_text: bool = False
 ) -> tuple[int, list[T]]:
     """How many rows a statement touched, and those that it returns. Raises psycopg's errors.
 
     statement: with `%s` for each of `parameters`, whose types are what the statement says of them.
-    row: what to make of each row.
+    row: what to make of each row. as_text: whether its values are to be text as PostgreSQL writes it, or null.
     """
     session = _session(driver)
-    prepared, waiting = session.prepared(statement), session.waiting
+    prepared, waiting = session.prepared(statement, as_text=as_text), session.waiting
     is_idle = driver.pgconn.transaction_status == TransactionStatus.IDLE
     begins = is_idle and (session.begins or not driver.autocommit)
     if not begins and waiting is None:
@@ -123,11 +124,11 @@ class _Session:
         self.poll.register(driver.pgconn.socket, select.POLLIN)
         self._statements: dict[str, _Prepared] = {}
 
-    def prepared(self, statement: str) -> "_Prepared":
+    def prepared(self, statement: str, *, as_text: bool = False) -> "_Prepared":
         """The statement, prepared now if it was not."""
         prepared = self._statements.get(statement)
         if prepared is None:
-            prepared = self._statements[statement] = _Prepared(self.driver, statement)
+            prepared = self._statements[statement] = _Prepared(self.driver, statement, as_text=as_text)
         return prepared
 
     def run_together(self, steps: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
@@ -188,12 +189,12 @@ class _Prepared:
 
     __slots__ = ("_formats", "_has_loaders", "_name", "_pgconn", "_transformer")
 
-    def __init__(self, driver: "Connection[Any]", statement: str) -> None:
+    def __init__(self, driver: "Connection[Any]", statement: str, *, as_text: bool) -> None:
         numbers = itertools.count(1)
         text = _PLACE.sub(lambda place: "%" if place[0] == "%%" else f"${next(numbers)}", statement)
         self._name = b"psi_%d" % next(_numbers)
         self._formats = [PyFormat.TEXT] * (next(numbers) - 1)
-        self._transformer = Transformer(driver)
+        self._transformer = Transformer(_TextContext(driver) if as_text else driver)
         self._has_loaders = False
         self._pgconn: PGconn = driver.pgconn
         _checked(self._pgconn, self._pgconn.prepare(self._name, text.encode()))
@@ -217,6 +218,25 @@ class _Prepared:
         transformer.set_pgresult(result, set_loaders=not self._has_loaders)
         self._has_loaders = True
         return result.ntuples, transformer.load_rows(0, result.ntuples, row)
+
+
+_as_text = AdaptersMap(adapters)
+for _type in ("int4", "int8", "numeric", "timestamptz", "uuid"):
+    _as_text.register_loader(_type, TextLoader)
+
+
+class _TextContext(NamedTuple):
+    """For psycopg: values go as ever, and come as text."""
+
+    connection: "Connection[Any]"
+    adapters: AdaptersMap = _as_text
+
+
+def text_rows(driver: "Connection[Any]", result: PGresult, row: RowMaker[T]) -> list[T]:
+    """The rows of a result, their values as text; see `execute`."""
+    transformer = Transformer(_TextContext(driver))
+    transformer.set_pgresult(result)
+    return transformer.load_rows(0, result.ntuples, row)
 
 
 def _checked(pgconn: PGconn, result: PGresult) -> PGresult:

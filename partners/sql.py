@@ -31,10 +31,6 @@ REPEAT_PAUSES_SECONDS = (0.05, 0.2)
 # A repetition may wait for a lock as long as the first attempt, and an answer is due within 5 seconds.
 REPEAT_WITHIN_SECONDS = 1.9
 
-# An instant as answers carry it (contract, section 6), for `str.format` with the column: PostgreSQL writes it faster
-# than Python reads and writes it.
-RFC_3339 = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
-
 _reach = Reach()
 
 
@@ -43,9 +39,22 @@ def fetch_all(statement: str, parameters: Sequence[object]) -> list[Row]:
     return _execute(statement, parameters, DEFAULT_DB_ALIAS, tuple)[1]
 
 
-def fetch_as(row: RowMaker[T], statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> list[T]:
-    """What `row` makes of each row that a statement returns; raises Django's database errors."""
-    return _execute(statement, parameters, using, row)[1]
+def fetch_text(
+    row: RowMaker[T], statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS
+) -> list[T]:
+    """What `row` makes of each row that a statement returns, its values the text that PostgreSQL writes.
+
+    Of an instant that is ISO 8601 in UTC: see `rfc_3339`. Raises Django's database errors.
+    """
+    return _execute(statement, parameters, using, row, as_text=True)[1]
+
+
+def rfc_3339(written: str) -> str:
+    """An instant as answers carry it (contract, section 6).
+
+    written: as PostgreSQL writes it, such as 2026-01-15 10:30:00.1+00.
+    """
+    return f"{written[:10]}T{written[11:19]}.{written[20:-3]:0<6}Z"
 
 
 def fetch_one(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> Row | None:
@@ -147,16 +156,20 @@ def sqlstate(failure: Exception) -> str | None:
     return state
 
 
-def _execute(statement: str, parameters: Sequence[object], using: str, row: RowMaker[T]) -> tuple[int, list[T]]:
+def _execute(
+    statement: str, parameters: Sequence[object], using: str, row: RowMaker[T], *, as_text: bool = False
+) -> tuple[int, list[T]]:
     connection = default_connection() if using == DEFAULT_DB_ALIAS else connections[using]
     connection.ensure_connection()
     begun = time.perf_counter()
     try:
         with connection.wrap_database_errors:
             if using == DEFAULT_DB_ALIAS:
-                return prepared.execute(connection.connection, statement, parameters, row)
+                return prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
             # A wait for a replica has an end (config/replica/base.py), which one call of libpq has not.
             cursor = connection.connection.execute(statement, parameters, prepare=True)
+            if as_text:
+                return cursor.rowcount, prepared.text_rows(connection.connection, cursor.pgresult, row)
             return cursor.rowcount, list(map(row, cursor.fetchall()))
     finally:
         facts.add_statement(time.perf_counter() - begun)

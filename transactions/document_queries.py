@@ -1,4 +1,4 @@
-"""The prepared statements on documents; instants and digests are written by PostgreSQL, as they go out."""
+"""The prepared statements on documents. A list's values come as the text that PostgreSQL writes."""
 
 import uuid
 from typing import NamedTuple
@@ -9,9 +9,8 @@ from partners import sql
 from partners.keys import PARTNER
 from transactions.pagination import MOST_ROWS, Owner, Position
 
-_COLUMNS = f"""
-    {sql.RFC_3339.format("created_at")}, tiebreak, document_id::text, type, title,
-    content_type, size_bytes, encode(sha256, 'hex'), user_id::text
+_COLUMNS = """
+    created_at, tiebreak, document_id, type, title, content_type, size_bytes, encode(sha256, 'hex'), user_id
 """
 # A row is read by its owner's names: to look the owner up first would be a statement more.
 _OWNER = f"(SELECT id FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s)"
@@ -40,22 +39,22 @@ _COUNT_FAULT = """
 
 
 class DocumentRow(NamedTuple):
-    """A document as a list shows it. sha256: lower-case hex."""
+    """A document: text throughout. created_at: for sql.rfc_3339. sha256: lower-case hex."""
 
     created_at: str
-    tiebreak: int
+    tiebreak: str
     document_id: str
     type: str
     title: str
     content_type: str
-    size_bytes: int
+    size_bytes: str
     sha256: str
     user_id: str
 
     @property
     def position(self) -> Position:
         """Where the row stands in its user's list."""
-        return Position(self.created_at, self.tiebreak)
+        return Position(sql.rfc_3339(self.created_at), int(self.tiebreak))
 
 
 class PublishedFile(NamedTuple):
@@ -79,8 +78,8 @@ def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_
         raise ValueError("More rows than a statement gives.")
     of_user = (*owner.partner, owner.external_id)
     if start is None:
-        return sql.fetch_as(DocumentRow._make, _NEWEST, (*of_user, count), using)
-    return sql.fetch_as(DocumentRow._make, _FROM_POSITION, (*of_user, *start, count), using)
+        return sql.fetch_text(DocumentRow._make, _NEWEST, (*of_user, count), using)
+    return sql.fetch_text(DocumentRow._make, _FROM_POSITION, (*of_user, *start, count), using)
 
 
 def find(user_id: str, document_id: uuid.UUID) -> PublishedFile | None:

@@ -1,7 +1,7 @@
 """The prepared statements on conversions.
 
-PostgreSQL writes instants and numbers as they go out (numeric's own text is plain notation with
-the digits as recorded), so that a row needs no conversion here.
+Values come as the text that PostgreSQL writes (numeric's own is plain notation with the digits as
+recorded), so that a row needs next to no conversion.
 """
 
 from typing import NamedTuple
@@ -12,9 +12,8 @@ from partners import sql
 from partners.keys import PARTNER
 from transactions.pagination import MOST_ROWS, Owner, Position
 
-_COLUMNS = f"""
-    {sql.RFC_3339.format("created_at")}, tiebreak, conversion_id, type,
-    from_currency, from_amount::text, to_currency, to_amount::text, rate::text, user_id::text
+_COLUMNS = """
+    created_at, tiebreak, conversion_id, type, from_currency, from_amount, to_currency, to_amount, rate, user_id
 """
 # A row is read by its owner's names: to look the owner up first would be a statement more.
 _OWNER = f"(SELECT id FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s)"
@@ -35,10 +34,10 @@ _FROM_POSITION = f"""
 
 
 class ConversionRow(NamedTuple):
-    """A conversion as a list shows it: text throughout."""
+    """A conversion: text throughout. created_at: for sql.rfc_3339."""
 
     created_at: str
-    tiebreak: int
+    tiebreak: str
     conversion_id: str
     type: str
     from_currency: str
@@ -51,7 +50,7 @@ class ConversionRow(NamedTuple):
     @property
     def position(self) -> Position:
         """Where the row stands in its user's list."""
-        return Position(self.created_at, self.tiebreak)
+        return Position(sql.rfc_3339(self.created_at), int(self.tiebreak))
 
 
 def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[ConversionRow]:
@@ -63,5 +62,5 @@ def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_
         raise ValueError("More rows than a statement gives.")
     of_user = (*owner.partner, owner.external_id)
     if start is None:
-        return sql.fetch_as(ConversionRow._make, _NEWEST, (*of_user, count), using)
-    return sql.fetch_as(ConversionRow._make, _FROM_POSITION, (*of_user, *start, count), using)
+        return sql.fetch_text(ConversionRow._make, _NEWEST, (*of_user, count), using)
+    return sql.fetch_text(ConversionRow._make, _FROM_POSITION, (*of_user, *start, count), using)

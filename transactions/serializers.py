@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework.serializers import BaseSerializer
 
+from partners.sql import rfc_3339
 from transactions.document_queries import DocumentRow
 from transactions.queries import ConversionRow
 
@@ -16,7 +17,7 @@ class ConversionSerializer(BaseSerializer[ConversionRow]):
         created_at, _, conversion_id, kind, from_currency, from_amount, to_currency, to_amount, rate, _ = instance
         return {
             "conversionId": conversion_id,
-            "createdAt": created_at,
+            "createdAt": rfc_3339(created_at),
             "type": kind,
             "from": {"currency": from_currency, "amount": from_amount},
             "to": {"currency": to_currency, "amount": to_amount},
@@ -31,10 +32,10 @@ class DocumentSerializer(BaseSerializer[DocumentRow]):
         """The item of the documents list."""
         return {
             "documentId": instance.document_id,
-            "createdAt": instance.created_at,
+            "createdAt": rfc_3339(instance.created_at),
             "type": instance.type,
             "title": instance.title,
             "contentType": instance.content_type,
-            "sizeBytes": instance.size_bytes,
+            "sizeBytes": int(instance.size_bytes),
             "sha256": instance.sha256,
         }

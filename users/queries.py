@@ -14,7 +14,7 @@ from users.columns import PROFILE_COLUMNS
 
 
 class UserSummary(NamedTuple):
-    """What answers say of a user, as they carry it."""
+    """What answers say of a user. updated_at: as PostgreSQL writes it (sql.rfc_3339)."""
 
     id: str
     external_id: str
@@ -23,7 +23,7 @@ class UserSummary(NamedTuple):
 
 
 class StoredUser(NamedTuple):
-    """A user's row. id and updated_at: as answers carry them."""
+    """A user's row. updated_at: as PostgreSQL writes it (sql.rfc_3339)."""
 
     id: str
     external_id: str
@@ -43,8 +43,7 @@ class StoredUser(NamedTuple):
     is_ciro_affiliate: bool
 
 
-_UPDATED_AT = sql.RFC_3339.format("updated_at")
-_SUMMARY = f"id::text, external_id, status, {_UPDATED_AT}"
+_SUMMARY = "id::text, external_id, status, updated_at::text"
 _DEFAULTS = {"address_line2": "", "postal_code": "", "province": ""}
 
 _INSERT = f"""
@@ -61,7 +60,7 @@ _LOCK = f"""
 """
 _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)} WHERE id = %s
- RETURNING {_UPDATED_AT}
+ RETURNING updated_at::text
 """
 
 

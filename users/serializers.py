@@ -9,6 +9,7 @@ from rest_framework.serializers import BaseSerializer
 
 from partners.api.errors import FieldError, UnprocessableEntityError, invalid_fields
 from partners.api.json import JsonObject
+from partners.sql import rfc_3339
 from users import fields
 from users.addresses import rules_for
 from users.fields import FieldProblem
@@ -78,7 +79,7 @@ class UserSerializer(BaseSerializer[StoredUser | UserSummary]):
             "userId": instance.id,
             "externalId": instance.external_id,
             "status": instance.status,
-            "updatedAt": instance.updated_at,
+            "updatedAt": rfc_3339(instance.updated_at),
         }
 
 
