@@ -66,7 +66,7 @@ def _first_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _deep_pages(partner_id: int, users: int) -> list[Place]:
-    from transactions.pagination import Position  # noqa: PLC0415
+    from transactions.positions import Position  # noqa: PLC0415
 
     with connection.cursor() as cursor:
         cursor.execute(_DEEP_PLACES, [partner_id, HEAVIEST, max(1, users // HEAVIEST)])
@@ -75,7 +75,7 @@ def _deep_pages(partner_id: int, users: int) -> list[Place]:
 
 def _statement(place: Place) -> Callable[[], object]:
     from transactions import queries  # noqa: PLC0415
-    from transactions.pagination import Owner  # noqa: PLC0415
+    from transactions.positions import Owner  # noqa: PLC0415
 
     partner_id, external_id, start = place
     return partial(queries.page, Owner.of(partner_id, external_id), start, LIMIT + (1 if start is None else 2))

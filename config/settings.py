@@ -169,7 +169,8 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
-    "rest_framework",
+    # Not rest_framework: it would add its browsable pages and template tags, which nothing here shows, and for which
+    # every command would wait a tenth of a second.
     "drf_spectacular",
     "pgtrigger",
     "pghistory",

@@ -7,7 +7,8 @@ from partners.api.errors import FieldError, NotFoundError, invalid_fields
 from partners.described import INSTANT
 from transactions.contents import ENDINGS
 from transactions.models import TITLE_LENGTH, DocumentType
-from transactions.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT, NOT_A_CURSOR, TIEBREAK_DIGITS
+from transactions.pagination import DEFAULT_LIMIT, NOT_A_CURSOR
+from transactions.positions import HIGHEST_LIMIT, TIEBREAK_DIGITS
 from users.described import BAD_PATH, EXTERNAL_ID, EXTERNAL_ID_IN_PATH, USER_ID
 from users.profile import no_such_user
 

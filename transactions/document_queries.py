@@ -7,7 +7,7 @@ from django.db import DEFAULT_DB_ALIAS
 
 from partners import sql
 from partners.keys import PARTNER
-from transactions.pagination import MOST_ROWS, Owner, Position
+from transactions.positions import MOST_ROWS, Owner, Position
 
 _COLUMNS = """
     created_at, tiebreak, document_id, type, title, content_type, size_bytes, encode(sha256, 'hex'), user_id

@@ -9,7 +9,8 @@ from rest_framework.serializers import BaseSerializer
 from partners.api.errors import invalid_fields
 from partners.api.views import PartnerAPIView
 from transactions import replica
-from transactions.pagination import CursorPagination, Owner, Position
+from transactions.pagination import CursorPagination
+from transactions.positions import Owner, Position
 from users.fields import external_id_problems
 from users.profile import find_user
 

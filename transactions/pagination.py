@@ -1,65 +1,22 @@
-"""Lists by pages: contract, section 6. Keyset: the cost of a page does not grow with its depth.
+"""Lists by pages: contract, section 6.
 
-A cursor names the last row of the page before: its createdAt, and behind the six fraction digits
-its tiebreak, which is random and so tells nothing. Rows are never deleted, so that row is there;
-the next page is read from it on, and a cursor that no row answers to was never given.
+Rows are never deleted, so the row that a cursor names (transactions/positions.py) is there; the next page is read from
+it on, and a cursor that no row answers to was never given.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from rest_framework.pagination import BasePagination
 
 from partners.api.errors import FieldError, invalid_parameter
-from partners.keys import PartnerRef
+from transactions.positions import HIGHEST_LIMIT, Position
 
 DEFAULT_LIMIT = 25
-HIGHEST_LIMIT = 100
-# A page with the row before it, and one that tells whether anything follows.
-MOST_ROWS = HIGHEST_LIMIT + 2
-TIEBREAK_DIGITS = 19
-HIGHEST_TIEBREAK = 2**63 - 1
-
-_CURSOR = re.compile(rf"(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{6}})(\d{{{TIEBREAK_DIGITS}}})Z", re.ASCII)
-_DIGITS = re.compile(r"[0-9]+")
 NOT_A_CURSOR = "Must be a nextCursor of this list."
 
-
-class Position(NamedTuple):
-    """Where a row stands in a list. created_at: RFC 3339, UTC, `Z`, six fraction digits."""
-
-    created_at: str
-    tiebreak: int
-
-    @classmethod
-    def parse(cls, cursor: str) -> "Position | None":
-        """The position that a cursor names, or None where it has not the form of one."""
-        match = _CURSOR.fullmatch(cursor)
-        if match is None or int(match[2]) > HIGHEST_TIEBREAK:
-            return None
-        try:
-            datetime.fromisoformat(match[1])
-        except ValueError:
-            return None
-        return cls(match[1] + "Z", int(match[2]))
-
-    def cursor(self) -> str:
-        """The cursor that names this position: itself a valid RFC 3339 date-time."""
-        return f"{self.created_at[:-1]}{self.tiebreak:0{TIEBREAK_DIGITS}}Z"
-
-
-class Owner(NamedTuple):
-    """Whose list it is: a user, as partners name them."""
-
-    partner: PartnerRef
-    external_id: str
-
-    @classmethod
-    def of(cls, partner_id: int, external_id: str) -> "Owner":
-        """The owner whose partner is certain."""
-        return cls(PartnerRef(partner_id), external_id)
+_DIGITS = re.compile(r"[0-9]+")
 
 
 class CursorPagination(BasePagination):

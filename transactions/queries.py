@@ -10,7 +10,7 @@ from django.db import DEFAULT_DB_ALIAS
 
 from partners import sql
 from partners.keys import PARTNER
-from transactions.pagination import MOST_ROWS, Owner, Position
+from transactions.positions import MOST_ROWS, Owner, Position
 
 _COLUMNS = """
     created_at, tiebreak, conversion_id, type, from_currency, from_amount, to_currency, to_amount, rate, user_id

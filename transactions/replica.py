@@ -15,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 
 from partners import sql
 from transactions.document_queries import DocumentRow
-from transactions.pagination import Owner, Position
+from transactions.positions import Owner, Position
 from transactions.queries import ConversionRow
 
 log = structlog.get_logger("transactions.replica")

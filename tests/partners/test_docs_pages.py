@@ -15,7 +15,8 @@ from partners.rates import parse_rate
 from tests import factories
 from tests.client import PartnerClient, in_process
 from tests.partners.docs_reading import PAGES, Page, get, read
-from transactions.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
+from transactions.pagination import DEFAULT_LIMIT
+from transactions.positions import HIGHEST_LIMIT
 from users.serializers import ADULT_YEARS
 from users.statuses import TRANSITIONS
 

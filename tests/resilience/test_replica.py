@@ -17,7 +17,7 @@ from tests.client import PartnerClient
 from tests.live.conftest import start_server
 from tests.resilience.replica_pair import LIST_STATEMENT, Pair, following, issue_key
 from tests.watched import wait_until
-from transactions.pagination import Position
+from transactions.positions import Position
 
 _numbers = count(1)
 

@@ -14,7 +14,7 @@ from tests import factories
 from tests.answers import failing_fields
 from tests.client import PartnerClient, Response
 from transactions.models import Conversion
-from transactions.pagination import HIGHEST_TIEBREAK, Position
+from transactions.positions import HIGHEST_TIEBREAK, Position
 from users.models import User
 
 LIST = "/v1/users/ada/transactions"

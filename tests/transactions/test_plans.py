@@ -13,7 +13,8 @@ from partners.models import ApiKey, Partner
 from tests import factories
 from tests.tables import vacuum
 from transactions import document_queries, queries
-from transactions.pagination import DEFAULT_LIMIT, MOST_ROWS, Owner, Position
+from transactions.pagination import DEFAULT_LIMIT
+from transactions.positions import MOST_ROWS, Owner, Position
 from users import queries as user_queries
 from users.models import User
 from users.profile import create_user

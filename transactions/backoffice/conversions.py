@@ -11,12 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from transactions import queries
 from transactions.backoffice.rows import all_rows
-from transactions.pagination import Owner
-from transactions.serializers import ConversionSerializer
+from transactions.positions import Owner
 from users.backoffice.sections import Section
 from users.models import User
-
-_serializer = ConversionSerializer()
 
 
 def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
@@ -35,8 +32,11 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
 
 def records(user: User) -> Iterator[dict[str, Any]]:
     """All of a user's conversions as the API shows them, newest first."""
+    # With it comes all of DRF, which no command waits for that shows none.
+    from transactions.serializers import ConversionSerializer  # noqa: PLC0415
+
     owner = Owner.of(user.partner_id, user.external_id)
-    return map(_serializer.to_representation, all_rows(partial(queries.page, owner)))
+    return map(ConversionSerializer().to_representation, all_rows(partial(queries.page, owner)))
 
 
 def _all_rows(user: User) -> str:

@@ -13,12 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from transactions import document_queries
 from transactions.backoffice.rows import all_rows
 from transactions.models import Document, DocumentType
-from transactions.pagination import Owner
-from transactions.serializers import DocumentSerializer
+from transactions.positions import Owner
 from users.backoffice.sections import Section
 from users.models import User
-
-_serializer = DocumentSerializer()
 
 
 def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
@@ -36,10 +33,11 @@ def _link(document: Document) -> str:
 
 def records(user: User) -> Iterator[dict[str, Any]]:
     """All of a user's documents as the API lists them, newest first."""
-    return map(
-        _serializer.to_representation,
-        all_rows(partial(document_queries.page, Owner.of(user.partner_id, user.external_id))),
-    )
+    # See transactions/backoffice/conversions.py.
+    from transactions.serializers import DocumentSerializer  # noqa: PLC0415
+
+    owner = Owner.of(user.partner_id, user.external_id)
+    return map(DocumentSerializer().to_representation, all_rows(partial(document_queries.page, owner)))
 
 
 def _all_rows(user: User) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
-from transactions.pagination import MOST_ROWS, Position
+from transactions.positions import MOST_ROWS, Position
 
 # With one that tells whether anything follows.
 ROWS_AT_ONCE = MOST_ROWS - 1
