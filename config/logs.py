@@ -75,13 +75,15 @@ class LineLogger:
 
     def __init__(self, *_: object) -> None:
         """Takes a logger's name, which no line of ours tells."""
-        self._stream = sys.stderr.buffer
+        # There is none where the process was started with it closed.
+        self._stream = getattr(sys.stderr, "buffer", None)
 
     def write(self, line: bytes) -> None:
         """line: without its end."""
-        with suppress(OSError, ValueError):
-            self._stream.write(line + b"\n")
-            self._stream.flush()
+        if self._stream is not None:
+            with suppress(OSError, ValueError):
+                self._stream.write(line + b"\n")
+                self._stream.flush()
 
     debug = info = warning = error = critical = write
 

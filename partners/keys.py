@@ -51,6 +51,7 @@ class Caller:
     partner_slug: str
     rate_limit: str
     key_id: int
+    key_digest: bytes
     key_prefix: str
     secret: str = field(repr=False)
     may_call: bool
@@ -61,14 +62,14 @@ class PartnerRef(NamedTuple):
     """What PARTNER takes: a partner known for certain, or what is remembered of a caller."""
 
     partner_id: int | None
-    key_id: int | None = None
+    key_digest: bytes | None = None
     slug: str | None = None
     rate_limit: str | None = None
 
     @classmethod
     def remembered(cls, caller: Caller) -> "PartnerRef":
         """The partner of a caller, if all is still as it was when the database was asked last."""
-        return cls(None, caller.key_id, caller.partner_slug, caller.rate_limit)
+        return cls(None, caller.key_digest, caller.partner_slug, caller.rate_limit)
 
 
 # By the key's digest.
@@ -154,7 +155,7 @@ _IS_TOUCHED = f"key.last_used_at >= now() - interval '{TOUCH_AFTER.total_seconds
 PARTNER = f"""
     coalesce(%s::bigint, (
         SELECT partner.id FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
-         WHERE key.id = %s AND partner.slug = %s AND partner.rate_limit = %s AND {_MAY_CALL} AND {_IS_TOUCHED}))
+         WHERE key.digest = %s AND partner.slug = %s AND partner.rate_limit = %s AND {_MAY_CALL} AND {_IS_TOUCHED}))
 """
 
 _FIND_CALLER = f"""
@@ -171,6 +172,7 @@ def find_caller(api_key: str) -> Caller | None:
     key_digest = digest(api_key)
     row = sql.fetch_one_afresh(_FIND_CALLER, (key_digest,))
     if row is None:
+        _remembered.pop(key_digest, None)
         return None
     key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = row
     try:
@@ -179,7 +181,7 @@ def find_caller(api_key: str) -> Caller | None:
         # The encryption key it was made under has been retired: nobody can sign with this secret any more.
         log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)  # noqa: TRY400
         secret, may_call = nobody().secret, False
-    caller = Caller(partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch)
+    caller = Caller(partner_id, slug, rate_limit, key_id, key_digest, prefix, secret, may_call, should_touch)
     if len(_remembered) >= MOST_REMEMBERED:
         _remembered.clear()
     if may_call:
@@ -201,7 +203,7 @@ def remembered(api_key: str) -> Caller | None:
 def nobody() -> Caller:
     """Whom an unknown key belongs to: a caller whose secret nobody has, so that checking costs the same."""
     encrypted = _encrypt(secrets.token_bytes(ENTROPY_BYTES).hex())
-    return Caller(0, "", "", 0, "", _decrypt(encrypted), may_call=False, should_touch=False)
+    return Caller(0, "", "", 0, b"", "", _decrypt(encrypted), may_call=False, should_touch=False)
 
 
 def touch(key_id: int) -> None:

@@ -69,6 +69,11 @@ def begin(driver: "Connection[Any]") -> None:
     _session(driver).begins = True
 
 
+def has_begun(driver: "Connection[Any] | None") -> bool:
+    """Whether `begin` was called, and the transaction has not ended."""
+    return driver is not None and _session(driver).begins
+
+
 def leave_waiting(driver: "Connection[Any]", waiting: Waiting) -> None:
     """Has a statement go together with the next one that `execute` is given."""
     _session(driver).waiting = waiting
@@ -93,11 +98,13 @@ def commit(driver: "Connection[Any]") -> None:
     if pgconn.transaction_status == TransactionStatus.IDLE:
         return
     if last is None:
-        _checked(pgconn, pgconn.exec_(b"COMMIT"))
-        return
-    steps = [session.prepared(last[0]).step(last[1]), session.prepared("COMMIT").step(())]
-    for result in session.run_together(steps):
+        results = [pgconn.exec_(b"COMMIT")]
+    else:
+        results = session.run_together([session.prepared(last[0]).step(last[1]), session.prepared("COMMIT").step(())])
+    for result in results:
         _checked(pgconn, result)
+    if results[-1].command_status != b"COMMIT":
+        raise errors.InFailedSqlTransaction("A statement failed before: the transaction is rolled back.")
 
 
 def roll_back(driver: "Connection[Any]") -> None:
@@ -122,13 +129,13 @@ class _Session:
         self.last: tuple[str, Sequence[object]] | None = None
         self.poll = select.poll()
         self.poll.register(driver.pgconn.socket, select.POLLIN)
-        self._statements: dict[str, _Prepared] = {}
+        self._statements: dict[tuple[str, bool], _Prepared] = {}
 
     def prepared(self, statement: str, *, as_text: bool = False) -> "_Prepared":
         """The statement, prepared now if it was not."""
-        prepared = self._statements.get(statement)
+        prepared = self._statements.get((statement, as_text))
         if prepared is None:
-            prepared = self._statements[statement] = _Prepared(self.driver, statement, as_text=as_text)
+            prepared = self._statements[statement, as_text] = _Prepared(self.driver, statement, as_text=as_text)
         return prepared
 
     def run_together(self, steps: Sequence[tuple[bytes, Any]]) -> list[PGresult]:

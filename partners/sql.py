@@ -52,8 +52,10 @@ def fetch_text(
 def rfc_3339(written: str) -> str:
     """An instant as answers carry it (contract, section 6).
 
-    written: as PostgreSQL writes it, such as 2026-01-15 10:30:00.1+00.
+    written: as PostgreSQL writes it, such as 2026-01-15 10:30:00.1+00. Raises ValueError where that is not in UTC.
     """
+    if not written.endswith("+00"):
+        raise ValueError("The session's time zone is not UTC, or its date style not ISO.")
     return f"{written[:10]}T{written[11:19]}.{written[20:-3]:0<6}Z"
 
 
@@ -77,11 +79,11 @@ def fetch_one_afresh(statement: str, parameters: Sequence[object]) -> Row | None
 
 
 def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers: int) -> Row | None:
-    was_open = connection.connection is not None
+    was_open, in_write = connection.connection is not None, prepared.has_begun(connection.connection)
     try:
         row = fetch_one(statement, parameters)
     except (OperationalError, InterfaceError):
-        if connection.in_atomic_block or connection.is_usable():
+        if connection.in_atomic_block or in_write or connection.is_usable():
             _reach.found()
             raise
         connection.close()

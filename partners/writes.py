@@ -49,7 +49,6 @@ class Write:
             prepared.begin(connection.connection)
         connection.execute_wrappers.append(_refuse)
         self._driver = connection.connection
-        facts.add_statement(0)
         prepared.leave_waiting(self._driver, self._waiting)
         return self
 
@@ -57,7 +56,9 @@ class Write:
         self._connection.execute_wrappers.remove(_refuse)
         try:
             left = prepared.taken_back(self._driver)
-            if left is not None and not isinstance(error, Error):
+            if left is None:
+                facts.add_statement(0)  # it went with another
+            elif not isinstance(error, Error):
                 left.take(sql.fetch_all(left.statement, left.parameters))
             if error is None:
                 self._commit()

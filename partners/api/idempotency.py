@@ -76,19 +76,17 @@ def perform(received: Received, sender: Sender, effect: Effect, *, request_id: s
     Raises BadRequestError for a malformed or misused key, UnauthorizedError for a repeated signature.
     """
     key = received.header("HTTP_IDEMPOTENCY_KEY")
-    caller = sender.caller
-    context = history.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request_id)
     if key is None:
-        return sql.repeat_where_undone(partial(_perform_without_key, received, sender, effect, context))
-    return sql.repeat_where_undone(partial(_perform_under_key, _checked(key), received, sender, effect, context))
+        return sql.repeat_where_undone(partial(_perform_without_key, received, sender, effect, request_id))
+    return sql.repeat_where_undone(partial(_perform_under_key, _checked(key), received, sender, effect, request_id))
 
 
-def _perform_without_key(received: Received, sender: Sender, effect: Effect, context: str) -> Answer:
+def _perform_without_key(received: Received, sender: Sender, effect: Effect, request_id: str) -> Answer:
     statement, values = (_CLAIM_SIGNATURE, _signature(received)) if received.method == "PATCH" else (_CLAIM_NOTHING, ())
     while True:
         is_certain = sender.is_confirmed
         try:
-            with Write((statement, (*values, *sender.partner(), context)), partial(_take, sender)):
+            with Write((statement, (*values, *sender.partner(), _context(sender, request_id))), partial(_take, sender)):
                 return effect(sender.caller.partner_id)
         except _NotClaimedError:
             if is_certain:
@@ -96,11 +94,11 @@ def _perform_without_key(received: Received, sender: Sender, effect: Effect, con
             sender.confirmed()
 
 
-def _perform_under_key(key: str, received: Received, sender: Sender, effect: Effect, context: str) -> Answer:
+def _perform_under_key(key: str, received: Received, sender: Sender, effect: Effect, request_id: str) -> Answer:
     fingerprint = _fingerprint(received)
     partner_id = sender.caller.partner_id
     while True:
-        claim = (_CLAIM_KEY, (key, fingerprint, *sender.partner(), WINDOW, context))
+        claim = (_CLAIM_KEY, (key, fingerprint, *sender.partner(), WINDOW, _context(sender, request_id)))
         try:
             with Write(claim, partial(_take, sender)) as write:
                 answer = effect(partner_id)
@@ -111,6 +109,12 @@ def _perform_under_key(key: str, received: Received, sender: Sender, effect: Eff
         if found is not None:
             return _replay(found, fingerprint)
         # The key is free: purged between the two statements, or nothing was claimed for want of the sender's standing.
+
+
+def _context(sender: Sender, request_id: str) -> str:
+    """What history keeps of who made a change."""
+    caller = sender.caller
+    return history.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request_id)
 
 
 def _take(sender: Sender, claimed: list[sql.Row]) -> None:

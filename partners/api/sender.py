@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from django.db import InterfaceError, OperationalError
+
 from partners import sql
 from partners.keys import Caller, PartnerRef
 
@@ -13,7 +15,7 @@ class Sender:
     """Who signed a request: a caller as this process remembers them, until the database has said how they stand.
 
     A key that was revoked a moment ago is refused, whichever process revoked it. So nothing is answered, counted or
-    written before the database has said in this very request that the caller may call: with the request's own first
+    committed before the database has said in this very request that the caller may call: with the request's own first
     statement, which finds nothing otherwise (keys.PARTNER), or, where it found nothing or there is none, when asked.
     """
 
@@ -39,6 +41,22 @@ class Sender:
             self.caller = self._look_up()
             self.vouched()
         return self.caller
+
+    def confirmed_after(self, failure: Exception) -> bool:
+        """Whether what failed may be done again: the connection was lost before the database had said anything.
+
+        The caller is confirmed then, and where something else failed, so that the request is counted; not where the
+        database is away. Raises as `confirmed`.
+        """
+        if self.is_confirmed:
+            return False
+        driver = sql.default_connection().connection
+        try:
+            self.confirmed()
+        except (OperationalError, InterfaceError):
+            return False
+        is_lost = sql.default_connection().connection is not driver
+        return is_lost and isinstance(failure, (OperationalError, InterfaceError))
 
     def partner(self) -> PartnerRef:
         """What a statement takes for keys.PARTNER."""

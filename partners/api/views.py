@@ -85,10 +85,11 @@ class PartnerAPIView(APIView):
             response = handler(request, **kwargs)
         except UnauthorizedError:
             raise
-        except ApiError:
-            # Whose key is not in force is told that and nothing else.
-            self.sender.confirmed()
-            raise
+        except Exception as failure:
+            # Whose key is not in force is told that and nothing else, whatever else there is to tell.
+            if not self.sender.confirmed_after(failure):
+                raise
+            response = handler(request, **kwargs)
         self.sender.confirmed()
         return response
 

@@ -11,11 +11,12 @@ import psycopg
 import pytest
 from django.db import connection
 
+from partners import roles
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.client import PartnerClient, Response, now
-from users.columns import PROFILE_COLUMNS
-from users.models import User
+from tests.conftest import database_url
+from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]
 Session = Callable[[], psycopg.Connection[Any]]
@@ -57,14 +58,20 @@ def cut_while_waiting(session: Session, blocker: psycopg.Connection[Any]) -> Non
     blocker.rollback()
 
 
+@pytest.fixture
+def history_locked(django_db_setup: None) -> Iterator[psycopg.Connection[Any]]:
+    """A session that lets nothing be written to the users' history: an update waits when it has locked its user."""
+    with psycopg.connect(database_url(roles.OWNER)) as blocker:
+        blocker.execute("LOCK TABLE users_userevent IN SHARE MODE")
+        yield blocker
+
+
 def test_an_update_whose_connection_is_cut_leaves_nothing_and_its_retry_succeeds(
-    clients: Clients, partner: Partner, user: str, session: Session
+    clients: Clients, partner: Partner, user: str, session: Session, history_locked: psycopg.Connection[Any]
 ) -> None:
     key, change = str(uuid.uuid4()), {"city": "Ottawa"}
-    blocker = session()
-    blocker.execute(LOCK_USER, [user])
     with sent(lambda: clients[0].patch(f"/v1/users/{user}", change, key=key)) as answer:
-        cut_while_waiting(session, blocker)
+        cut_while_waiting(session, history_locked)
         assert (answer().status, answer().json()["error"]) == (503, "internal_error")
     assert int(answer().header("Retry-After") or 0) >= 1
     assert not IdempotencyRecord.objects.filter(partner=partner).exists()
@@ -74,36 +81,50 @@ def test_an_update_whose_connection_is_cut_leaves_nothing_and_its_retry_succeeds
     assert User.objects.get(partner=partner).city == "Ottawa"
 
 
-def test_a_create_whose_connection_is_cut_leaves_nothing_and_its_retry_succeeds(
-    clients: Clients, partner: Partner, user: str, session: Session
-) -> None:
-    body, key = factories.user_body(), str(uuid.uuid4())
-    blocker = session()
-    blocker.execute(
-        f"INSERT INTO users_user (id, partner_id, external_id, {', '.join(PROFILE_COLUMNS)})"
-        f" SELECT gen_random_uuid(), partner_id, %s, {', '.join(PROFILE_COLUMNS)} FROM users_user"
-        " WHERE external_id = %s AND partner_id = %s",
-        [body["externalId"], user, partner.pk],
-    )
-    with sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
-        cut_while_waiting(session, blocker)
-        assert answer().status == 503
-    assert not IdempotencyRecord.objects.filter(partner=partner).exists()
-    assert clients[1].post("/v1/users", body, key=key).status == 201
-
-
 def test_a_cut_update_without_a_key_may_be_sent_again_as_it_was(
-    clients: Clients, partner: Partner, user: str, session: Session
+    clients: Clients, partner: Partner, user: str, session: Session, history_locked: psycopg.Connection[Any]
 ) -> None:
     timestamp, path = now(), f"/v1/users/{user}"
-    blocker = session()
-    blocker.execute(LOCK_USER, [user])
     with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, timestamp=timestamp)) as answer:
-        cut_while_waiting(session, blocker)
+        cut_while_waiting(session, history_locked)
         assert answer().status == 503
     assert not UsedSignature.objects.filter(partner=partner).exists()
     assert clients[0].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 200
     assert clients[1].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 401
+
+
+def known_everywhere(clients: Clients) -> None:
+    """Has every thread remember the key, so that a request's first statement is its own."""
+    for n in range(16):
+        assert clients[n % 2].get("/v1/ping").status == 200
+
+
+@pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
+def test_an_update_cut_before_its_first_answer_is_done_again_and_once(
+    clients: Clients, partner: Partner, user: str, session: Session, key: str | None
+) -> None:
+    known_everywhere(clients)
+    blocker = session()
+    blocker.execute(LOCK_USER, [user])
+    with sent(lambda: clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)) as answer:
+        cut_while_waiting(session, blocker)
+        assert answer().status == 200
+    assert UserEvent.objects.filter(pgh_obj__partner=partner, city="Ottawa").count() == 1
+    assert IdempotencyRecord.objects.filter(partner=partner).count() == (key is not None)
+
+
+@pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
+def test_a_create_cut_before_its_first_answer_is_done_again_and_once(
+    clients: Clients, partner: Partner, session: Session, history_locked: psycopg.Connection[Any], key: str | None
+) -> None:
+    known_everywhere(clients)
+    body = factories.user_body()
+    with sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
+        cut_while_waiting(session, history_locked)
+        assert (answer().status, answer().header("Idempotent-Replayed")) == (201, None)
+    assert User.objects.filter(partner=partner, external_id=body["externalId"]).count() == 1
+    again = clients[1].post("/v1/users", body, key=key)
+    assert (again.status, again.header("Idempotent-Replayed")) == ((201, "true") if key else (409, None))
 
 
 def test_waiting_longer_than_the_lock_timeout_is_a_503_and_nothing_has_happened(

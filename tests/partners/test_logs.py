@@ -141,3 +141,17 @@ def test_while_debugging_lines_are_for_people() -> None:
     assert "ValueError: a value" in text
     with pytest.raises(json.JSONDecodeError):
         json.loads(text.splitlines()[0])
+
+
+def test_without_a_standard_error_lines_are_lost_and_nothing_else() -> None:
+    script = (
+        "from config import logs; logs.configure(debug=False); import structlog; structlog.get_logger('x').info('y')"
+    )
+    ended = subprocess.run(
+        ["sh", "-c", '"$0" -c "$1" 2>&-; echo $?', sys.executable, script],
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout == "0\n"

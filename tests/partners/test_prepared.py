@@ -96,3 +96,14 @@ def test_a_connection_that_is_cut_is_an_operational_error_and_replaced_afresh(co
     with pytest.raises(OperationalError):
         sql.fetch_one(ONE, (1,))
     assert sql.fetch_one_afresh(ONE, (1,)) == (2,)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("timezone", "America/Toronto"), ("timezone", "Asia/Kolkata"), ("datestyle", "SQL, DMY")]
+)
+def test_an_instant_that_is_not_written_in_utc_is_refused(db: None, setting: str, value: str) -> None:
+    instant = "SELECT '2026-01-15T10:30:00.1Z'::timestamptz"
+    assert sql.fetch_text(lambda row: sql.rfc_3339(row[0]), instant, ()) == ["2026-01-15T10:30:00.100000Z"]
+    sql.run("SELECT set_config(%s, %s, true)", (setting, value))
+    with pytest.raises(ValueError, match="UTC"):
+        sql.fetch_text(lambda row: sql.rfc_3339(row[0]), instant, ())

@@ -1,24 +1,31 @@
 """A process remembers who has a key, and takes nobody's word for it that the key is still in force."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
+import psycopg
 import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from partners import keys, tallies, traffic, troubles
+from partners import keys, roles, sql, tallies, traffic, troubles
 from partners.api import throttling
 from partners.api.authentication import NOT_VALID
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
+from partners.rates import parse_rate
 from partners.troubles import Cause
 from tests import factories
 from tests.answers import assert_error
-from tests.client import PartnerClient, Response
+from tests.client import PartnerClient, Response, in_process
+from tests.conftest import database_url
 from tests.documents import LONG, add_document, folder
+from users import profile
 from users.models import User, UserEvent
 
 __all__ = ("folder",)
@@ -165,6 +172,63 @@ def test_the_use_of_a_key_is_noted_every_few_minutes(known: Known, send: Callabl
     of_partner.update(last_used_at=Now() - keys.TOUCH_AFTER * 2)
     send(known)
     assert of_partner.filter(last_used_at__gt=Now() - keys.TOUCH_AFTER).exists()
+
+
+@pytest.mark.parametrize(("failure", "status"), [(RuntimeError, 500), (OperationalError, 503)])
+def test_what_fails_before_the_database_has_said_anything_is_counted_too(
+    known: Known, failure: type[Exception], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(profile, "find_user", fail)
+    in_window, answered, _ = counted(known.partner)
+    answer = known.api.get(ADA)
+    assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
+    assert counted(known.partner) == (in_window + 1, answered | {status: 1}, {})
+    keys.revoke(known.partner.api_keys.get())
+    assert known.api.get(ADA).status == 401
+
+
+def test_another_key_under_the_number_of_a_remembered_one_does_not_stand_for_it(known: Known) -> None:
+    """As after a restore of the database to the time before the key was issued."""
+    caller = keys.remembered(known.api.api_key)
+    assert caller is not None
+    keys._remembered[keys.digest("psi_key_of_the_past")] = replace(
+        caller, key_digest=keys.digest("psi_key_of_the_past")
+    )
+    known.api.api_key = "psi_key_of_the_past"
+    for _ in range(2):
+        assert known.api.get(ADA).status == 401
+    assert keys.remembered("psi_key_of_the_past") is None
+
+
+@pytest.fixture
+def cut(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> PartnerClient:
+    """A client whose key is remembered, and whose connection to the database has just been lost unnoticed."""
+    client = factories.client_of(committed_partner, in_process)
+    assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    monkeypatch.setattr(sql, "is_well", lambda: True)
+    backend = connection.connection.info.backend_pid
+    with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
+        assert other.execute("SELECT pg_terminate_backend(%s)", [backend]).fetchone() == (True,)
+    return client
+
+
+def test_a_connection_lost_before_the_first_statement_is_replaced(cut: PartnerClient) -> None:
+    answer = cut.get(ADA)
+    assert (answer.status, answer.header("RateLimit") is not None) == (200, True)
+
+
+@pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])
+def test_a_write_whose_connection_is_lost_before_its_claim_takes_effect_once(
+    cut: PartnerClient, committed_partner: Partner, key: str | None
+) -> None:
+    before = throttling._counter().seen(parse_rate(settings.PARTNER_RATE_LIMIT), committed_partner.pk)[0]
+    assert cut.post("/v1/users", factories.user_body(externalId="bob"), key=key).status == 201
+    assert throttling._counter().seen(parse_rate(settings.PARTNER_RATE_LIMIT), committed_partner.pk)[0] == before + 1
+    assert User.objects.filter(partner=committed_partner, external_id="bob").count() == 1
+    assert cut.patch("/v1/users/bob", {"city": "Regina"}, key=key and str(uuid4())).status == 200
 
 
 def test_only_keys_in_force_are_remembered(known: Known) -> None:

@@ -1,12 +1,13 @@
 """Write: a transaction of few statements, whatever happens in it, and nothing of it in the next."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import IntegrityError, connection
-from django.db.utils import DataError, OperationalError
+from django.db.utils import DataError, InternalError, OperationalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 
 from partners import roles, sql
@@ -182,3 +183,21 @@ def test_a_connection_that_is_cut_leaves_nothing(committed_only: Partner, when: 
     with Write(claim(committed_only), list):
         pass
     assert name(committed_only) == "claimed"
+
+
+def test_a_transaction_that_failed_unnoticed_is_no_success(committed_only: Partner) -> None:
+    with pytest.raises(InternalError), Write(claim(committed_only), list), suppress(DataError):
+        sql.fetch_one(FAIL, (0,))
+    assert name(committed_only) == "before"
+
+
+def test_a_connection_lost_in_the_midst_is_not_replaced_there(committed_only: Partner) -> None:
+    def write() -> None:
+        with Write(claim(committed_only), list):
+            ask(committed_only, 1)
+            cut()
+            sql.fetch_one_afresh(RENAME, ("by itself", committed_only.pk))
+
+    with pytest.raises(OperationalError):
+        write()
+    assert name(committed_only) == "before"

@@ -63,7 +63,7 @@ def partner(request: pytest.FixtureRequest, ada: User) -> PartnerRef:
 def remembered(user: User) -> PartnerRef:
     key = ApiKey.objects.filter(partner=user.partner).first()
     assert key is not None
-    return PartnerRef(None, key.pk, user.partner.slug, user.partner.rate_limit)
+    return PartnerRef(None, bytes(key.digest), user.partner.slug, user.partner.rate_limit)
 
 
 def assert_partner_by_index(found: dict[str, Any], partner: PartnerRef) -> None:
