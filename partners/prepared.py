@@ -47,6 +47,8 @@ def execute(
     """
     session = _session(driver)
     prepared, waiting = session.prepared(statement, as_text=as_text), session.waiting
+    if as_text:
+        require_utc(driver)
     is_idle = driver.pgconn.transaction_status == TransactionStatus.IDLE
     begins = is_idle and (session.begins or not driver.autocommit)
     if not begins and waiting is None:
@@ -67,6 +69,16 @@ def execute(
 def begin(driver: "Connection[Any]") -> None:
     """Has BEGIN go together with the next statement, on a connection that would commit each."""
     _session(driver).begins = True
+
+
+def require_utc(driver: "Connection[Any]") -> None:
+    """Raises ValueError unless the session writes instants in UTC and as ISO 8601."""
+    status = driver.pgconn.parameter_status
+    if status(b"TimeZone") not in _UTC or not (status(b"DateStyle") or b"").startswith(b"ISO"):
+        raise ValueError("The session's time zone is not UTC, or its date style not ISO.")
+
+
+_UTC = {b"UTC", b"Etc/UTC"}
 
 
 def has_begun(driver: "Connection[Any] | None") -> bool:
@@ -241,6 +253,7 @@ class _TextContext(NamedTuple):
 
 def text_rows(driver: "Connection[Any]", result: PGresult, row: RowMaker[T]) -> list[T]:
     """The rows of a result, their values as text; see `execute`."""
+    require_utc(driver)
     transformer = Transformer(_TextContext(driver))
     transformer.set_pgresult(result)
     return transformer.load_rows(0, result.ntuples, row)

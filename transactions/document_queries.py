@@ -1,9 +1,11 @@
 """The prepared statements on documents. A list's values come as the text that PostgreSQL writes."""
 
 import uuid
+from functools import partial
 from typing import NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS
+from psycopg.rows import RowMaker
 
 from partners import sql
 from partners.keys import PARTNER
@@ -69,6 +71,10 @@ class PublishedFile(NamedTuple):
     storage_name: str
 
 
+# As DocumentRow._make does, without a call of Python for each row.
+_row: RowMaker[DocumentRow] = partial(tuple.__new__, DocumentRow)
+
+
 def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[DocumentRow]:
     """At most `count` documents of a user, newest first, from the row at `start` on (that row included).
 
@@ -78,8 +84,8 @@ def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_
         raise ValueError("More rows than a statement gives.")
     of_user = (*owner.partner, owner.external_id)
     if start is None:
-        return sql.fetch_text(DocumentRow._make, _NEWEST, (*of_user, count), using)
-    return sql.fetch_text(DocumentRow._make, _FROM_POSITION, (*of_user, *start, count), using)
+        return sql.fetch_text(_row, _NEWEST, (*of_user, count), using)
+    return sql.fetch_text(_row, _FROM_POSITION, (*of_user, *start, count), using)
 
 
 def find(user_id: str, document_id: uuid.UUID) -> PublishedFile | None:

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
-from rest_framework.serializers import BaseSerializer
 
 from partners.api.errors import invalid_fields
 from partners.api.views import PartnerAPIView
 from transactions import replica
 from transactions.pagination import CursorPagination
 from transactions.positions import Owner, Position
+from transactions.serializers import RowSerializer
 from users.fields import external_id_problems
 from users.profile import find_user
 
@@ -18,7 +18,7 @@ from users.profile import find_user
 class UserList(PartnerAPIView):
     """A list of one user's rows, newest first. A subclass names where its rows come from and how one is shown."""
 
-    serializer: ClassVar[BaseSerializer[Any]]
+    serializer: ClassVar[RowSerializer[Any]]
     # Given an owner, where to begin (None: at the newest), how many at most, and the database's alias: the rows.
     rows: ClassVar[Callable[[Owner, Position | None, int, str], list[Any]]]
 
@@ -47,6 +47,6 @@ class UserList(PartnerAPIView):
                 "externalId": external_id,
                 "userId": user_id,
                 "nextCursor": next_cursor,
-                "items": list(map(self.serializer.to_representation, rows)),
+                "items": self.serializer.items(rows),
             }
         )

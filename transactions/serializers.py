@@ -1,6 +1,6 @@
 """A conversion, and a document, on the wire."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from rest_framework.serializers import BaseSerializer
 
@@ -8,24 +8,40 @@ from partners.sql import rfc_3339
 from transactions.document_queries import DocumentRow
 from transactions.queries import ConversionRow
 
+Row = TypeVar("Row")
 
-class ConversionSerializer(BaseSerializer[ConversionRow]):
+
+class RowSerializer(BaseSerializer[Row]):
+    """Shows the rows of a list."""
+
+    def items(self, rows: list[Row]) -> list[dict[str, Any]]:
+        """All of a page's."""
+        return list(map(self.to_representation, rows))
+
+
+class ConversionSerializer(RowSerializer[ConversionRow]):
     """Shows a conversion: contract, section 9. A row is text already and is only named here."""
 
     def to_representation(self, instance: ConversionRow) -> dict[str, Any]:
         """The item of the transactions list."""
-        created_at, _, conversion_id, kind, from_currency, from_amount, to_currency, to_amount, rate, _ = instance
-        return {
-            "conversionId": conversion_id,
-            "createdAt": rfc_3339(created_at),
-            "type": kind,
-            "from": {"currency": from_currency, "amount": from_amount},
-            "to": {"currency": to_currency, "amount": to_amount},
-            "rate": rate,
-        }
+        return self.items([instance])[0]
+
+    def items(self, rows: list[ConversionRow]) -> list[dict[str, Any]]:
+        """All of a page's: a call for each would cost as much as the item."""
+        return [
+            {
+                "conversionId": conversion_id,
+                "createdAt": f"{at[:10]}T{at[11:19]}.{at[20:-3]:0<6}Z",  # sql.rfc_3339
+                "type": kind,
+                "from": {"currency": from_currency, "amount": from_amount},
+                "to": {"currency": to_currency, "amount": to_amount},
+                "rate": rate,
+            }
+            for at, _, conversion_id, kind, from_currency, from_amount, to_currency, to_amount, rate, _ in rows
+        ]
 
 
-class DocumentSerializer(BaseSerializer[DocumentRow]):
+class DocumentSerializer(RowSerializer[DocumentRow]):
     """Shows a document: contract, section 7."""
 
     def to_representation(self, instance: DocumentRow) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class StoredUser(NamedTuple):
     is_ciro_affiliate: bool
 
 
-_SUMMARY = "id::text, external_id, status, updated_at::text"
+_SUMMARY = "id, external_id, status, updated_at"
 _DEFAULTS = {"address_line2": "", "postal_code": "", "province": ""}
 
 _INSERT = f"""
@@ -60,7 +60,7 @@ _LOCK = f"""
 """
 _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)} WHERE id = %s
- RETURNING updated_at::text
+ RETURNING updated_at
 """
 
 
@@ -77,20 +77,20 @@ def insert(partner_id: int, values: Mapping[str, Any]) -> tuple[uuid.UUID, str] 
 
 def find(external_id: str, partner: PartnerRef) -> UserSummary | None:
     """The partner's user of this externalId."""
-    row = sql.fetch_one(_FIND, (*partner, external_id))
-    return None if row is None else UserSummary._make(row)
+    found = sql.fetch_text(UserSummary._make, _FIND, (*partner, external_id))
+    return found[0] if found else None
 
 
 def lock(partner_id: int, external_id: str) -> StoredUser | None:
     """The partner's user of this externalId, held against other writers until the transaction ends."""
-    row = sql.fetch_one(_LOCK, (partner_id, external_id))
-    return None if row is None else StoredUser._make(row)
+    found = sql.fetch_text(StoredUser._make, _LOCK, (partner_id, external_id))
+    return found[0] if found else None
 
 
 def update(user: StoredUser) -> str:
     """Stores the profile of a locked user; its new updatedAt, which the database sets."""
-    row = sql.fetch_one(_UPDATE, (*(getattr(user, column) for column in PROFILE_COLUMNS), user.id))
-    if row is None:
+    moved = sql.fetch_text(tuple, _UPDATE, (*(getattr(user, column) for column in PROFILE_COLUMNS), user.id))
+    if not moved:
         raise LookupError("The user is not there; it was not locked.")
-    moved: str = row[0]
-    return moved
+    updated_at: str = moved[0][0]
+    return updated_at
