@@ -15,6 +15,7 @@ from django.db import connections
 from hypothesis import settings as hypothesis_settings
 
 from partners import roles, tallies
+from partners.api import throttling
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
@@ -88,6 +89,14 @@ def start_writer() -> Iterator[Callable[[], bool]]:
 def counts_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests of another test are not written in this one."""
     monkeypatch.setattr(tallies, "_pending", tallies._Pending())
+
+
+@pytest.fixture
+def fresh_counter() -> Iterator[None]:
+    """Rate limits are counted anew, and where the test's settings say."""
+    throttling._counter.cache_clear()
+    yield
+    throttling._counter.cache_clear()
 
 
 @pytest.fixture

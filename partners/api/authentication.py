@@ -11,7 +11,7 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 
 from partners import keys, signing, sql, troubles
-from partners.api.errors import REALM, UnauthorizedError
+from partners.api.errors import UnauthorizedError
 from partners.api.json import rfc_3339
 from partners.api.request import Received, ServiceRequest
 from partners.api.sender import Sender
@@ -41,10 +41,6 @@ class SignatureAuthentication(BaseAuthentication):
             return Sender(look_up(), look_up, is_confirmed=True), skew
         _note(remembered)
         return Sender(remembered, look_up, is_confirmed=False), skew
-
-    def authenticate_header(self, request: ServiceRequest) -> str:  # type: ignore[override]
-        """The value of WWW-Authenticate."""
-        return REALM
 
 
 def _look_up(received: Received, api_key: str, canonical: str, signature: str, skew: float) -> keys.Caller:

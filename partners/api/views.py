@@ -77,21 +77,27 @@ class PartnerAPIView(APIView):
         self.received = request.received = receive(request)
         self.sender, self.skew_seconds = _authentication.authenticate(request)
         self.sender.begin(self.admit)
+        if throttling.is_used_up(self.sender.caller):
+            self.sender.confirmed()
         try:
-            if throttling.is_used_up(self.sender.caller):
-                self.sender.confirmed()
-            if request.method in METHODS_WITH_BODY:
-                require_json(self.received)
-            response = handler(request, **kwargs)
+            response = self.respond(handler, request, **kwargs)
         except UnauthorizedError:
             raise
         except Exception as failure:
             # Whose key is not in force is told that and nothing else, whatever else there is to tell.
             if not self.sender.confirmed_after(failure):
                 raise
-            response = handler(request, **kwargs)
+            response = self.respond(handler, request, **kwargs)
         self.sender.confirmed()
         return response
+
+    def respond(
+        self, handler: Callable[..., HttpResponseBase], request: ServiceRequest, **kwargs: Any
+    ) -> HttpResponseBase:
+        """The checks from the media type on, and what the method's handler answers."""
+        if request.method in METHODS_WITH_BODY:
+            require_json(self.received)
+        return handler(request, **kwargs)
 
     def admit(self) -> None:
         """Counts the request of a caller who may call. Raises TooManyRequestsError."""

@@ -24,11 +24,7 @@ from tests.redis_process import own_redis, wait_for_redis
 GIVEN_REDIS = os.environ["TEST_REDIS_URL"]
 
 
-@pytest.fixture(autouse=True)
-def fresh_counter() -> Iterator[None]:
-    throttling._counter.cache_clear()
-    yield
-    throttling._counter.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_counter")
 
 
 @pytest.fixture

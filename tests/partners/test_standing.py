@@ -1,6 +1,6 @@
 """A process remembers who has a key, and takes nobody's word for it that the key is still in force."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -42,11 +42,7 @@ class Known(NamedTuple):
     kept_key: str
 
 
-@pytest.fixture(autouse=True)
-def fresh_counter() -> Iterator[None]:
-    throttling._counter.cache_clear()
-    yield
-    throttling._counter.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_counter")
 
 
 @pytest.fixture
