@@ -1,7 +1,8 @@
-"""How long a page of conversions takes: `python -m bench.lists [--base-url http://127.0.0.1:8000]`.
+"""How long a page of conversions takes: `python -m bench.lists [--base-url URL] [--beside DATABASE_URL]`.
 
 On a database that `seed_load` and `seed_load_conversions` have filled (docs/scaling.md). The statement is the
-service's own, prepared; with --base-url whole signed requests to a running service besides, one after the other.
+service's own, prepared; with --base-url whole signed requests to a running service besides, one after the other; with
+--beside the same on another database instead, in turn, warm, and how many times as long it takes there.
 """
 
 import argparse
@@ -10,42 +11,55 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import django
-from django.db import connection
+import environ
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 LIMIT = 25
 # Of the users with the most conversions; the first of seed_load's have them.
 HEAVIEST = 100
-_RANDOM_USERS = "SELECT external_id FROM users_user WHERE partner_id = %s ORDER BY random() LIMIT %s"
-_DEEP_PLACES = """
+BESIDE = "beside"
+ROUNDS = 8
+# Users whose first page is full: an empty one would cost half as much.
+_RANDOM_USERS = f"""
+    SELECT external_id FROM (SELECT id, external_id FROM users_user WHERE partner_id = %s ORDER BY random()) AS u
+     WHERE EXISTS (SELECT FROM transactions_conversion AS c WHERE c.user_id = u.id OFFSET {LIMIT}) LIMIT %s
+"""
+# Places behind which a whole page follows.
+_DEEP_PLACES = f"""
     SELECT external_id, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak
-      FROM (SELECT u.external_id, c.created_at, c.tiebreak,
-                   row_number() OVER (PARTITION BY c.user_id ORDER BY random()) AS place
-              FROM (SELECT * FROM users_user WHERE partner_id = %s AND external_id LIKE 'load-%%'
-                     ORDER BY external_id LIMIT %s) AS u JOIN transactions_conversion c ON c.user_id = u.id) AS placed
+      FROM (SELECT *, row_number() OVER (PARTITION BY external_id ORDER BY random()) AS place
+              FROM (SELECT u.external_id, c.created_at, c.tiebreak,
+                           row_number() OVER (PARTITION BY c.user_id ORDER BY c.created_at) AS behind
+                      FROM (SELECT * FROM users_user WHERE partner_id = %s AND external_id LIKE 'load-%%'
+                             ORDER BY external_id LIMIT %s) AS u
+                      JOIN transactions_conversion c ON c.user_id = u.id) AS numbered
+             WHERE behind > {LIMIT} + 1) AS placed
      WHERE place <= %s ORDER BY random()
 """
 
 
 def main() -> None:
     """Measures and prints lines of a table: what, how often, median and 99th percentile in milliseconds."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base-url")
+    parser.add_argument("--beside", metavar="DATABASE_URL")
     parser.add_argument("--users", type=int, default=2000)
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    if options.beside:
+        _compare(options.beside, options.users)
+        return
     from partners.models import Partner  # noqa: PLC0415 - models can be imported from here on
 
-    partner = Partner.objects.get(slug="load-01")
-    connection.ensure_connection()
-    # Choosing what to read may take long; reading may not.
-    connection.cursor().execute("SET statement_timeout = 0")
-    first, deep = _first_pages(partner.pk, options.users), _deep_pages(partner.pk, options.users)
+    partner = Partner.objects.get(slug=PARTNER)
+    first, deep = _pages(options.users)
     _report("SQL, first page", map(_statement, first))
     _report("SQL, first page again", map(_statement, first))
     _report("SQL, deep page", map(_statement, deep))
@@ -57,6 +71,60 @@ def main() -> None:
 
 # The partner, a user's externalId, and where the page begins.
 Place = tuple[int, str, Any]
+PARTNER = "load-01"
+
+
+def _compare(url: str, users: int) -> None:
+    """Prints what the same pages take at both databases, and the ratio by rounds."""
+    config = {**environ.Env.db_url_config(url)}
+    config["HOST"] = config.pop("OPTIONS", {}).get("host", config["HOST"])
+    connections.settings[BESIDE] = connections.settings[DEFAULT_DB_ALIAS] | config
+    # A thread for each: a thread's connection is where the service's statements go.
+    with (
+        ThreadPoolExecutor(1, initializer=_turn_to, initargs=(DEFAULT_DB_ALIAS,)) as own,
+        ThreadPoolExecutor(1, initializer=_turn_to, initargs=(BESIDE,)) as beside,
+    ):
+        pages = [thread.submit(_pages, users).result() for thread in (own, beside)]
+        for number, what in enumerate(("SQL, first page", "SQL, deep page")):
+            rounds = [
+                [thread.submit(_warm, of[number]).result() for thread, of in zip((own, beside), pages, strict=True)]
+                for _ in range(ROUNDS)
+            ]
+            ratios = sorted(there / here for here, there in rounds)
+            here, there = (statistics.median(times) for times in zip(*rounds, strict=True))
+            spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+            print(f"| {what} | {len(pages[0][number])} | {here:.3f} | {there:.3f} | {spread} |")  # noqa: T201
+
+
+def _turn_to(alias: str) -> None:
+    """Has this thread's statements go to that database, and keeps it and its session on one core.
+
+    Another core has to be woken, which takes as long as the statement.
+    """
+    connections[DEFAULT_DB_ALIAS] = connections[alias]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        for process in (0, cursor.fetchone()[0]):
+            os.sched_setaffinity(process, {0})
+
+
+def _warm(pages: list[Place]) -> float:
+    """The median in milliseconds, everything having been read just before."""
+    calls = [_statement(page) for page in pages]
+    for call in calls:
+        call()
+    return statistics.median(map(_milliseconds, calls))
+
+
+def _pages(users: int) -> tuple[list[Place], list[Place]]:
+    """First pages and deep ones."""
+    from partners.models import Partner  # noqa: PLC0415
+
+    partner_id = Partner.objects.get(slug=PARTNER).pk
+    # Choosing what to read may take long; reading may not.
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
+    return _first_pages(partner_id, users), _deep_pages(partner_id, users)
 
 
 def _first_pages(partner_id: int, users: int) -> list[Place]:
@@ -100,7 +168,7 @@ def _sender(base_url: str, partner: Any) -> Callable[[Place], None]:
     return send
 
 
-def _report(what: str, calls: Iterator[Callable[[], object]]) -> None:
+def _report(what: str, calls: Iterable[Callable[[], object]]) -> None:
     times = sorted(map(_milliseconds, calls))
     cuts = statistics.quantiles(times, n=100)
     print(f"| {what} | {len(times)} | {cuts[49]:.2f} | {cuts[98]:.2f} |")  # noqa: T201
