@@ -28,12 +28,12 @@ RESTART_SECONDS = 1.0
 class InternalPort:
     """The port, the folder of the metrics, and the process that answers."""
 
-    def __init__(self, host: str, port: int, *, leave_door: Callable[[], None]) -> None:
+    def __init__(self, host: str, port: int, *, leave_doors: Callable[[], None]) -> None:
         """Begins to listen. Raises OSError where that cannot be.
 
-        leave_door: what the process does first, as a child of the master that serves no partner.
+        leave_doors: what the process does first, as a child of the master that serves no partner.
         """
-        self._leave_door = leave_door
+        self._leave_doors = leave_doors
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, port), family=family)
         self._folder = tempfile.mkdtemp(prefix="psi-metrics-")
@@ -45,7 +45,7 @@ class InternalPort:
         """Starts the process that answers; one that dies is replaced."""
         process = CONTEXT.Process(
             target=_answer,
-            args=(self._listener, self._folder, os.getpid(), self._leave_door),
+            args=(self._listener, self._folder, os.getpid(), self._leave_doors),
             name="internal",
             daemon=True,
         )
@@ -84,7 +84,7 @@ def listen(host: str, port: int, server: Master) -> None:
     if not port:
         return
     try:
-        internal = InternalPort(host, port, leave_door=server.leave_door)
+        internal = InternalPort(host, port, leave_doors=server.leave_doors)
     except OSError as error:
         why = str(error.strerror).partition(" (")[0]
         sys.exit(f"Configuration: INTERNAL_HOST, INTERNAL_PORT: {host}:{port} cannot be listened at: {why}.")
@@ -93,9 +93,9 @@ def listen(host: str, port: int, server: Master) -> None:
     server.on_shutdown(internal.stop)
 
 
-def _answer(listener: socket.socket, folder: str, master: int, leave_door: Callable[[], None]) -> None:
+def _answer(listener: socket.socket, folder: str, master: int, leave_doors: Callable[[], None]) -> None:
     """What the process does until it is ended, or until there is no master any more."""
-    leave_door()
+    leave_doors()
     # The master's handlers came along.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

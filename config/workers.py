@@ -1,9 +1,10 @@
 """Workers that take turns: a restart, or a stop, in which no request is cut.
 
 At SIGTERM a worker of granian closes connections that are idle, and what is on its way to it then is lost; so is
-what waits at a socket of its own. Here all workers accept from one socket, which outlives them, and a worker that
+what waits at its socket. Here a worker accepts from a socket of the master's, which outlives it, and a worker that
 is to end retires first: it accepts nothing more, ends each connection with the answer that it gives next, and
-stops when none is left.
+stops when none is left. The kernel spreads connections over the sockets; from one for all, whichever worker is awake
+takes them all, and keeps them as long as they are kept.
 """
 
 import os
@@ -94,8 +95,11 @@ class Worker:
         return any(True for _ in connections(self._port))
 
 
-def load(target: str, listener: int, loaded: Event) -> Worker:
-    """What a worker serves; runs in its main thread before it accepts anything."""
+def load(target: str, own: int, doors: list[socket.socket], loaded: Event) -> Worker:
+    """What a worker serves; runs in its main thread before it accepts anything.
+
+    own: the number of the worker's socket among all that came along.
+    """
     # The master is not to import anything of it.
     from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
 
@@ -105,7 +109,11 @@ def load(target: str, listener: int, loaded: Event) -> Worker:
         application: Any = load_target(target)
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
-    worker = Worker(application, listener)
+    for number, door in enumerate(doors):
+        if number != own:
+            # Else it would outlive the workers whose it is.
+            door.close()
+    worker = Worker(application, doors[own].fileno())
     signal.signal(RETIRE, worker.retire)
     loaded.set()
     return worker
@@ -124,22 +132,29 @@ class Master(MPServer):
         self.has_failed = False
 
     def _init_shared_socket(self) -> None:
-        # As granian does where a kernel does not spread connections over several sockets.
-        listener = ListenerSpec(self.bind_addr, self.bind_port, self.backlog).build()
-        self._door = socket.socket(fileno=listener.get_fd())
+        # One for each worker, at the same port (SO_REUSEPORT).
+        self._listeners = [
+            ListenerSpec(self.bind_addr, self.bind_port, self.backlog).build() for _ in range(self.workers)
+        ]
+        self._doors = [socket.socket(fileno=listener.get_fd()) for listener in self._listeners]
         if hasattr(socket, "TCP_DEFER_ACCEPT"):
-            # A connection is accepted when it has something to read: none is closed while its request is on its way.
-            self._door.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 1)
-        # What granian hands to its workers.
-        self._shd, self._sso = listener, self._door  # type: ignore[assignment]
+            for door in self._doors:
+                # A connection is accepted when it has something to read: none is closed with its request on the way.
+                door.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 1)
 
-    def leave_door(self) -> None:
-        """In a child that serves nothing: lets go of the socket, which would outlive the workers in it."""
-        os.close(self._door.fileno())
+    def _drop_shared_socket(self) -> None:
+        self.leave_doors()
+
+    def leave_doors(self) -> None:
+        """Lets go of the sockets: in the master when it stops, and in a child that serves nothing from the first."""
+        for door in self._doors:
+            door.close()
 
     def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> WorkerProcess:  # type: ignore[override]
         loaded = CONTEXT.Event()
-        worker = super()._spawn_worker(idx, target, partial(load, self.target, self._door.fileno(), loaded))
+        # What granian hands to the worker.
+        self._shd, self._sso = self._listeners[idx], self._doors[idx]  # type: ignore[assignment]
+        worker = super()._spawn_worker(idx, target, partial(load, self.target, idx, self._doors, loaded))
         self._loaded[worker] = loaded
         return worker
 

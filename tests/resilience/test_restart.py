@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,22 @@ def restart_workers(server: Server) -> None:
     before = workers(server)
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: len(workers(server)) == len(before) and not workers(server) & before)
+
+
+def test_connections_that_are_kept_are_spread_over_the_workers(api: PartnerClient, server: Server) -> None:
+    wait_until(lambda: all(psutil.Process(worker).num_threads() > 1 for worker in workers(server)))
+    kept = [KeptConnection(server.port) for _ in range(60)]
+    for connection in kept:
+        assert replace(api, transport=connection).get("/v1/ping").status == 200
+    held = [
+        sum(one.status == psutil.CONN_ESTABLISHED for one in psutil.Process(worker).net_connections("tcp"))
+        for worker in workers(server)
+    ]
+    for connection in kept:
+        connection.close()
+    # By chance alone a worker has fewer than ten of sixty once in twenty million times.
+    assert len(held) == 2
+    assert min(held) >= 10
 
 
 def test_workers_are_replaced_under_load_without_a_failed_request(
