@@ -12,12 +12,16 @@ import threading
 import traceback
 import warnings
 from contextlib import suppress
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
 import orjson
 import structlog
+from structlog.processors import add_log_level
 from structlog.typing import EventDict, WrappedLogger
+
+from partners.observing.facts import facts
 
 # Whose texts are made of what was sent, or of the path.
 MADE_OF_VALUES = ("django.security", "django.request")
@@ -25,14 +29,20 @@ MADE_OF_VALUES = ("django.security", "django.request")
 MOST_LINES = 100
 
 
-def describe_exception(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """Replaces `exc_info` by the classes and code places of the exception and its causes."""
-    info = event.pop("exc_info", None)
-    if info is True:
-        info = sys.exc_info()
-    error = info[1] if isinstance(info, tuple) else info
-    if isinstance(error, BaseException):
-        event["failure"] = _places(error)
+def describe(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """What every line tells besides: when, how grave, which request it is of, who sent that, and what failed.
+
+    Whose request it is, a line may say itself. One function, because each further one costs every request.
+    """
+    add_log_level(logger, name, event)
+    event["timestamp"] = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
+    if "exc_info" in event:
+        _describe_exception(event)
+    if facts.request_id is not None:
+        event.setdefault("request_id", facts.request_id)
+    if facts.partner is not None:
+        event.setdefault("partner", facts.partner)
+        event.setdefault("key", facts.key)
     return event
 
 
@@ -42,6 +52,16 @@ def name_alone(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDic
     if event["logger"].startswith(MADE_OF_VALUES):
         event["event"] = event["logger"]
     return event
+
+
+def _describe_exception(event: EventDict) -> None:
+    """Replaces `exc_info` by the classes and code places of the exception and its causes."""
+    info = event.pop("exc_info")
+    if info is True:
+        info = sys.exc_info()
+    error = info[1] if isinstance(info, tuple) else info
+    if isinstance(error, BaseException):
+        event["failure"] = _places(error)
 
 
 def _places(error: BaseException) -> list[str]:
@@ -90,19 +110,13 @@ class LineLogger:
 
 def configure(*, debug: bool) -> None:
     """Sets up the standard library's logging and structlog to write the same lines to standard error."""
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        describe_exception,
-    ]
     to_json = structlog.processors.JSONRenderer(serializer=_to_json)
     # While DEBUG our lines go the way of the libraries' ones.
     last: Any = structlog.stdlib.ProcessorFormatter.wrap_for_formatter if debug else to_json
     logger_factory: Any = structlog.stdlib.LoggerFactory() if debug else LineLogger
     renderers = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())] if debug else [to_json, _decoded]
     structlog.configure(
-        processors=[*shared, last],
+        processors=[describe, last],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=logger_factory,
         cache_logger_on_first_use=True,
@@ -117,7 +131,7 @@ def configure(*, debug: bool) -> None:
                 "structlog": {
                     "()": structlog.stdlib.ProcessorFormatter,
                     # What a library puts into its template may be anything.
-                    "foreign_pre_chain": shared if debug else [*shared, name_alone],
+                    "foreign_pre_chain": [describe] if debug else [describe, name_alone],
                     "use_get_message": debug,
                     "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
                 }

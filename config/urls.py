@@ -3,23 +3,17 @@
 from allauth.account import views as account
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.urls import include, path, re_path
+from django.urls import include, path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-import partners.urls
-import transactions.urls
-import users.urls
-from partners.api.views import UnknownPath
+from config import api_urls
 from users.door.views import nothing
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns = [
-    # One include: a request is not held against the prefix again for each app.
-    path("v1/", include([*transactions.urls.urlpatterns, *users.urls.urlpatterns, *partners.urls.urlpatterns])),
-    # A view, because Django's own 404 page is HTML, and a prefix, because `.` does not match a line feed.
-    re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
+    *api_urls.urlpatterns,
     path("", include("partners.docs.urls")),
     # In place of the admin's own, which know of no second factor.
     path("admin/account/", include("users.door.urls")),

@@ -10,13 +10,20 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402 - from here on with the settings
-from django.core.handlers.wsgi import WSGIHandler  # noqa: E402
+from django.core.handlers.exception import convert_exception_to_response  # noqa: E402
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest  # noqa: E402
 
+from partners.api.handler import LeanHandler  # noqa: E402
 from partners.api.middleware import is_api_path  # noqa: E402
-from partners.api.request import LeanHandler  # noqa: E402
+from partners.api.request import ServiceRequest  # noqa: E402
+from partners.api.views import answering_crashes  # noqa: E402
 from partners.docs.views import is_docs_path  # noqa: E402
 
-_api, _docs, _others = LeanHandler(settings.API_MIDDLEWARE), LeanHandler(settings.DOCS_MIDDLEWARE), WSGIHandler()
+_api, _docs, _others = (
+    LeanHandler(settings.API_MIDDLEWARE, "config.api_urls", ServiceRequest, answering_crashes),
+    LeanHandler(settings.DOCS_MIDDLEWARE, "partners.docs.urls", WSGIRequest, convert_exception_to_response),
+    WSGIHandler(),
+)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 
-from partners.observing.facts import watch
+from partners.observing.statements import watch
 
 
 class PartnersConfig(AppConfig):
@@ -16,4 +16,4 @@ class PartnersConfig(AppConfig):
         from partners.names import translate_names  # noqa: PLC0415 - models are ready only now
 
         translate_names(self.get_models())
-        connection_created.connect(watch, dispatch_uid="partners.observing.facts")
+        connection_created.connect(watch, dispatch_uid="partners.observing.statements")

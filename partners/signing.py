@@ -1,6 +1,6 @@
 """The canonical request and its signature: contract, section 3.
 
-Pure functions on bytes and text, without Django, so that a client can use this file as it stands:
+Functions on bytes and text, without Django, so that a client can use this file as it stands:
 
     timestamp = "2026-01-15T10:30:00Z"
     canonical = canonical_request("GET", b"/v1/ping", b"", timestamp, "", b"")
@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 # Hours are spelled out: newer Pythons read 24:00, which RFC 3339 does not have.
@@ -19,6 +20,8 @@ _RFC_3339 = re.compile(
 )
 _HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _LEAP_SECOND = "60"
+# So many secrets `verify` keeps ready.
+MOST_KEYED = 1024
 
 
 class NotUtf8Error(ValueError):
@@ -106,8 +109,15 @@ def sign(secret: str, canonical: str) -> str:
 
 def verify(secret: str, canonical: str, signature: str) -> bool:
     """Whether `signature`, hex in either case, is the one for this request; compares in constant time."""
-    expected = hmac.digest(secret.encode(), canonical.encode(), "sha256")
-    return hmac.compare_digest(expected, signature_bytes(signature))
+    expected = _keyed(secret).copy()
+    expected.update(canonical.encode())
+    return hmac.compare_digest(expected.digest(), signature_bytes(signature))
+
+
+@lru_cache(maxsize=MOST_KEYED)
+def _keyed(secret: str) -> hmac.HMAC:
+    """The HMAC under a secret before any text: with OpenSSL to set it up costs twice what is signed."""
+    return hmac.new(secret.encode(), digestmod=hashlib.sha256)
 
 
 def signature_bytes(signature: str) -> bytes:
@@ -126,7 +136,9 @@ def parse_timestamp(text: str) -> datetime:
         raise ValueError("not an RFC 3339 date-time")
     date, time, second, fraction, sign_, hours, minutes = match.groups()
     leap = timedelta(seconds=second == _LEAP_SECOND)
-    moment = datetime.fromisoformat(f"{date}T{time}:{'59' if leap else second}.{(fraction or '')[:6]:0<6}")
+    moment = datetime.fromisoformat(f"{date}T{time}:{'59' if leap else second}.{(fraction or '')[:6]:0<6}+00:00")
+    if sign_ is None and not leap:
+        return moment
     offset = timedelta()
     if sign_ is not None:
         if int(hours) > 23 or int(minutes) > 59:  # noqa: PLR2004 - RFC 3339, time-numoffset

@@ -30,6 +30,8 @@ UNDONE = frozenset({"40001", "40P01"})
 REPEAT_PAUSES_SECONDS = (0.05, 0.2)
 # A repetition may wait for a lock as long as the first attempt, and an answer is due within 5 seconds.
 REPEAT_WITHIN_SECONDS = 1.9
+# A connection that has just answered is not looked at: should it be lost, the request is done again.
+FRESH_SECONDS = 1.0
 
 _reach = Reach()
 
@@ -97,6 +99,8 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers:
 
 class _OfThread(threading.local):
     connection: BaseDatabaseWrapper | None = None
+    # When the primary last answered (perf_counter).
+    answered_at: float = 0.0
 
 
 _of_thread = _OfThread()
@@ -104,9 +108,13 @@ _of_thread = _OfThread()
 
 def renew() -> None:
     """Before a request: closes this thread's connection where one left it broken; the next statement opens another."""
-    # Looked up once a request: for Django it is a matter of the task too, and costs as much as half a statement.
-    connection = _of_thread.connection = connections[DEFAULT_DB_ALIAS]
-    connection.close_if_unusable_or_obsolete()
+    connection = _of_thread.connection
+    if connection is None:
+        # Looked up once: for Django it is a matter of the task too, and there is none.
+        connection = _of_thread.connection = connections[DEFAULT_DB_ALIAS]
+    # What Django looks at besides is an age and a health check, which settings leave out.
+    if connection.errors_occurred or not connection.autocommit:
+        connection.close_if_unusable_or_obsolete()
 
 
 def default_connection() -> BaseDatabaseWrapper:
@@ -121,7 +129,10 @@ def is_well() -> bool:
     while it was idle has its word of that waiting to be read.
     """
     driver = default_connection().connection
-    return driver is not None and not _reach.is_in_doubt and prepared.is_silent(driver)
+    if driver is None or _reach.is_in_doubt:
+        return False
+    # To look would let go of the interpreter, for which another thread waits.
+    return time.perf_counter() - _of_thread.answered_at < FRESH_SECONDS or prepared.is_silent(driver)
 
 
 def answered() -> None:
@@ -166,7 +177,9 @@ def _execute(
     try:
         with connection.wrap_database_errors:
             if using == DEFAULT_DB_ALIAS:
-                return prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
+                found = prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
+                _of_thread.answered_at = time.perf_counter()
+                return found
             # A wait for a replica has an end (config/replica/base.py), which one call of libpq has not.
             cursor = connection.connection.execute(statement, parameters, prepare=True)
             if as_text:

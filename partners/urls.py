@@ -1,7 +1,7 @@
-"""Paths of this app under /v1."""
+"""Paths of this app."""
 
 from django.urls import path
 
 from partners.views import Ping
 
-urlpatterns = [path("ping", Ping.as_view())]
+urlpatterns = [path("v1/ping", Ping.as_view())]

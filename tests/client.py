@@ -138,7 +138,8 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
         with patch.object(sql, "renew"):
             result: Any = application(environ, start_response)
         content = b"".join(result)
-        result.close()
+        if hasattr(result, "close"):  # PEP 3333 asks for it where there is one
+            result.close()
     finally:
         request_started.connect(close_old_connections)
         request_finished.connect(close_old_connections)

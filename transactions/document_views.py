@@ -3,12 +3,10 @@
 import re
 import uuid
 
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
-
 from partners.api.description import describes
 from partners.api.errors import InternalError, NotFoundError, UnavailableError, invalid_fields
 from partners.api.request import ServiceRequest
+from partners.api.response import JsonResponse, Response
 from partners.api.views import PartnerAPIView
 from transactions import document_queries
 from transactions.described import GET_DOCUMENT, LIST_DOCUMENTS, NO_SUCH_DOCUMENT
@@ -30,7 +28,7 @@ class DocumentList(UserList):
     rows = document_queries.page
 
     @describes(LIST_DOCUMENTS)
-    def get(self, request: ServiceRequest, external_id: str) -> HttpResponse:
+    def get(self, request: ServiceRequest, external_id: str) -> JsonResponse:
         """A page of the user's documents, newest first."""
         return self.page(external_id)
 
@@ -39,7 +37,7 @@ class DocumentFile(PartnerAPIView):
     """/v1/users/{externalId}/documents/{documentId}."""
 
     @describes(GET_DOCUMENT)
-    def get(self, request: ServiceRequest, external_id: str, document_id: str) -> HttpResponseBase:
+    def get(self, request: ServiceRequest, external_id: str, document_id: str) -> Response:
         """The document's file."""
         if problems := external_id_problems(external_id):
             raise invalid_fields(problems)

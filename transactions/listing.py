@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from django.http import HttpResponse
-
 from partners.api.errors import invalid_fields
+from partners.api.response import JsonResponse
 from partners.api.views import PartnerAPIView
 from transactions import replica
 from transactions.pagination import CursorPagination
@@ -22,7 +21,7 @@ class UserList(PartnerAPIView):
     # Given an owner, where to begin (None: at the newest), how many at most, and the database's alias: the rows.
     rows: ClassVar[Callable[[Owner, Position | None, int, str], list[Any]]]
 
-    def page(self, external_id: str) -> HttpResponse:
+    def page(self, external_id: str) -> JsonResponse:
         """The page that the query asks for. Raises BadRequestError and NotFoundError."""
         problems = external_id_problems(external_id)
         pagination = CursorPagination(self.received.parameters(), problems)

@@ -1,4 +1,4 @@
-"""Paths of this app under /v1."""
+"""Paths of this app."""
 
 from django.urls import path
 
@@ -6,7 +6,7 @@ from transactions.document_views import DocumentFile, DocumentList
 from transactions.views import TransactionList
 
 urlpatterns = [
-    path("users/<str:external_id>/transactions", TransactionList.as_view()),
-    path("users/<str:external_id>/documents", DocumentList.as_view()),
-    path("users/<str:external_id>/documents/<str:document_id>", DocumentFile.as_view()),
+    path("v1/users/<str:external_id>/transactions", TransactionList.as_view()),
+    path("v1/users/<str:external_id>/documents", DocumentList.as_view()),
+    path("v1/users/<str:external_id>/documents/<str:document_id>", DocumentFile.as_view()),
 ]

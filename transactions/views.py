@@ -1,9 +1,8 @@
 """A user's conversions: contract, sections 6 and 9."""
 
-from django.http import HttpResponse
-
 from partners.api.description import describes
 from partners.api.request import ServiceRequest
+from partners.api.response import JsonResponse
 from transactions import queries
 from transactions.described import LIST_TRANSACTIONS
 from transactions.listing import UserList
@@ -17,6 +16,6 @@ class TransactionList(UserList):
     rows = queries.page
 
     @describes(LIST_TRANSACTIONS)
-    def get(self, request: ServiceRequest, external_id: str) -> HttpResponse:
+    def get(self, request: ServiceRequest, external_id: str) -> JsonResponse:
         """A page of the user's conversions, newest first."""
         return self.page(external_id)

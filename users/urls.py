@@ -1,10 +1,10 @@
-"""Paths of this app under /v1."""
+"""Paths of this app."""
 
 from django.urls import path
 
 from users.views import UserCollection, UserItem
 
 urlpatterns = [
-    path("users", UserCollection.as_view()),
-    path("users/<str:external_id>", UserItem.as_view()),
+    path("v1/users", UserCollection.as_view()),
+    path("v1/users/<str:external_id>", UserItem.as_view()),
 ]

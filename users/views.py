@@ -1,12 +1,11 @@
 """Create, update and read a user: contract, section 9."""
 
-from django.http import HttpResponse
-
 from partners.api.description import describes
 from partners.api.errors import invalid_fields
 from partners.api.idempotency import Answer
 from partners.api.json import render
 from partners.api.request import ServiceRequest
+from partners.api.response import JsonResponse
 from partners.api.views import PartnerAPIView
 from partners.signing import canonical_path
 from users import profile
@@ -25,7 +24,7 @@ class UserCollection(PartnerAPIView):
     """/v1/users."""
 
     @describes(CREATE_USER)
-    def post(self, request: ServiceRequest) -> HttpResponse:
+    def post(self, request: ServiceRequest) -> JsonResponse:
         """Registers a user."""
 
         def create(partner_id: int) -> Answer:
@@ -40,14 +39,14 @@ class UserItem(PartnerAPIView):
     """/v1/users/{externalId}."""
 
     @describes(GET_USER)
-    def get(self, request: ServiceRequest, external_id: str) -> HttpResponse:
+    def get(self, request: ServiceRequest, external_id: str) -> JsonResponse:
         """Where the user stands."""
         check_external_id(external_id)
         user = profile.find_user(sender=self.sender, external_id=external_id)
         return self.read(serializer.to_representation(user))
 
     @describes(UPDATE_USER)
-    def patch(self, request: ServiceRequest, external_id: str) -> HttpResponse:
+    def patch(self, request: ServiceRequest, external_id: str) -> JsonResponse:
         """Changes what the body holds."""
 
         def update(partner_id: int) -> Answer:

@@ -60,7 +60,6 @@ def _look_up(received: Received, api_key: str, canonical: str, signature: str, s
 
 
 def _note(caller: keys.Caller) -> None:
-    structlog.contextvars.bind_contextvars(partner=caller.partner_slug, key=caller.key_prefix)
     facts.partner, facts.key = caller.partner_slug, caller.key_prefix
 
 

@@ -1,14 +1,16 @@
 """The way in and out of every request: its id, its log context, its one log line, and its count."""
 
+import random
+import threading
 import time
 import uuid
 from collections.abc import Callable
 
 import structlog
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.utils import translation
 
+from partners.api.response import Response
 from partners.observing import metrics
 from partners.observing.facts import facts
 
@@ -22,36 +24,46 @@ def is_api_path(path: str) -> bool:
     return path.startswith(API_PREFIX + "/") or path == API_PREFIX
 
 
+class _Thread(threading.local):
+    # Whether it has answered with a page, which may have been in another language.
+    has_spoken = True
+
+
+_thread = _Thread()
+
+
 class RequestMiddleware:
     """Gives a request an id of our own, whatever came with it; logs one line when it is answered, and counts it.
 
     Both have the route's pattern, never the path: an identifier of a user is personal.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], Response]) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def __call__(self, request: HttpRequest) -> Response:
         """Answers the request."""
         begun = time.perf_counter()
-        request_id = str(uuid.uuid4())
+        # It guards nothing; to ask the kernel for randomness would let go of the interpreter.
+        request_id = str(uuid.UUID(int=random.getrandbits(128), version=4))
         request.request_id = request_id  # type: ignore[attr-defined]
-        facts.begin()
-        structlog.contextvars.clear_contextvars()
-        # The language of the request before, on this thread: partners are answered in English.
-        translation.deactivate()
-        structlog.contextvars.bind_contextvars(request_id=request_id)
+        facts.begin(request_id)
+        # The language of the page before, on this thread: partners are answered in English.
+        if _thread.has_spoken:
+            translation.deactivate()
+        is_api = is_api_path(request.path_info)
+        _thread.has_spoken = not is_api
         response = self.get_response(request)
         response.headers["X-Request-Id"] = request_id
-        if is_api_path(request.path_info):
+        if is_api:
             response.headers["Cache-Control"] = "no-store"
         _report(request, response, time.perf_counter() - begun)
         return response
 
 
-def _report(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+def _report(request: HttpRequest, response: Response, seconds: float) -> None:
     method = metrics.known_method(request.method)
-    route = request.resolver_match.route if request.resolver_match else None
+    route = facts.route or (request.resolver_match.route if request.resolver_match else None)
     log.info(
         "request",
         partner=facts.partner,

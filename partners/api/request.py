@@ -1,24 +1,19 @@
 """A request as it is signed, checked and answered: read once, from the bytes that were sent."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from django.core.handlers.exception import convert_exception_to_response
-from django.core.handlers.wsgi import WSGIRequest
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
-from django.urls import get_resolver
+from django.core.handlers.wsgi import get_path_info
+from django.http import HttpRequest
+from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
-from django.utils.module_loading import import_string
 
-from partners import signing, sql
+from partners import signing
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
 from partners.api.json import BODY_LIMIT_BYTES
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Received:
     """What a partner sent. Text of headers is exactly as sent; a header that is absent is None."""
 
@@ -68,55 +63,22 @@ class Received:
         return values
 
 
-class ServiceRequest(WSGIRequest):
-    """Django's request, which keeps the path's bytes: Django's own path gives %FF and %25FF the same text."""
+class ServiceRequest(HttpRequest):
+    """What a view under /v1 needs of Django's request, and the path's bytes: its path gives %FF and %25FF one text.
+
+    What Django gets ready besides, for forms, cookies and uploads, is not there.
+    """
 
     request_id: str
     received: Received
 
     def __init__(self, environ: dict[str, Any]) -> None:
-        # Django overwrites PATH_INFO with its own reading.
+        """environ: the WSGI environment (PEP 3333)."""
+        self.META = environ
+        self.method = environ["REQUEST_METHOD"].upper()
         self.decoded_path: bytes = environ["PATH_INFO"].encode("latin-1")
-        super().__init__(environ)
-
-
-class LeanHandler:
-    """A WSGI application (PEP 3333) in place of Django's, with a short list of middlewares in place of MIDDLEWARE.
-
-    Those that staff pages need (sessions, CSRF, messages) would cost a partner's request more than its
-    own work, and none has a meaning there: no cookie, no session, no form. Django's signals are not sent either: who
-    listens to them clears what such a request has not (a cache, a record of queries), and looks after the database's
-    connections, which is done here.
-    """
-
-    def __init__(self, middleware: Sequence[str]) -> None:
-        """middleware: names of middlewares that have no hooks besides their call, outermost first."""
-        chain: Any = convert_exception_to_response(_view_response)  # type: ignore[arg-type]
-        for name in reversed(middleware):
-            chain = convert_exception_to_response(import_string(name)(chain))
-        self._respond: Callable[[ServiceRequest], HttpResponseBase] = chain
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> HttpResponseBase:
-        """Answers a request."""
-        sql.renew()
-        response = self._respond(ServiceRequest(environ))
-        cookies = [("Set-Cookie", cookie.output(header="")) for cookie in response.cookies.values()]
-        start_response(f"{response.status_code} {response.reason_phrase}", [*response.items(), *cookies])
-        return response
-
-
-def _view_response(request: ServiceRequest) -> HttpResponseBase:
-    match = request.resolver_match = get_resolver().resolve(request.path_info)
-    response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
-    return response
-
-
-class JsonResponse(HttpResponse):
-    """A short answer of ours, which holds on to nothing that would have to be closed."""
-
-    def close(self) -> None:
-        """Tells nobody, see LeanHandler."""
-        self.closed = True
+        self.path = self.path_info = get_path_info(environ)
+        self.resolver_match = None
 
 
 def receive(request: ServiceRequest) -> Received:

@@ -10,8 +10,6 @@ from typing import Any
 
 import structlog
 from django.db import InterfaceError, OperationalError
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
 from rest_framework.views import APIView
 
 from partners import sql, traffic, troubles
@@ -26,9 +24,11 @@ from partners.api.errors import (
     UnavailableError,
 )
 from partners.api.json import render
-from partners.api.request import JsonResponse, Received, ServiceRequest, has_body, receive, require_json
+from partners.api.request import Received, ServiceRequest, has_body, receive, require_json
+from partners.api.response import JsonResponse, Response
 from partners.api.sender import Sender
 from partners.keys import Caller
+from partners.observing.facts import facts
 
 log = structlog.get_logger("partners.views")
 
@@ -52,7 +52,7 @@ class PartnerAPIView(APIView):
     request_id: str
     answer_headers: dict[str, str]
 
-    def dispatch(self, request: ServiceRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+    def dispatch(self, request: ServiceRequest, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
         """Answers a request, an unexpected failure included, in the form of the contract."""
         self.answer_headers = {}
         self.request_id = request.request_id
@@ -71,7 +71,7 @@ class PartnerAPIView(APIView):
         self.count(response.status_code)
         return response
 
-    def answer(self, request: ServiceRequest, **kwargs: Any) -> HttpResponseBase:
+    def answer(self, request: ServiceRequest, **kwargs: Any) -> Response:
         """Runs the checks that every request passes, in the contract's order, then the method's handler."""
         handler = self.handler(request)
         self.received = request.received = receive(request)
@@ -91,9 +91,7 @@ class PartnerAPIView(APIView):
         self.sender.confirmed()
         return response
 
-    def respond(
-        self, handler: Callable[..., HttpResponseBase], request: ServiceRequest, **kwargs: Any
-    ) -> HttpResponseBase:
+    def respond(self, handler: Callable[..., Response], request: ServiceRequest, **kwargs: Any) -> Response:
         """The checks from the media type on, and what the method's handler answers."""
         if request.method in METHODS_WITH_BODY:
             require_json(self.received)
@@ -114,16 +112,16 @@ class PartnerAPIView(APIView):
             replayed = "Idempotent-Replayed" in self.answer_headers
             traffic.count(self.sender.caller.key_id, status, replayed=replayed, skew_seconds=self.skew_seconds)
 
-    def handler(self, request: ServiceRequest) -> Callable[..., HttpResponseBase]:
+    def handler(self, request: ServiceRequest) -> Callable[..., Response]:
         """The function for the request's method. Raises MethodNotAllowedError."""
         name = (request.method or "").lower()
         handler = getattr(self, name, None) if name in self.http_method_names else None
         if handler is None:
             raise MethodNotAllowedError([m.upper() for m in self.http_method_names if hasattr(self, m)])
-        found: Callable[..., HttpResponseBase] = handler
+        found: Callable[..., Response] = handler
         return found
 
-    def write(self, effect: idempotency.Effect) -> HttpResponse:
+    def write(self, effect: idempotency.Effect) -> JsonResponse:
         """Lets a write take effect at most once and answers it."""
         answer = idempotency.perform(self.received, self.sender, effect, request_id=self.request_id)
         if answer.location is not None:
@@ -132,36 +130,46 @@ class PartnerAPIView(APIView):
             self.answer_headers["Idempotent-Replayed"] = "true"
         return self.json(answer.status, answer.body)
 
-    def read(self, data: object) -> HttpResponse:
+    def read(self, data: object) -> JsonResponse:
         """Answers a read with data that orjson can write."""
         return self.json(200, render(data))
 
-    def json(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> HttpResponse:
+    def json(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> JsonResponse:
         """An answer with a JSON body, with its length: without one it would go out chunked."""
-        return JsonResponse(
-            body,
-            status=status,
-            headers={
-                "Content-Type": "application/json",
-                "Content-Length": str(len(body)),
-                **self.answer_headers,
-                **headers,
-            },
-        )
+        length = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        return JsonResponse(status, body, {**length, **self.answer_headers, **headers})
 
-    def error(self, error: ApiError) -> HttpResponse:
+    def error(self, error: ApiError) -> JsonResponse:
         """The error's JSON, with the id that X-Request-Id gives too."""
         return self.json(error.status_code, render(error.body() | {"requestId": self.request_id}), error.headers)
 
-    def failure(self, error: ApiError, failure: Exception) -> HttpResponse:
+    def failure(self, error: ApiError, failure: Exception) -> JsonResponse:
         """The answer to an unexpected failure; its cause goes to the log alone."""
         log.error("request failed", status=error.status_code, sqlstate=sql.sqlstate(failure), exc_info=failure)
         return self.error(error)
 
 
+def answering_crashes(respond: Callable[[ServiceRequest], Response]) -> Callable[[ServiceRequest], Response]:
+    """Answers in the contract's form where what is around the views fails: counting, logging, a middleware."""
+
+    def answer(request: ServiceRequest) -> Response:
+        try:
+            return respond(request)
+        except Exception:
+            log.exception("request failed outside its view", status=InternalError.status_code)
+            request_id = facts.request_id or ""
+            body = render(InternalError().body() | {"requestId": request_id})
+            headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+            return JsonResponse(
+                InternalError.status_code, body, headers | {"X-Request-Id": request_id, "Cache-Control": "no-store"}
+            )
+
+    return answer
+
+
 class UnknownPath(PartnerAPIView):
     """Every path under /v1 that leads nowhere: 404, whatever the method and whoever asks."""
 
-    def answer(self, request: ServiceRequest, **kwargs: Any) -> HttpResponseBase:
+    def answer(self, request: ServiceRequest, **kwargs: Any) -> Response:
         """Raises NotFoundError."""
         raise NotFoundError("There is no such path.")

@@ -39,6 +39,38 @@ def test_a_crash_is_an_internal_error_that_tells_nothing(
     assert "King St" not in caplog.text
 
 
+@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "partners.api.views.PartnerAPIView.count",
+        "partners.api.views.PartnerAPIView.dispatch",
+        "partners.api.middleware.metrics.count_request",
+        "partners.api.middleware.facts.begin",
+    ],
+)
+def test_a_crash_around_a_view_is_an_internal_error_too(
+    api: PartnerClient,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    place: str,
+    *,
+    debug: bool,
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise OSError("no room for Ada Byron")
+
+    settings.DEBUG = debug
+    monkeypatch.setattr(place, crash)
+    answer = api.get("/v1/ping")
+    assert assert_error(answer, 500)["error"] == "internal_error"
+    assert answer.header("Cache-Control") == "no-store"
+    assert b"Ada" not in answer.body
+    assert "builtins.OSError" in caplog.text
+    assert "Ada" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("method", "target"),
     [("GET", "/v1/ping"), ("GET", "/v1/users/ada"), ("POST", "/v1/users"), ("PATCH", "/v1/users/ada")],
