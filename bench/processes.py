@@ -1,4 +1,4 @@
-"""How much more two processes serve than one: `python -m bench.processes [--share 0.3] [--rounds 5]`, as root.
+"""How much more two processes serve than one: `python -m bench.processes [--share 0.4] [--rounds 5]`, as root.
 
 Where PostgreSQL, wrk and two processes want more cores than there are, what ends first is the cores, and nothing is
 learnt of the service. So each worker may use a share of a core of its own and no more, which a control group of Linux
@@ -37,7 +37,7 @@ PLAYED = ("list", "update")
 def main() -> int:
     """Measures and prints; the exit status, 1 where anything failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=0.3, help="of a core, for each worker (0.3)")
+    parser.add_argument("--share", type=float, default=0.4, help="of a core, for each worker (0.4)")
     parser.add_argument("--rounds", type=int, default=5, help="besides the one that warms up (5)")
     parser.add_argument("--seconds", type=int, default=5, help="of each workload (5)")
     options = parser.parse_args()
@@ -95,7 +95,10 @@ def _workers(master: int, count: int) -> list[int]:
 
 @contextmanager
 def _limited(pid: int, share: float, core: int) -> Iterator[None]:
-    """Lets a process have so much of a core and nothing of the others, by a control group (version 1 or 2)."""
+    """Lets a process have so much of a core and nothing of the others, by a control group.
+
+    Of version 1, with which it was tried, or 2, where the cpu controller has to be on for the root's children.
+    """
     # What one core has taken of a share and not used would be lost to the others.
     for thread in psutil.Process(pid).threads():
         os.sched_setaffinity(thread.id, {core})
