@@ -42,6 +42,8 @@ def main() -> None:
             " ON p.id = u.partner_id WHERE u.external_id LIKE 'load-%%' ORDER BY u.id LIMIT 20000"
         )
         users = cursor.fetchall()
+    if not users:
+        sys.exit("The database has no users of seed_load's: fill it first (docs/scaling.md).")
     with tempfile.TemporaryDirectory() as folder:
         compare(users, options.lines, Path(folder))
 

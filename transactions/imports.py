@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from transactions.lines import ImportedConversion, LineProblem, parse_line
 from transactions.runs import Counts
-from transactions.staging import Batch, Database, Store, Stored
+from transactions.staging import Batch, Database, Store, Stored, row
 
 BATCH = 5000
 # So many bytes of lines are a batch too: lines may be long.
@@ -33,6 +33,7 @@ class _Lines:
     # By number; a repeat is a line that says what an earlier one of the batch says.
     taken: dict[int, bytes] = field(default_factory=dict)
     conversions: dict[int, ImportedConversion] = field(default_factory=dict)
+    rows: list[str] = field(default_factory=list)
     repeats: dict[int, int] = field(default_factory=dict)
     first: dict[tuple[str, str], int] = field(default_factory=dict)
     size: int = 0
@@ -43,6 +44,7 @@ class _Lines:
         first = self.first.setdefault((conversion.partner, conversion.conversion_id), number)
         if first == number:
             self.conversions[number] = conversion
+            self.rows.append(row(number, conversion))
         elif self.conversions[first] == conversion:
             self.repeats[number] = first
         else:
@@ -106,7 +108,7 @@ class Importer:
             return
         self._lines = _Lines()
         last = max(gathered.taken)
-        batch = Batch(gathered.conversions, gathered.repeats, gathered.refused, last, self.bytes_read)
+        batch = Batch(gathered.rows, gathered.repeats, gathered.refused, last, self.bytes_read)
         self._under_way = gathered, batch, self._begin(batch)
 
     def _begin(self, batch: Batch) -> Future[Stored]:

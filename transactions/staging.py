@@ -5,7 +5,7 @@ beside this one, meets the unique conversionId: the same content is no matter, o
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -88,7 +88,8 @@ _FIND_OTHERS_REHEARSED = _FIND_OTHERS.format(
 class Batch(NamedTuple):
     """Lines to be stored together, each with a conversionId of its own, and how far the import is with them."""
 
-    conversions: Mapping[int, ImportedConversion]
+    # As `row` makes them.
+    rows: Sequence[str]
     # Numbers of further lines that say what one of these says, with that one's number.
     repeats: Mapping[int, int]
     # Lines refused by themselves since the batch before.
@@ -137,14 +138,14 @@ class Database:
     def _store(self, batch: Batch) -> Stored:
         with transaction.atomic():
             _stage(batch)
-            imported, problems = _insert(len(batch.conversions), _INSERT, _FIND_OTHERS_STORED, known=self._mostly_known)
+            imported, problems = _insert(len(batch.rows), _INSERT, _FIND_OTHERS_STORED, known=self._mostly_known)
             stored = _stored(batch, imported, problems)
             if self.run is not None:
                 # A commit whose answer was lost is met again as unchanged: the record knows what it was.
                 recorded = runs.record(self.run, batch.last_line, batch.bytes_read, _counts(batch, stored))
                 stored = _stored(batch, recorded - self._imported, problems)
         self._imported += stored.imported
-        self._mostly_known = stored.imported * 2 < len(batch.conversions)
+        self._mostly_known = stored.imported * 2 < len(batch.rows)
         return stored
 
 
@@ -163,9 +164,9 @@ class Rehearsal:
                 sql.run(_INDEX_REHEARSED, ())
             _stage(batch)
             imported, problems = _insert(
-                len(batch.conversions), _INSERT_REHEARSED, _FIND_OTHERS_REHEARSED, known=self._mostly_known
+                len(batch.rows), _INSERT_REHEARSED, _FIND_OTHERS_REHEARSED, known=self._mostly_known
             )
-        self._begun, self._mostly_known = True, imported * 2 < len(batch.conversions)
+        self._begun, self._mostly_known = True, imported * 2 < len(batch.rows)
         return _stored(batch, imported, problems)
 
 
@@ -173,7 +174,7 @@ def _stage(batch: Batch) -> None:
     sql.fetch_one(_SET_UP, ())
     sql.run(_CREATE_STAGED, ())
     with connection.wrap_database_errors, connection.connection.cursor().copy(_COPY) as copy:
-        copy.write("".join(_row(number, c) for number, c in batch.conversions.items()))
+        copy.write("".join(batch.rows))
 
 
 def _insert(lines: int, insert: str, find_others: str, *, known: bool) -> tuple[int, dict[int, str]]:
@@ -198,7 +199,7 @@ def _problems(others: list[sql.Row]) -> dict[int, str]:
 
 def _stored(batch: Batch, imported: int, problems: Mapping[int, str]) -> Stored:
     shared = {number: problems[first] for number, first in batch.repeats.items() if first in problems}
-    known = len(batch.conversions) + len(batch.repeats) - imported - len(problems) - len(shared)
+    known = len(batch.rows) + len(batch.repeats) - imported - len(problems) - len(shared)
     return Stored(imported, known, {**problems, **shared})
 
 
@@ -206,8 +207,11 @@ def _counts(batch: Batch, stored: Stored) -> runs.Counts:
     return runs.Counts(stored.imported, stored.unchanged, batch.refused + len(stored.problems))
 
 
-def _row(number: int, c: ImportedConversion) -> str:
-    """A line of COPY's text format. Of what it escapes, only a backslash can be there, in an externalId."""
+def row(number: int, c: ImportedConversion) -> str:
+    """A numbered line for a batch, in COPY's text format: whoever reads lines makes it, while others are stored.
+
+    Of what the format escapes, only a backslash can be there, in an externalId.
+    """
     external_id = c.external_id.replace("\\", "\\\\")
     return (
         f"{number}\t{c.partner}\t{external_id}\t{c.conversion_id}\t{c.created_at.isoformat()}\t{c.type}\t"
