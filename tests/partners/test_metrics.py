@@ -19,6 +19,8 @@ PING = "/v1/ping"
 @pytest.fixture(scope="module")
 def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     with watched(tmp_path_factory.mktemp("log") / "log", WEB_WORKERS="2") as service:
+        # The first serves while the other still loads.
+        wait_until(lambda: total(service, "psi_workers") == 2)
         yield service
 
 
