@@ -1,4 +1,4 @@
-"""The way in and out of every request: its id, its log context, its one log line, and its count."""
+"""The way in and out of every request: its id, its one log line, and its count."""
 
 import random
 import threading

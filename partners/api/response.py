@@ -17,5 +17,10 @@ class JsonResponse:
     headers: dict[str, str]
 
 
+def json_response(status: int, body: bytes, headers: dict[str, str]) -> JsonResponse:
+    """An answer with a JSON body, with its length: without one it would go out chunked."""
+    return JsonResponse(status, body, {"Content-Type": "application/json", "Content-Length": str(len(body))} | headers)
+
+
 # A file goes out as Django's.
 Response = JsonResponse | HttpResponseBase

@@ -25,7 +25,7 @@ from partners.api.errors import (
 )
 from partners.api.json import render
 from partners.api.request import Received, ServiceRequest, has_body, receive, require_json
-from partners.api.response import JsonResponse, Response
+from partners.api.response import JsonResponse, Response, json_response
 from partners.api.sender import Sender
 from partners.keys import Caller
 from partners.observing.facts import facts
@@ -135,9 +135,8 @@ class PartnerAPIView(APIView):
         return self.json(200, render(data))
 
     def json(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> JsonResponse:
-        """An answer with a JSON body, with its length: without one it would go out chunked."""
-        length = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-        return JsonResponse(status, body, {**length, **self.answer_headers, **headers})
+        """An answer with a JSON body."""
+        return json_response(status, body, {**self.answer_headers, **headers})
 
     def error(self, error: ApiError) -> JsonResponse:
         """The error's JSON, with the id that X-Request-Id gives too."""
@@ -159,10 +158,8 @@ def answering_crashes(respond: Callable[[ServiceRequest], Response]) -> Callable
             log.exception("request failed outside its view", status=InternalError.status_code)
             request_id = facts.request_id or ""
             body = render(InternalError().body() | {"requestId": request_id})
-            headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-            return JsonResponse(
-                InternalError.status_code, body, headers | {"X-Request-Id": request_id, "Cache-Control": "no-store"}
-            )
+            headers = {"X-Request-Id": request_id, "Cache-Control": "no-store"}
+            return json_response(InternalError.status_code, body, headers)
 
     return answer
 

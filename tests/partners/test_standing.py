@@ -211,6 +211,17 @@ def cut(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> PartnerC
     return client
 
 
+def test_a_connection_that_was_idle_is_looked_at(committed_partner: Partner) -> None:
+    assert factories.client_of(committed_partner, in_process).get("/v1/ping").status == 200
+    backend = connection.connection.info.backend_pid
+    with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
+        assert other.execute("SELECT pg_terminate_backend(%s, 1000)", [backend]).fetchone() == (True,)
+    assert sql.is_well()
+    sql._of_thread.answered_at -= sql.FRESH_SECONDS
+    assert not sql.is_well()
+    connection.close()  # the next test begins with a new one
+
+
 def test_a_connection_lost_before_the_first_statement_is_replaced(cut: PartnerClient) -> None:
     answer = cut.get(ADA)
     assert (answer.status, answer.header("RateLimit") is not None) == (200, True)

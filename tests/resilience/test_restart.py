@@ -64,7 +64,8 @@ def restart_workers(server: Server) -> None:
 
 
 def test_connections_that_are_kept_are_spread_over_the_workers(api: PartnerClient, server: Server) -> None:
-    wait_until(lambda: all(psutil.Process(worker).num_threads() > 1 for worker in workers(server)))
+    # The second may still load, and then does not listen. Those that serve have the server's threads.
+    wait_until(lambda: [psutil.Process(worker).num_threads() > 3 for worker in workers(server)] == [True, True])
     kept = [KeptConnection(server.port) for _ in range(60)]
     for connection in kept:
         assert replace(api, transport=connection).get("/v1/ping").status == 200
