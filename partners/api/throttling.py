@@ -1,8 +1,8 @@
 """How often a partner may ask: contract, section 5.
 
 A window begins with a partner's first request in it. Counts are kept in Redis, by the `limits` library, where
-REDIS_URL is set, else in this process. The limit protects the service and does not guard the door: where Redis does
-not answer, requests pass.
+REDIS_URL is set, else in this process. The limit protects the service against load, not against strangers: while
+Redis does not answer, or answers slowly, requests pass uncounted.
 """
 
 import math
@@ -21,7 +21,11 @@ from partners.rates import Rate, parse_rate
 log = structlog.get_logger("partners.throttling")
 
 REDIS_TIMEOUT_SECONDS = 0.25
-# How long to do without a Redis that did not answer, so that each request does not wait for it.
+# An answer that takes longer is slow. Redis mostly needs less than a millisecond.
+REDIS_SLOW_SECONDS = 0.05
+# So many more slow answers than quick ones, and Redis is not asked for a while.
+REDIS_SLOW_ANSWERS = 5
+# How long Redis is not asked after a failure or slow answers, so that each request does not wait for it.
 REDIS_PAUSE_SECONDS = 2.0
 
 
@@ -32,7 +36,8 @@ def count(caller: Caller, headers: dict[str, str]) -> None:
     """
     rate = _rate(caller)
     counted, reset = _counter().hit(rate, caller.partner_id)
-    seconds = max(1, math.ceil(reset - time.time()))
+    # Redis rounds, and clocks differ: a window never lasts longer than its length.
+    seconds = min(max(1, math.ceil(reset - time.time())), rate.seconds)
     headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
     headers["RateLimit"] = f'"default";r={max(0, rate.amount - counted)};t={seconds}'
     if counted > rate.amount:
@@ -83,8 +88,45 @@ class OwnCounter:
         return window
 
 
+class Circuit:
+    """A circuit breaker: for how long Redis is not asked after it failed, or was slow several times.
+
+    After the pause one request asks again; one slow answer then opens the circuit again. The threads of a process
+    share it without a lock: a lost update costs one slow answer more.
+    """
+
+    def __init__(self) -> None:
+        self._open_until = 0.0
+        # Slow answers less quick ones.
+        self._slow = 0
+
+    def lets_pass(self, now: float) -> bool:
+        """Whether Redis is to be asked now."""
+        if now < self._open_until:
+            return False
+        if self._open_until:
+            # The other requests do not wait for the answer that this one gets.
+            self._open_until = now + REDIS_PAUSE_SECONDS
+        return True
+
+    def answered(self, seconds: float) -> None:
+        """Redis has answered, after so many seconds."""
+        if seconds <= REDIS_SLOW_SECONDS:
+            self._slow = max(0, self._slow - 1)
+            self._open_until = 0.0
+            return
+        self._slow = min(self._slow + 1, REDIS_SLOW_ANSWERS)
+        if self._slow == REDIS_SLOW_ANSWERS:
+            self.open()
+            log.error("redis is slow; requests pass uncounted", answer_seconds=seconds, seconds=REDIS_PAUSE_SECONDS)
+
+    def open(self) -> None:
+        """Redis is not asked for REDIS_PAUSE_SECONDS."""
+        self._open_until = time.monotonic() + REDIS_PAUSE_SECONDS
+
+
 class RedisCounter:
-    """Counts of all processes together. Where they cannot be reached: 0, and a window that would begin now."""
+    """Counts of all processes together. While Redis is not asked: 0, and a window that would begin now."""
 
     def __init__(self, url: str) -> None:
         # Where there is no Redis, nobody waits for these to be imported.
@@ -101,7 +143,7 @@ class RedisCounter:
         self._failure = StorageError
         # By partner and rate: the count last seen, and when its window ends.
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
-        self._paused_until = 0.0
+        self._circuit = Circuit()
 
     def seen(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """See Counter."""
@@ -109,13 +151,16 @@ class RedisCounter:
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """See Counter."""
-        now = time.time()
-        if now >= self._paused_until:
+        now, begun = time.time(), time.monotonic()
+        if self._circuit.lets_pass(begun):
             try:
-                return self._count(rate, partner_id, now)
+                window = self._count(rate, partner_id, now)
             except self._failure:
-                self._paused_until = now + REDIS_PAUSE_SECONDS
+                self._circuit.open()
                 log.exception("rate limits cannot be counted; requests pass", seconds=REDIS_PAUSE_SECONDS)
+            else:
+                self._circuit.answered(time.monotonic() - begun)
+                return window
         return 0, now + rate.seconds
 
     def _count(self, rate: Rate, partner_id: int, now: float) -> tuple[int, float]:
