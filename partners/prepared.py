@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from psycopg import Connection, OperationalError, adapters, errors
 from psycopg.adapt import AdaptersMap, PyFormat, Transformer
-from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import RowMaker
 from psycopg.types.string import TextLoader
@@ -124,6 +124,11 @@ def roll_back(driver: "Connection[Any]") -> None:
     session = _session(driver)
     session.last, session.begins = None, False
     type(driver).rollback(driver)
+
+
+def is_in_transaction(driver: "Connection[Any]") -> bool:
+    """Whether a transaction is open, failed or about to begin."""
+    return _session(driver).begins or driver.pgconn.transaction_status != TransactionStatus.IDLE
 
 
 def is_silent(driver: "Connection[Any]") -> bool:
@@ -233,7 +238,8 @@ class _Prepared:
         if result.status == ExecStatus.COMMAND_OK:
             return result.command_tuples or 0, []
         transformer = self._transformer
-        # The columns stay what they are: PostgreSQL refuses to run a prepared statement whose result would change.
+        # The columns stay what they are: PostgreSQL refuses to run a prepared statement whose result would change
+        # (0A000, see partners/sql.py).
         transformer.set_pgresult(result, set_loaders=not self._has_loaders)
         self._has_loaders = True
         return result.ntuples, transformer.load_rows(0, result.ntuples, row)
@@ -262,7 +268,8 @@ def text_rows(driver: "Connection[Any]", result: PGresult, row: RowMaker[T]) -> 
 def _checked(pgconn: PGconn, result: PGresult) -> PGresult:
     if result.status in _WELL:
         return result
-    if pgconn.status != ConnStatus.OK:
+    # An error without an SQLSTATE is of libpq: it has lost the server, and does not always mark the connection so.
+    if pgconn.status != ConnStatus.OK or not result.error_field(DiagnosticField.SQLSTATE):
         raise OperationalError("The connection is lost.")
     raise errors.error_from_result(result)
 

@@ -10,8 +10,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import psycopg
 import structlog
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    DatabaseError,
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    connection,
+    connections,
+)
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.rows import RowMaker
 
@@ -26,6 +35,8 @@ T = TypeVar("T")
 
 # serialization_failure, deadlock_detected
 UNDONE = frozenset({"40001", "40P01"})
+# feature_not_supported: "cached plan must not change result type", after a migration that changed a column's type.
+STALE_PLAN = "0A000"
 # The longest pause before each repetition.
 REPEAT_PAUSES_SECONDS = (0.05, 0.2)
 # A repetition may wait for a lock as long as the first attempt, and an answer is due within 5 seconds.
@@ -143,18 +154,24 @@ def answered() -> None:
 def repeat_where_undone(write: Callable[[], T]) -> T:
     """What a transaction returns, begun anew where PostgreSQL undid it for another's sake: deadlock, serialization.
 
+    A transaction with a stale plan is repeated too, on a new connection, which prepares its statements again.
+
     write: opens and commits the transaction, and does nothing that is not undone with it. Inside another one it is
-    not repeated. Raises what it raises, in the end also for those two causes.
+    not repeated. Raises what it raises, in the end also for those three causes.
     """
     begun = time.monotonic()
     for pause in REPEAT_PAUSES_SECONDS:
         try:
             return write()
-        except OperationalError as error:
+        except (OperationalError, NotSupportedError) as error:
+            state = sqlstate(error)
             late = time.monotonic() - begun > REPEAT_WITHIN_SECONDS
-            if late or connection.in_atomic_block or sqlstate(error) not in UNDONE:
+            if late or connection.in_atomic_block or state not in UNDONE | {STALE_PLAN}:
                 raise
-            log.warning("a write is repeated", sqlstate=sqlstate(error))
+            log.warning("a write is repeated", sqlstate=state)
+            if state == STALE_PLAN:
+                connection.close()
+                continue
         # Who met here should not meet again.
         time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing secret
     return write()
@@ -168,15 +185,43 @@ def sqlstate(failure: Exception) -> str | None:
     return state
 
 
+def is_unreachable(failure: BaseException) -> bool:
+    """Whether a failure means that the database cannot be reached, or did not answer in time.
+
+    psycopg raises a plain DatabaseError, without an SQLSTATE, where libpq lost the server amid an answer.
+    """
+    if isinstance(failure, (OperationalError, InterfaceError)):
+        return True
+    cause = failure.__cause__
+    return isinstance(failure, DatabaseError) and type(cause) is psycopg.DatabaseError and cause.sqlstate is None
+
+
 def _execute(
     statement: str, parameters: Sequence[object], using: str, row: RowMaker[T], *, as_text: bool = False
 ) -> tuple[int, list[T]]:
+    """How many rows a statement touched, and those that it returns.
+
+    A connection whose plan of the statement is stale is replaced, outside a transaction: the new one prepares it again.
+    """
     connection = default_connection() if using == DEFAULT_DB_ALIAS else connections[using]
+    try:
+        return _execute_on(connection, statement, parameters, row, as_text=as_text)
+    except NotSupportedError as error:
+        if sqlstate(error) != STALE_PLAN or prepared.is_in_transaction(connection.connection):
+            raise
+        log.warning("a connection is replaced: the result of a prepared statement has changed")
+        connection.close()
+        return _execute_on(connection, statement, parameters, row, as_text=as_text)
+
+
+def _execute_on(
+    connection: BaseDatabaseWrapper, statement: str, parameters: Sequence[object], row: RowMaker[T], *, as_text: bool
+) -> tuple[int, list[T]]:
     connection.ensure_connection()
     begun = time.perf_counter()
     try:
         with connection.wrap_database_errors:
-            if using == DEFAULT_DB_ALIAS:
+            if connection.alias == DEFAULT_DB_ALIAS:
                 found = prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
                 _of_thread.answered_at = time.perf_counter()
                 return found

@@ -24,6 +24,11 @@ _END = """
            updated_at = statement_timestamp(), ended_at = statement_timestamp()
      WHERE id = %s
 """
+_FAIL = """
+    UPDATE transactions_importrun
+       SET state = %s, updated_at = statement_timestamp(), ended_at = statement_timestamp()
+     WHERE id = %s
+"""
 
 
 @dataclass(slots=True)
@@ -50,6 +55,11 @@ def record(run: int, line: int, bytes_read: int, counts: Counts) -> int:
 def end(run: int, state: RunState, counts: Counts, bytes_read: int) -> None:
     """Notes how an import ended, with the counts of all its lines. Nothing changes the row after that."""
     sql.run(_END, (state.value, counts.imported, counts.unchanged, counts.rejected, bytes_read, run))
+
+
+def fail(run: int) -> None:
+    """Notes that an import failed, with the counts of its last batch. Nothing changes the row after that."""
+    sql.run(_FAIL, (RunState.FAILED.value, run))
 
 
 def latest(count: int) -> Iterable[ImportRun]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from partners import sql
@@ -127,9 +127,11 @@ class Database:
         for pause in PATIENCE:
             try:
                 return self._store(batch)
-            except (OperationalError, InterfaceError) as error:
+            except (DatabaseError, InterfaceError) as error:
                 # In the caller's transaction, or where it took too long, again would be no better.
                 if connection.in_atomic_block or isinstance(error.__cause__, (QueryCanceled, LockNotAvailable)):
+                    raise
+                if not sql.is_unreachable(error) and sql.sqlstate(error) != sql.STALE_PLAN:
                     raise
                 connection.close()
                 time.sleep(pause)

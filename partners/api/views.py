@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
-from django.db import InterfaceError, OperationalError
 from rest_framework.views import APIView
 
 from partners import sql, traffic, troubles
@@ -63,11 +62,10 @@ class PartnerAPIView(APIView):
                 # What was not read is still to come: the connection cannot carry another request.
                 self.answer_headers["Connection"] = "close"
             response = self.error(error)
-        except (OperationalError, InterfaceError) as failure:
-            response = self.failure(UnavailableError(), failure)
         except Exception as failure:  # noqa: BLE001 - a crash is answered in the contract's form too
-            reads_only = sql.sqlstate(failure) == READ_ONLY  # as during a failover
-            response = self.failure(UnavailableError() if reads_only else InternalError(), failure)
+            # A database only reads during a failover.
+            is_unavailable = sql.is_unreachable(failure) or sql.sqlstate(failure) == READ_ONLY
+            response = self.failure(UnavailableError() if is_unavailable else InternalError(), failure)
         self.count(response.status_code)
         return response
 

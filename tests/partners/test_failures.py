@@ -6,6 +6,8 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
 from pytest_django.fixtures import Settings
 
 from partners import prepared
@@ -77,7 +79,14 @@ def test_a_crash_around_a_view_is_an_internal_error_too(
 )
 @pytest.mark.parametrize(
     "failure",
-    [psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable],
+    [
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+        # As psycopg's cursors raise it where libpq lost the server amid an answer.
+        psycopg.DatabaseError,
+        psycopg.errors.QueryCanceled,
+        psycopg.errors.LockNotAvailable,
+    ],
 )
 def test_without_the_database_the_service_is_unavailable(
     api: PartnerClient,
@@ -126,3 +135,27 @@ def test_a_key_whose_secret_cannot_be_decrypted_is_refused_like_any_other(api: P
     partner.api_keys.update(encrypted_secret="of a retired key", last_used_at=Now())
     answer = api.get("/v1/ping")
     assert (answer.status, answer.json()["message"]) == (401, NOT_VALID)
+
+
+def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no SQLSTATE, and the connection may still look open."""
+
+    def lose(statement: prepared._Prepared, _: object) -> PGresult:
+        return prepared._checked(statement._pgconn, statement._pgconn.make_empty_result(ExecStatus.FATAL_ERROR))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(prepared._Prepared, "run", lose)
+        answer = api.get("/v1/ping")
+    assert assert_error(answer, 503)["error"] == "internal_error"
+
+
+def test_an_error_that_postgresql_names_is_not_taken_for_a_lost_connection(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise psycopg.errors.UndefinedTable("no such table")
+
+    monkeypatch.setattr(prepared, "execute", fail)
+    assert_error(api.get("/v1/ping"), 500)

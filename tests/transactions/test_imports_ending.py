@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from django.core.management import call_command
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.utils import ProgrammingError
 
+from partners import sql
 from partners.models import Partner
 from tests.transactions.imports import Line, Result, last_run, manage, ndjson, stored, write
 from transactions import imports, runs, staging
+from transactions.management.commands import import_conversions
 from transactions.models import Conversion, ImportRun, RunState
 from transactions.progress import Progress
 
@@ -195,6 +198,59 @@ def test_several_imports_of_the_same_lines_in_any_order_give_each_once(
     assert sum(json.loads(out)["imported"] for out, _ in outputs) == 8_000
     assert Conversion.objects.filter(partner=committed_partner).count() == 8_000
     assert sum(ImportRun.objects.order_by("-id")[:3].values_list("imported", flat=True)) == 8_000
+
+
+def refuse_a_statement(*_: Any) -> None:
+    sql.fetch_one("SELECT 1 / %s", (0,))
+
+
+def lose_the_server(*_: Any) -> None:
+    sql.fetch_one("SELECT pg_terminate_backend(pg_backend_pid())", ())
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (refuse_a_statement, "The database refused a statement (SQLSTATE 22012). It came as far as line 2;"),
+        (lose_the_server, "The database cannot be reached, or did not answer in time. It came as far as line 2;"),
+    ],
+)
+def test_a_run_that_the_database_ends_has_failed(
+    tmp_path: Path,
+    line: Line,
+    committed_partner: Partner,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Callable[..., None],
+    reason: str,
+) -> None:
+    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(staging, "PATIENCE", ())
+    batches = iter([staging._stage])
+
+    def stage_once(batch: staging.Batch) -> None:
+        next(batches, failure)(batch)
+
+    monkeypatch.setattr(staging, "_stage", stage_once)
+    result = Result(write(tmp_path / "f", *(line(n) for n in range(5))))
+    assert (result.counts, result.status) == ((2, 0, 0), 1)
+    assert result.reason.startswith(reason)
+    assert (last_run().state, last_run().imported) == ("failed", 2)
+
+
+def test_a_run_that_a_crash_ends_has_failed_and_its_record_says_what_is_stored(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any) -> None:
+        raise RuntimeError("a crash")
+
+    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(import_conversions.Command, "_report", crash)
+    file = write(tmp_path / "f", *(line(n) for n in range(5)), line(9, rate="0"))
+    with pytest.raises(RuntimeError, match="a crash"):
+        Result(file)
+    assert last_run().state == "failed"
+    assert last_run().ended_at is not None
+    assert last_run().imported == len(stored(committed_partner)) > 0
 
 
 class Screen(io.StringIO):

@@ -3,16 +3,18 @@
 import signal
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
 from django.core.management.base import CommandError
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, connection
 
+from partners import sql
 from partners.management.base import Outcome, ServiceCommand
 from transactions import runs
 from transactions.imports import Importer, Rejected
@@ -90,12 +92,14 @@ class Command(ServiceCommand):
             state = (
                 RunState.STOPPED if self.interrupted_by else RunState.FAILED if self.broken_off else RunState.COMPLETE
             )
-        except (OperationalError, InterfaceError):
-            self.broken_off = "The database cannot be reached, or did not answer in time", 1
-        if begun is not None:
-            # Where there is no database to say so, the run stays as its last batch left it.
-            with suppress(OperationalError, InterfaceError):
-                worker.submit(runs.end, begun, state, self.importer.counts, self.source.position).result()
+        except (DatabaseError, InterfaceError) as error:
+            self.broken_off = _reason(error), 1
+        except BaseException:
+            # The batch under way is stored and counted in its own row; nobody has counted it here.
+            _note_end(worker, partial(runs.fail, begun) if begun else None)
+            raise
+        counts = self.importer.counts
+        _note_end(worker, partial(runs.end, begun, state, counts, self.source.position) if begun else None)
 
     def _report(self, rejected: Rejected) -> None:
         self.progress.clear()
@@ -134,6 +138,30 @@ class Command(ServiceCommand):
     def _how_far(self) -> str:
         far = f"It came as far as line {self.importer.line}"
         return f"{far}." if self.is_dry_run else f"{far}; run it again: what is in is unchanged."
+
+
+def _reason(error: Exception) -> str:
+    if sql.is_unreachable(error):
+        return "The database cannot be reached, or did not answer in time"
+    return f"The database refused a statement (SQLSTATE {sql.sqlstate(error)})"
+
+
+def _note_end(worker: Executor, note: Callable[[], None] | None) -> None:
+    """Has the worker note how the run ended. Without a database the run stays as its last batch left it."""
+    if note is not None:
+        with suppress(DatabaseError, InterfaceError):
+            worker.submit(_connecting_again, note).result()
+
+
+def _connecting_again(statement: Callable[[], None]) -> None:
+    """Runs a statement, on a new connection where the present one is lost. Raises Django's database errors."""
+    try:
+        statement()
+    except (DatabaseError, InterfaceError) as error:
+        if not sql.is_unreachable(error):
+            raise
+        connection.close()
+        statement()
 
 
 @contextmanager

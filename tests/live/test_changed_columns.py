@@ -1,0 +1,155 @@
+"""A migration widens columns while the service runs: connections that have prepared statements go on."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import psycopg
+import pytest
+from django.db import NotSupportedError, connections
+from psycopg import sql as composed
+
+from partners import roles, sql
+from partners.keys import PartnerRef
+from partners.models import Partner
+from tests import factories
+from tests.client import PartnerClient, Response
+from tests.conftest import database_url
+from transactions import queries
+from transactions.positions import Owner
+from users.models import User
+
+Clients = tuple[PartnerClient, PartnerClient]
+Alter = Callable[[str, str, str], None]
+
+TRIGGERS = """
+    SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal
+"""
+TYPE_OF = """
+    SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s
+"""
+
+
+def set_type(table: str, column: str, new: str) -> str:
+    """Changes a column's type as the owner; its type before. Triggers that name the column would forbid it."""
+    with psycopg.connect(database_url(roles.OWNER)) as owner:
+        (before,) = owner.execute(TYPE_OF, [table, column]).fetchone() or ("",)
+        triggers = owner.execute(TRIGGERS, [table]).fetchall()
+        names = composed.Identifier(table), composed.Identifier(column)
+        for name, _ in triggers:
+            owner.execute(composed.SQL("DROP TRIGGER {} ON {}").format(composed.Identifier(name), names[0]))
+        owner.execute(composed.SQL("ALTER TABLE {} ALTER COLUMN {} TYPE ").format(*names) + composed.SQL(new))
+        for _, definition in triggers:
+            owner.execute(definition)
+    return str(before)
+
+
+@contextmanager
+def restoring() -> Iterator[Alter]:
+    changed: list[tuple[str, str, str]] = []
+
+    def alter(table: str, column: str, new: str) -> None:
+        changed.append((table, column, set_type(table, column, new)))
+
+    try:
+        yield alter
+    finally:
+        for table, column, before in changed:
+            set_type(table, column, before)
+        # This process has prepared statements too, which other tests use inside a transaction.
+        connections.close_all()
+
+
+@pytest.fixture
+def alter(partner: Partner) -> Iterator[Alter]:
+    """Changes the type of a column, until the test ends."""
+    with restoring() as change:
+        yield change
+
+
+@pytest.fixture
+def user(clients: Clients, partner: Partner) -> User:
+    body = factories.user_body()
+    assert clients[0].post("/v1/users", body).status == 201
+    found = User.objects.get(partner=partner, external_id=body["externalId"])
+    factories.add_conversions(found, [found.created_at])
+    return found
+
+
+def often(send: Callable[[], Response]) -> set[int]:
+    """The statuses of enough answers for each of the server's threads to have given some."""
+    return {send().status for _ in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "wider"),
+    [
+        ("transactions_conversion", "type", "varchar(200)"),
+        ("users_user", "status", "varchar(200)"),
+        ("partners_partner", "rate_limit", "varchar(200)"),
+    ],
+)
+def test_reads_go_on(clients: Clients, user: User, alter: Alter, table: str, column: str, wider: str) -> None:
+    paths = ["/v1/ping", f"/v1/users/{user.external_id}", f"/v1/users/{user.external_id}/transactions"]
+
+    def statuses() -> list[set[int]]:
+        return [often(partial(clients[0].get, path)) for path in paths]
+
+    assert statuses() == [{200}] * 3
+    alter(table, column, wider)
+    assert statuses() == [{200}] * 3
+
+
+@pytest.mark.parametrize("with_key", [False, True], ids=["no key", "idempotency key"])
+def test_writes_go_on_and_take_effect_once(clients: Clients, partner: Partner, alter: Alter, *, with_key: bool) -> None:
+    api = clients[0]
+
+    def key() -> str | None:
+        return str(uuid.uuid4()) if with_key else None
+
+    def create() -> Response:
+        return api.post("/v1/users", factories.user_body(), key=key())
+
+    user = str(factories.user_body()["externalId"])
+    assert api.post("/v1/users", factories.user_body(externalId=user)).status == 201
+    cities = iter(f"City {number}" for number in range(100))
+
+    def update() -> Response:
+        return api.patch(f"/v1/users/{user}", {"city": next(cities)}, key=key())
+
+    assert (often(create), often(update)) == ({201}, {200})
+    alter("users_user", "city", "varchar(200)")
+    alter("users_user", "status", "varchar(200)")
+    assert (often(update), often(create)) == ({200}, {201})
+    assert partner.users.count() == 17
+    assert partner.users.get(external_id=user).city == "City 15"
+
+
+def test_a_replay_is_found(clients: Clients, partner: Partner, alter: Alter) -> None:
+    body, key = factories.user_body(), str(uuid.uuid4())
+    first = clients[0].post("/v1/users", body, key=key)
+    assert often(lambda: clients[0].post("/v1/users", body, key=key)) == {201}
+    alter("partners_idempotencyrecord", "location", "varchar(5000)")
+    again = clients[0].post("/v1/users", body, key=key)
+    assert (again.status, again.body, again.header("Idempotent-Replayed")) == (201, first.body, "true")
+
+
+def test_a_replica_connection_goes_on(user: User, alter: Alter) -> None:
+    primary = connections.settings["default"]
+    options = {**primary["OPTIONS"], "prepare_threshold": 1}
+    connections.settings["replica"] = {**primary, "ENGINE": "config.replica", "OPTIONS": options}
+    try:
+        owner = Owner(PartnerRef(user.partner_id), user.external_id)
+        rows = [queries.page(owner, None, 2, "replica") for _ in range(2)]
+        alter("transactions_conversion", "type", "varchar(200)")
+        assert queries.page(owner, None, 2, "replica") == rows[0] == rows[1] != []
+    finally:
+        connections["replica"].close()
+        del connections["replica"], connections.settings["replica"]
+
+
+def test_a_plan_that_stays_refused_is_an_error(committed_partner: Partner) -> None:
+    """PostgreSQL gives the same SQLSTATE for what it does not support at all."""
+    with pytest.raises(NotSupportedError):
+        sql.fetch_one("SELECT %s::int FROM partners_partner p FULL JOIN partners_apikey k ON p.id < k.id", (1,))
