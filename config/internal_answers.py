@@ -33,7 +33,8 @@ class Answer(NamedTuple):
 def _of_health(look: Callable[[], health.Health]) -> Answer:
     found = look()
     status = HTTPStatus.OK if found.is_well else HTTPStatus.SERVICE_UNAVAILABLE
-    return Answer(status, JSON, orjson.dumps({"status": "ok" if found.is_well else "failing", "checks": found.checks}))
+    told = {"status": "ok" if found.is_well else "failing", "checks": found.checks, "warnings": found.warnings}
+    return Answer(status, JSON, orjson.dumps(told))
 
 
 _answers: dict[str, Callable[[], Answer]] = {

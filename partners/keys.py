@@ -56,6 +56,8 @@ class Caller:
     secret: str = field(repr=False)
     may_call: bool
     should_touch: bool
+    # Whether no present key of SECRETS_ENCRYPTION_KEYS decrypts the secret; `secret` is then nobody's.
+    secret_is_lost: bool = False
 
 
 class PartnerRef(NamedTuple):
@@ -145,7 +147,8 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
         return issue(partner=old.partner, label=old.label)
 
 
-_MAY_CALL = """
+# Of `key` and `partner` in a statement: whether the key is in force.
+MAY_CALL = """
     partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
 """
 _IS_TOUCHED = f"key.last_used_at >= now() - interval '{TOUCH_AFTER.total_seconds():.0f} seconds'"
@@ -155,13 +158,13 @@ _IS_TOUCHED = f"key.last_used_at >= now() - interval '{TOUCH_AFTER.total_seconds
 PARTNER = f"""
     coalesce(%s::bigint, (
         SELECT partner.id FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
-         WHERE key.digest = %s AND partner.slug = %s AND partner.rate_limit = %s AND {_MAY_CALL} AND {_IS_TOUCHED}))
+         WHERE key.digest = %s AND partner.slug = %s AND partner.rate_limit = %s AND {MAY_CALL} AND {_IS_TOUCHED}))
 """
 
 _FIND_CALLER = f"""
     SELECT key.id, key.prefix, key.encrypted_secret,
            partner.id, partner.slug, partner.rate_limit,
-           {_MAY_CALL}, {_IS_TOUCHED} IS NOT TRUE
+           {MAY_CALL}, {_IS_TOUCHED} IS NOT TRUE
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s
 """
@@ -175,20 +178,26 @@ def find_caller(api_key: str) -> Caller | None:
         _remembered.pop(key_digest, None)
         return None
     key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = row
-    try:
-        secret = _decrypt(encrypted)
-    except InvalidToken:
-        # The encryption key it was made under has been retired: nobody can sign with this secret any more.
-        log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)  # noqa: TRY400
-        secret, may_call = nobody().secret, False
-    caller = Caller(partner_id, slug, rate_limit, key_id, key_digest, prefix, secret, may_call, should_touch)
+    secret, is_lost = _secret(encrypted)
+    if is_lost:
+        # The encryption key that it was made under has been retired, or this process does not have it yet.
+        log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)
+    caller = Caller(partner_id, slug, rate_limit, key_id, key_digest, prefix, secret, may_call, should_touch, is_lost)
     if len(_remembered) >= MOST_REMEMBERED:
         _remembered.clear()
-    if may_call:
+    if may_call and not is_lost:
         _remembered[key_digest] = caller
     else:
         _remembered.pop(key_digest, None)
     return caller
+
+
+def _secret(encrypted: str) -> tuple[str, bool]:
+    """A stored secret, and whether it is lost: no present key decrypts it. Nobody's then."""
+    try:
+        return _decrypt(encrypted), False
+    except InvalidToken:
+        return nobody().secret, True
 
 
 def remembered(api_key: str) -> Caller | None:

@@ -116,9 +116,11 @@ def _own(examination: Examination) -> Iterator[Candidate]:
 def _state(caller: keys.Caller) -> KeyState:
     partner = Partner.objects.get(pk=caller.partner_id)
     state = next(KeyState(state) for key, state in keys_with_state(partner) if key.pk == caller.key_id)
-    if state is not KeyState.ACTIVE or caller.may_call:
+    if state is not KeyState.ACTIVE:
         return state
-    return KeyState.SECRET_LOST if partner.enabled else KeyState.PARTNER_DISABLED
+    if not caller.may_call:
+        return KeyState.PARTNER_DISABLED
+    return KeyState.SECRET_LOST if caller.secret_is_lost else KeyState.ACTIVE
 
 
 def _fit(secret: str, candidates: list[Candidate], signature: bytes) -> Fit | None:

@@ -11,10 +11,11 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 
 from partners import keys, signing, sql, troubles
-from partners.api.errors import UnauthorizedError
+from partners.api.errors import InternalError, UnauthorizedError
 from partners.api.json import rfc_3339
 from partners.api.request import Received, ServiceRequest
 from partners.api.sender import Sender
+from partners.observing import metrics
 from partners.observing.facts import facts
 from partners.troubles import Cause
 
@@ -44,12 +45,18 @@ class SignatureAuthentication(BaseAuthentication):
 
 
 def _look_up(received: Received, api_key: str, canonical: str, signature: str, skew: float) -> keys.Caller:
-    """Who signed, as the database has it at this moment. Raises UnauthorizedError."""
+    """Who signed, as the database has it at this moment.
+
+    Raises UnauthorizedError, and InternalError where the service cannot read the secret of a key in force.
+    """
     caller = keys.find_caller(api_key)
     signed = signing.verify((caller or keys.nobody()).secret, canonical, signature)
     if caller is None:
         raise refused(received, Cause.UNKNOWN_KEY, NOT_VALID)
     _note(caller)
+    if caller.secret_is_lost and caller.may_call:
+        metrics.count_lost_secret()
+        raise InternalError
     if not signed:
         raise refused(received, Cause.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
     if not caller.may_call:

