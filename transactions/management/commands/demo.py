@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from environ import Env
 
 from partners.client import NoAnswerError, SignedClient
 from transactions.demo.data import PARTNER, Seeded, external_id, seed
@@ -104,7 +105,7 @@ def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     with LOG.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "config.serve"],
-            env=os.environ | {"PORT": str(port), "INTERNAL_PORT": str(internal)},
+            env=_environment() | {"PORT": str(port), "INTERNAL_PORT": str(internal)},
             cwd=settings.BASE_DIR,
             stderr=log,
         )
@@ -115,6 +116,20 @@ def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment without what settings took into it from `.env`.
+
+    The service reads that file itself, at each SIGHUP too, and a variable that is set goes before the file.
+    """
+    in_file: dict[str, str] = {}
+
+    class File(Env):  # type: ignore[misc]
+        ENVIRON = in_file
+
+    File.read_env(settings.BASE_DIR / ".env")
+    return {name: value for name, value in os.environ.items() if in_file.get(name) != value}
 
 
 def _free_port(host: str, wanted: int) -> int:
