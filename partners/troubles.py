@@ -30,7 +30,10 @@ class Cause(models.TextChoices):
 
 
 _ADVICE = {
-    Cause.MISSING_HEADER: _("Their program, or a proxy on the way, leaves out a header; the answer names it."),
+    Cause.MISSING_HEADER: _(
+        "Their program, or a proxy on the way, leaves out a header, or sends it empty or not in ASCII;"
+        " the answer names it."
+    ),
     Cause.MALFORMED_TIMESTAMP: _("X-Request-Timestamp must be an RFC 3339 date-time with an offset or Z."),
     Cause.CLOCK_SKEW: _("Their clock is wrong, or requests wait in a queue after they were signed."),
     Cause.UNKNOWN_KEY: _("A key was mistyped or cut, or is that of another environment."),

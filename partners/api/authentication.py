@@ -73,7 +73,9 @@ def _note(caller: keys.Caller) -> None:
 def _required_header(received: Received, name: str) -> str:
     value = received.header("HTTP_" + name.upper().replace("-", "_"))
     if not value:
-        raise refused(received, Cause.MISSING_HEADER, f"Header {name} is missing.")
+        # The server gives a header that is not ASCII as an empty text.
+        reason = "missing" if value is None else "missing or not ASCII"
+        raise refused(received, Cause.MISSING_HEADER, f"Header {name} is {reason}.")
     return value
 
 

@@ -107,3 +107,9 @@ def test_a_body_left_unread_ends_the_connection_with_the_answer(servers: Servers
         while chunk := connection.recv(65536):
             answer += chunk
     assert b"connection: close" in answer.partition(b"\r\n\r\n")[0].lower()
+
+
+@pytest.mark.parametrize("name", ["X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"])
+def test_a_header_that_is_not_ascii_is_said_to_be_so(clients: Clients, name: str) -> None:
+    answer = clients[0].get("/v1/ping", headers={name: "\xe9"})
+    assert (answer.status, answer.json()["message"]) == (401, f"Header {name} is missing or not ASCII.")

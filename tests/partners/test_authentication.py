@@ -108,7 +108,6 @@ REFUSED_WITHOUT_REASON: dict[str, Change] = {
     "key's visible prefix": header(KEY, lambda key: key[:16]),
     "key in another letter case": header(KEY, str.upper),
     "key twice": header(KEY, lambda key: f"{key},{key}"),
-    "key not ASCII": header(KEY, "\xe9"),
     "key revoked": lambda request: keys.revoke(request.key_record()),
     "key expired": expire,
     "partner disabled": disable,
@@ -140,7 +139,6 @@ REFUSED_WITHOUT_REASON: dict[str, Change] = {
     "signature too long": header(SIGNATURE, lambda text: text + "00"),
     "signature in base64": header(SIGNATURE, lambda text: base64.b64encode(bytes.fromhex(text)).decode()),
     "signature not hex": header(SIGNATURE, "g" * 64),
-    "signature not ASCII": header(SIGNATURE, "\xe9" * 64),
     "signature with a scheme": header(SIGNATURE, lambda text: f"sha256={text}"),
     "signature twice": header(SIGNATURE, lambda text: f"{text},{text}"),
 }
@@ -149,6 +147,11 @@ REFUSED_WITH_REASON: dict[str, tuple[Change, str]] = {
         f"{name} {how}": (change, f"Header {name} is missing")
         for name in (KEY, TIMESTAMP, SIGNATURE)
         for how, change in {"absent": without(name), "empty": header(name, "")}.items()
+    },
+    **{
+        f"{name} {how}": (header(name, value), f"Header {name} is missing or not ASCII.")
+        for name in (KEY, TIMESTAMP, SIGNATURE)
+        for how, value in {"empty, and the reason": "", "not ASCII": "\xe9" * 64}.items()
     },
     "timestamp no date-time": (signed_at("yesterday"), "not an RFC 3339 date-time"),
     "timestamp without offset": (signed_at("2026-01-15T10:30:00"), "not an RFC 3339 date-time"),
