@@ -72,8 +72,8 @@ def _note(caller: keys.Caller) -> None:
 
 def _required_header(received: Received, name: str) -> str:
     value = received.header("HTTP_" + name.upper().replace("-", "_"))
-    if not value:
-        # The server gives a header that is not ASCII as an empty text.
+    if not value or not value.isascii():
+        # granian gives a header that is not ASCII as an empty text, other servers as it is.
         reason = "missing" if value is None else "missing or not ASCII"
         raise refused(received, Cause.MISSING_HEADER, f"Header {name} is {reason}.")
     return value

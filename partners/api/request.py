@@ -15,10 +15,7 @@ from partners.api.json import BODY_LIMIT_BYTES
 
 @dataclass(eq=False)
 class Received:
-    """What a partner sent. Text of headers is exactly as sent; a header that is absent is None.
-
-    One that is not ASCII is an empty text: granian gives it so, and other servers are to be answered alike.
-    """
+    """What a partner sent. Text of headers is exactly as sent; a header that is absent is None."""
 
     method: str
     decoded_path: bytes
@@ -29,7 +26,7 @@ class Received:
     def header(self, name: str) -> str | None:
         """A header's value by its WSGI name, such as HTTP_X_API_KEY."""
         value: str | None = self.meta.get(name)
-        return value if value is None or value.isascii() else ""
+        return value
 
     @cached_property
     def canonical_path(self) -> str:
