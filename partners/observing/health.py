@@ -60,7 +60,7 @@ def _health(checks: dict[str, str]) -> Health:
 
 
 def _workers() -> str:
-    return OK if folder.living_workers() else "there is no worker"
+    return OK if folder.serving_workers() else "there is no worker"
 
 
 def _problem(answer: Future[Any], deadline: float) -> str:
