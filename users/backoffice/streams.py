@@ -10,6 +10,8 @@ import structlog
 from django.db import connection, transaction
 from django.http import StreamingHttpResponse
 
+from partners.bounded import longer_statements
+
 log = structlog.get_logger("users.exports")
 
 # Rows fetched at once by a server-side cursor.
@@ -34,9 +36,9 @@ def snapshot() -> Iterator[None]:
     with transaction.atomic(), connection.cursor() as cursor:
         if begins:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")
-        yield
+        with longer_statements(connection, STATEMENT_SECONDS):
+            yield
 
 
 def download(
