@@ -5,6 +5,7 @@ MOST_AT_ONCE of them in a process, fewer than it has threads: the others answer 
 """
 
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -35,21 +36,17 @@ class Pieces(Protocol):
 class _Held(Iterator[bytes]):
     """Pieces with one of the slots, which is given back when the server closes the answer."""
 
-    def __init__(self, pieces: Pieces) -> None:
+    def __init__(self, pieces: Pieces, slots: threading.BoundedSemaphore) -> None:
         self._pieces = pieces
-        self._is_open = True
+        # Nobody closes an answer that was never sent, since a middleware failed.
+        self._give_back = weakref.finalize(self, slots.release)
 
     def __next__(self) -> bytes:
         return next(self._pieces)
 
     def close(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            _slots.release()
-            self._pieces.close()
-
-    # An answer that was never sent, since a middleware failed, is not closed by anybody.
-    __del__ = close
+        self._give_back()
+        self._pieces.close()
 
 
 def stream(pieces: Pieces, **options: Any) -> StreamingHttpResponse:
@@ -60,4 +57,4 @@ def stream(pieces: Pieces, **options: Any) -> StreamingHttpResponse:
     if not _slots.acquire(blocking=False):
         pieces.close()
         raise TooManyStreamsError
-    return StreamingHttpResponse(_Held(pieces), **options)
+    return StreamingHttpResponse(_Held(pieces, _slots), **options)

@@ -372,5 +372,4 @@ def test_downloads_beyond_those_that_a_process_sends_at_once_are_put_off(
     assert [(answer.status_code, answer.headers["Retry-After"]) for answer in put_off] == [(503, "5")] * 2
     assert "Too many downloads" in put_off[0].content.decode()
     assert body(under_way)
-    under_way.close()
     assert body(client.post(CSV))
