@@ -16,7 +16,7 @@ from config.workers import CONTEXT, Master
 
 # Of a worker, at the most; more than two run when as many requests wait. Those beyond partners/streaming.MOST_AT_ONCE
 # are never held by whoever reads slowly.
-THREADS = 8
+THREADS = 6
 # A thread has a connection to the database: it is kept over a quiet minute.
 THREAD_IDLE_SECONDS = 300
 # Connections that wait to be accepted, over all workers.

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from django.http import StreamingHttpResponse
 
 # Fewer than THREADS in config/serve.py.
-MOST_AT_ONCE = 5
+MOST_AT_ONCE = 4
 # After that time it is worth to ask again.
 RETRY_SECONDS = 5
 
