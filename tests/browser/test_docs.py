@@ -174,7 +174,7 @@ def test_lines_of_code_are_not_broken(new_page: Callable[..., Page]) -> None:
 
 def test_the_list_shows_what_is_being_read(page: Page) -> None:
     page.goto("/docs#errors")
-    expect(page.locator(".beside [aria-current]")).to_have_text("Errors and remedies")
+    expect(page.locator(".beside [aria-current]")).to_have_text("Errors")
 
 
 # --- The doctor ---

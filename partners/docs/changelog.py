@@ -1,0 +1,60 @@
+"""The changelog as a page: what CHANGELOG.md says to partners, release by release."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import slugify
+from markdown_it import MarkdownIt
+
+FILE: Path = settings.BASE_DIR / "CHANGELOG.md"
+READERS = "partners"
+_HEADING = re.compile(r"^## \[?([^\]\n]+)\]?", re.MULTILINE)
+_GROUP = re.compile(r"For (.+):")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release, or what is not released yet."""
+
+    title: str
+    html: SafeString
+
+    @property
+    def id(self) -> str:
+        """The anchor on the page."""
+        return f"release-{slugify(self.title.replace('.', '-'))}"
+
+
+@lru_cache(maxsize=1)
+def page() -> str:
+    """The page. The file is the same as long as the process lives."""
+    found = releases(FILE.read_text())
+    links = [{"id": one.id, "title": one.title} for one in found]
+    context = {"here": "changelog", "releases": found, "contents": [{"title": "", "links": links}]}
+    return render_to_string("docs/changelog.html", context)
+
+
+def releases(text: str) -> list[Release]:
+    """The releases of a changelog in the form of Keep a Changelog, newest first, as far as they concern partners."""
+    _preamble, *parts = _HEADING.split(text)
+    markdown = MarkdownIt("commonmark", {"html": False})
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    # Made by a renderer that escapes, of a file of ours.
+    return [Release(title.strip(), mark_safe(markdown.render(for_partners(body)))) for title, body in pairs]  # noqa: S308
+
+
+def for_partners(text: str) -> str:
+    """What is said to partners: the groups that begin "For partners:", and what stands outside of any group."""
+    kept, group = [], READERS
+    for line in text.splitlines():
+        named = _GROUP.fullmatch(line)
+        if named or line.startswith("#"):
+            group = named[1] if named else READERS
+        if group == READERS and not named:
+            kept.append(line)
+    return "\n".join(kept)
