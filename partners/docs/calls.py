@@ -57,8 +57,8 @@ def _python(request: Request) -> str:
     lines = [*imports, ""] if imports else []
     lines += ["import psi  # psi.py in the same folder signs and sends", ""]
     if request.body is not None:
-        lines.append(f"body = {_python_literal(request.body)}")
-        arguments.append("json.dumps(body).encode()")
+        lines.append(f"body = json.dumps({_python_literal(request.body)}).encode()")
+        arguments.append("body")
     lines.append(f"answer = psi.send({', '.join(arguments)})")
     if request.answers_json:
         lines.append("print(answer.status, answer.json())")
@@ -81,8 +81,8 @@ def _node(request: Request) -> str:
     lines += ['import { send } from "./psi.mjs"; // signs and sends', ""]
     arguments = [json.dumps(request.method), json.dumps(request.target)]
     if request.body is not None:
-        lines.append(f"const body = {_json(request.body)};")
-        arguments.append("JSON.stringify(body)")
+        lines.append(f"const body = JSON.stringify({_json(request.body)});")
+        arguments.append("body")
     lines.append(f"const answer = await send({', '.join(arguments)});")
     if request.answers_json:
         lines.append("console.log(answer.status, await answer.json());")
