@@ -75,7 +75,7 @@ def _request(document: Document, path: str, method: str, described: dict[str, An
     request = {
         "method": method.upper(),
         "description": described.get("description", ""),
-        "header": _values(document, parameters, "header"),
+        "header": [*_headers(document, parameters)],
         "url": {
             "raw": "{{baseUrl}}/" + "/".join(segments) + (f"?{shown}" if shown else ""),
             "host": ["{{baseUrl}}"],
@@ -93,6 +93,13 @@ def _request(document: Document, path: str, method: str, described: dict[str, An
             "options": {"raw": {"language": "json"}},
         }
     return request
+
+
+def _headers(document: Document, parameters: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The headers of a request besides those that sign it. Postman makes a new UUID for each request."""
+    uuids = {one["name"] for one in parameters if one["schema"].get("format") == "uuid"}
+    for header in _values(document, parameters, "header"):
+        yield header | ({"value": "{{$guid}}", "disabled": False} if header["key"] in uuids else {})
 
 
 def _values(document: Document, parameters: list[dict[str, Any]], place: str) -> list[dict[str, Any]]:

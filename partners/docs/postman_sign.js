@@ -1,6 +1,7 @@
 // Signs the request before Postman sends it. It needs the collection's variables apiKey and secret.
+// (Postman's sandbox has names of its own, CryptoJS among them, which cannot be declared again.)
 
-const CryptoJS = require("crypto-js");
+const hashes = require("crypto-js");
 
 // Percent-decodes a text and encodes it again: all but A-Z a-z 0-9 - . _ ~.
 function encode(text) {
@@ -25,7 +26,8 @@ if (!apiKey || !secret) throw new Error("Set apiKey and secret among the collect
 
 const isWrite = method === "POST" || method === "PATCH";
 const timestamp = new Date().toISOString();
-const idempotencyKey = filledIn(headers.get("Idempotency-Key") || (isWrite ? "{{$guid}}" : ""));
+const keyHeader = headers.find((one) => one.key.toLowerCase() === "idempotency-key" && !one.disabled);
+const idempotencyKey = keyHeader ? filledIn(keyHeader.value) : "";
 const content = isWrite && body ? filledIn(body.raw) : "";
 const canonical = [
   method,
@@ -33,12 +35,12 @@ const canonical = [
   canonicalQuery(filledIn(url.getQueryString())),
   timestamp,
   idempotencyKey,
-  CryptoJS.SHA256(content).toString(),
+  hashes.SHA256(content).toString(),
 ].join("\n");
 
 // What is signed is what is sent: variables are not replaced again.
 if (content) body.update({mode: "raw", raw: content});
-if (idempotencyKey) headers.upsert({key: "Idempotency-Key", value: idempotencyKey});
+if (keyHeader) keyHeader.value = idempotencyKey;
 headers.upsert({key: "X-Api-Key", value: apiKey});
 headers.upsert({key: "X-Request-Timestamp", value: timestamp});
-headers.upsert({key: "X-Request-Signature", value: CryptoJS.HmacSHA256(canonical, secret).toString()});
+headers.upsert({key: "X-Request-Signature", value: hashes.HmacSHA256(canonical, secret).toString()});

@@ -40,6 +40,12 @@ def test_a_first_call_sends_what_is_required_and_what_has_a_default() -> None:
     assert request["url"]["raw"] == "{{baseUrl}}/v1/users/:externalId/transactions?limit=25"
 
 
+def test_each_write_has_an_idempotency_key_of_its_own() -> None:
+    for request in REQUESTS:
+        keys = [one for one in request["header"] if one["key"] == "Idempotency-Key"]
+        assert [(one["value"], one["disabled"]) for one in keys] == [("{{$guid}}", False)] * ("body" in request)
+
+
 def test_the_script_signs_every_vector(place: Workshop) -> None:
     script = "\n".join(COLLECTION["event"][0]["script"]["exec"])
     # The script signs the body of a write only, because Postman sends no other one.
@@ -51,4 +57,5 @@ def test_the_script_signs_every_vector(place: Workshop) -> None:
         assert headers["X-Request-Signature"] == vector["signature"], vector["id"]
         assert headers["X-Request-Timestamp"] == vector["timestamp"]
         assert headers["X-Api-Key"] == API_KEY
+        assert headers.get("Idempotency-Key", "") == vector["idempotencyKey"]
     assert len(vectors) > 30

@@ -10,7 +10,10 @@ const cryptoJs = {
 };
 
 function headersOf(vector) {
-  const headers = new Map(vector.idempotencyKey ? [["Idempotency-Key", vector.idempotencyKey]] : []);
+  // Postman's list of headers finds those that are switched off too.
+  const headers = [{key: "idempotency-key", value: "switched off", disabled: true}];
+  if (vector.idempotencyKey) headers.push({key: "Idempotency-Key", value: "{{key}}"});
+  headers.upsert = (header) => headers.push(header);
   class Clock {
     toISOString() { return vector.timestamp; }
   }
@@ -18,14 +21,17 @@ function headersOf(vector) {
     request: {
       method: vector.method,
       url: {getPath: () => vector.path, getQueryString: () => vector.query},
-      headers: {get: (name) => headers.get(name), upsert: ({key, value}) => headers.set(key, value)},
+      headers,
       body: {raw: vector.body, update: () => {}},
     },
-    // Without a key of its own a write gets a new one; those of the vectors have none.
-    variables: {get: (name) => ({apiKey, secret})[name], replaceIn: (text) => text.replace("{{$guid}}", "")},
+    variables: {
+      get: (name) => ({apiKey, secret})[name],
+      replaceIn: (text) => text.replace("{{key}}", vector.idempotencyKey),
+    },
   };
-  new Function("pm", "require", "Date", script)(pm, () => cryptoJs, Clock);
-  return Object.fromEntries(headers);
+  // The sandbox has a CryptoJS of its own, and a script that declared another one would not run there.
+  new Function("pm", "require", "Date", `let CryptoJS; ${script}`)(pm, () => cryptoJs, Clock);
+  return Object.fromEntries(headers.filter((one) => !one.disabled).map(({key, value}) => [key, value]));
 }
 
 process.stdout.write(JSON.stringify(vectors.map(headersOf)));
