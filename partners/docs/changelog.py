@@ -13,7 +13,8 @@ from markdown_it import MarkdownIt
 
 FILE: Path = settings.BASE_DIR / "CHANGELOG.md"
 READERS = "partners"
-_HEADING = re.compile(r"^## \[?([^\]\n]+)\]?", re.MULTILINE)
+# Such as "## [0.1.0] - 2026-01-15".
+_HEADING = re.compile(r"^## \[([^\]\n]+)\](?: - (.+))?$", re.MULTILINE)
 _GROUP = re.compile(r"For (.+):")
 
 
@@ -22,6 +23,7 @@ class Release:
     """A release, or what is not released yet."""
 
     title: str
+    date: str
     html: SafeString
 
     @property
@@ -43,9 +45,11 @@ def releases(text: str) -> list[Release]:
     """The releases of a changelog in the form of Keep a Changelog, newest first, as far as they concern partners."""
     _preamble, *parts = _HEADING.split(text)
     markdown = MarkdownIt("commonmark", {"html": False})
-    pairs = zip(parts[::2], parts[1::2], strict=True)
-    # Made by a renderer that escapes, of a file of ours.
-    return [Release(title.strip(), mark_safe(markdown.render(for_partners(body)))) for title, body in pairs]  # noqa: S308
+    return [
+        # Made by a renderer that escapes, of a file of ours.
+        Release(title, date or "", mark_safe(markdown.render(for_partners(body))))  # noqa: S308
+        for title, date, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    ]
 
 
 def for_partners(text: str) -> str:

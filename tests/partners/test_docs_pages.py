@@ -28,7 +28,12 @@ FILES = {
     "/docs/signing-vectors.json": "application/json",
     "/docs/examples/psi.py": "text/plain; charset=utf-8",
     "/docs/examples/ping.py": "text/plain; charset=utf-8",
+    "/docs/postman.json": "application/json",
+    "/llms.txt": "text/plain; charset=utf-8",
+    "/favicon.ico": "image/x-icon",
 }
+# They show the address under which they were asked for.
+OF_ONE_ADDRESS = {"/docs", "/docs/postman.json", "/llms.txt"}
 OTHERS = ("https://www.rfc-editor.org/rfc/", "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/")
 
 
@@ -56,8 +61,7 @@ def test_a_page_is_public_cached_for_minutes_and_sets_no_cookie(path: str) -> No
     answer = get(path, Cookie="sessionid=somebody")
     assert answer.status == 200
     assert answer.header("Content-Type") == FILES.get(path, "text/html; charset=utf-8")
-    # The guide shows the address under which it was asked for.
-    whose = "private" if path == "/docs" else "public"
+    whose = "private" if path in OF_ONE_ADDRESS else "public"
     assert answer.header("Cache-Control") == f"{whose}, max-age=300"
     assert answer.header("X-Content-Type-Options") == "nosniff"
     assert answer.header("Content-Length") == str(len(answer.body))
