@@ -176,6 +176,14 @@ def test_every_example_is_shown_as_it_is(guide: Page) -> None:
         assert path.read_text() in guide.code, path.name
 
 
+@pytest.mark.parametrize("path", ["/docs", "/docs/reference"])
+def test_code_is_highlighted_in_colours_that_there_are(path: str) -> None:
+    classes = {name for value in read(path).values("class") for name in value.split() if name.startswith("hl-")}
+    style = Path(str(finders.find("docs/code.css"))).read_text()
+    assert classes >= {"hl-keyword", "hl-string", "hl-comment", "hl-name", "hl-constant"}
+    assert all(f".{name} " in style for name in classes)
+
+
 def test_every_example_can_be_downloaded(guide: Page) -> None:
     files = [path for path in EXAMPLES.rglob("*") if path.is_file()]
     assert len({path.name for path in files}) == len(files)
