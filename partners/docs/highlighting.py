@@ -5,14 +5,15 @@ Pygments' own HTML formatter is not used: it gives every comma a span, which mak
 
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
+from pygments.token import Comment, Keyword, Name, Number, String
 
 # A kind of token holds for the kinds below it too, unless they are named themselves.
-CLASSES: dict[_TokenType, str] = {
+CLASSES: dict[Any, str] = {
     Comment: "comment",
     Comment.Preproc: "",
     Keyword: "keyword",
@@ -40,7 +41,7 @@ def highlight(code: str, language: str) -> SafeString:
     return format_html_join("", "{}", ((_span(name, text),) for name, text in runs))
 
 
-def _class_of(kind: _TokenType) -> str:
+def _class_of(kind: Any) -> str:
     return next((CLASSES[one] for one in reversed(kind.split()) if one in CLASSES), "")
 
 

@@ -20,8 +20,10 @@ MOST_RESULTS = 20
 TITLE_WEIGHT = 10
 EXCERPT_CHARACTERS = 180
 
-# What the index leaves out: code, and what belongs to the page rather than to its text.
-_SKIPPED = {"pre", "legend", "label", "figcaption", "svg", "thead"}
+# What the index leaves out: what belongs to the page rather than to its text, and, by class, code in several languages
+# and the headers that all answers have.
+_SKIPPED_TAGS = {"legend", "label", "figcaption", "svg", "thead"}
+_SKIPPED_CLASSES = {"anchor", "panel", "common"}
 _HEADINGS = {"h2", "h3"}
 _INLINE = {"a", "b", "code", "em", "i", "span", "strong"}
 
@@ -94,7 +96,7 @@ def _entries(page: str, path: str, html: str) -> Iterator[Entry]:
     reader.feed(html)
     for section in reader.sections:
         title, text = (" ".join("".join(pieces).split()) for pieces in (section.title, section.text))
-        haystack = f"{title} {section.id} {text}".lower()
+        haystack = f"{title} {section.id} {text} {''.join(section.code)}".lower()
         yield Entry(page, title, f"{path}#{section.id}", text, haystack)
 
 
@@ -103,6 +105,8 @@ class _Section:
         self.id = name
         self.title: list[str] = []
         self.text: list[str] = []
+        # Found as the text is, but not shown in an excerpt.
+        self.code: list[str] = []
 
 
 class _Sections(HTMLParser):
@@ -113,28 +117,33 @@ class _Sections(HTMLParser):
         self.sections: list[_Section] = []
         self._open: _Section | None = None
         self._skipping: str | None = None
-        self._in_title = False
+        self._into: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         if tag == "section" and attributes.get("id"):
             self._open = _Section(str(attributes["id"]))
+            self._into = self._open.text
             self.sections.append(self._open)
-        elif self._skipping is None and (tag in _SKIPPED or attributes.get("class") == "anchor"):
+        elif self._open is None or self._skipping:
+            return
+        elif tag in _SKIPPED_TAGS or _SKIPPED_CLASSES & set((attributes.get("class") or "").split()):
             self._skipping = tag
-        elif tag in _HEADINGS and self._open and not self._open.title:
-            self._in_title = True
-        elif tag not in _INLINE and self._open:
-            self._open.text.append(" ")
+        elif tag == "pre":
+            self._into = self._open.code
+        elif tag in _HEADINGS and not self._open.title:
+            self._into = self._open.title
+        elif tag not in _INLINE:
+            self._into.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == self._skipping:
             self._skipping = None
-        elif tag in _HEADINGS:
-            self._in_title = False
         elif tag == "section":
             self._open = None
+        elif self._open and tag in {"pre", *_HEADINGS}:
+            self._into = self._open.text
 
     def handle_data(self, data: str) -> None:
         if self._open and self._skipping is None:
-            (self._open.title if self._in_title else self._open.text).append(data)
+            self._into.append(data)
