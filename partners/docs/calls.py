@@ -1,6 +1,6 @@
-"""An operation's example as programs call it: by the client of each language (docs/examples), and as it is sent.
+"""The example of an operation in several languages, by the clients in docs/examples, and as an HTTP message.
 
-The clients sign, so what is shown here is short, and it works when it is pasted beside them.
+The clients sign and send, so that each call is short and runs when it is saved in the same folder as its client.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The changelog as a page: what CHANGELOG.md says to partners, release by release."""
+"""The changelog as a page: the entries for partners in CHANGELOG.md."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _GROUP = re.compile(r"For (.+):")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release, or what is not released yet."""
+    """A release; the date is "" where it is still to come."""
 
     title: str
     date: str
@@ -34,7 +34,7 @@ class Release:
 
 @lru_cache(maxsize=1)
 def page() -> str:
-    """The page. The file is the same as long as the process lives."""
+    """Render the page, once in the life of a process."""
     found = releases(FILE.read_text())
     links = [{"id": one.id, "title": one.title} for one in found]
     context = {"here": "changelog", "releases": found, "contents": [{"title": "", "links": links}]}
@@ -42,7 +42,7 @@ def page() -> str:
 
 
 def releases(text: str) -> list[Release]:
-    """The releases of a changelog in the form of Keep a Changelog, newest first, as far as they concern partners."""
+    """Read a changelog in the form of Keep a Changelog: its releases, newest first, with the entries for partners."""
     _preamble, *parts = _HEADING.split(text)
     markdown = MarkdownIt("commonmark", {"html": False})
     return [
@@ -53,7 +53,7 @@ def releases(text: str) -> list[Release]:
 
 
 def for_partners(text: str) -> str:
-    """What is said to partners: the groups that begin "For partners:", and what stands outside of any group."""
+    """Return the groups that begin with "For partners:" and the text that belongs to no group."""
     kept, group = [], READERS
     for line in text.splitlines():
         named = _GROUP.fullmatch(line)

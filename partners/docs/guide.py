@@ -56,7 +56,7 @@ class Line:
 
 @lru_cache(maxsize=8)
 def page(base_url: str) -> str:
-    """The page. Settings are read once in the life of a process, so it is the same for each address."""
+    """Render the page, once in the life of a process for each address."""
     return render_to_string("docs/guide.html", context(base_url))
 
 

@@ -33,7 +33,7 @@ CLASSES: dict[Any, str] = {
 def highlight(code: str, language: str) -> SafeString:
     """Return `code` as HTML. language: a name that Pygments knows.
 
-    Only for text of our own: lexers are slow on odd input, and what they made stays in memory.
+    Call it for our own code only: lexers can be slow on other input, and results are kept in memory.
     """
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     pieces = ((_class_of(kind), text) for kind, text in lexer.get_tokens(code))

@@ -1,4 +1,4 @@
-"""Search of the docs: an index of the pages' sections, made once, of the pages as they are shown."""
+"""Search of the docs, in an index of the sections of the rendered pages. A process builds the index once."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,8 +20,7 @@ MOST_RESULTS = 20
 TITLE_WEIGHT = 10
 EXCERPT_CHARACTERS = 180
 
-# What the index leaves out: what belongs to the page rather than to its text, and, by class, code in several languages
-# and the headers that all answers have.
+# Left out of the index: labels and pictures, and, by class, code in several languages and the headers of every answer.
 _SKIPPED_TAGS = {"legend", "label", "figcaption", "svg", "thead"}
 _SKIPPED_CLASSES = {"anchor", "panel", "common"}
 _HEADINGS = {"h2", "h3"}

@@ -39,7 +39,7 @@ def guide(request: HttpRequest) -> HttpResponseBase:
 
 
 def _base_url(request: HttpRequest) -> str:
-    """The service as the reader reached it. What shows it is not for caches that serve others."""
+    """Return the address that this request was sent to. A page that shows it must not be in a shared cache."""
     return request.build_absolute_uri("/").rstrip("/")
 
 
@@ -51,7 +51,7 @@ def reference(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def changelog(request: HttpRequest) -> HttpResponseBase:
-    """What changed, release by release."""
+    """The changelog."""
     return answers.public(request, HttpResponse(changelog_page.page()))
 
 
@@ -110,7 +110,7 @@ def _not_examined(
 
 @require_safe
 def llms_txt(request: HttpRequest) -> HttpResponseBase:
-    """What a language model has to know, and where it finds the rest (llmstxt.org)."""
+    """An overview of the docs for language models (llmstxt.org)."""
     base_url = _base_url(request)
     context = {"base_url": base_url, "sections": guide_page.SECTIONS, "clients": samples.clients()}
     text = render_to_string("docs/llms.txt", context)
@@ -119,13 +119,13 @@ def llms_txt(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponseBase:
-    """The icon for programs that ask for it without reading a page."""
+    """The icon for browsers and feed readers that look for it at the root."""
     return answers.public(request, HttpResponse(FAVICON.read_bytes(), content_type="image/x-icon"))
 
 
 @require_safe
 def postman_json(request: HttpRequest) -> HttpResponseBase:
-    """The Postman collection, for the service as the reader reached it."""
+    """The Postman collection, with the address that this request was sent to."""
     collection = HttpResponse(postman.collection_bytes(_base_url(request)), content_type="application/json")
     collection.headers["Content-Disposition"] = 'attachment; filename="partner-service.postman_collection.json"'
     return answers.public(request, collection, shared=False)

@@ -158,7 +158,7 @@ def test_only_reading_is_possible(path: str, method: str) -> None:
 def test_anything_else_is_a_page_that_leads_back(path: str) -> None:
     answer = get(path)
     assert (answer.status, answer.header("Cache-Control")) == (404, "no-store")
-    assert "There is no such page" in answer.body.decode()
+    assert "Page not found" in answer.body.decode()
 
 
 def test_a_slash_too_many_is_forgiven() -> None:
