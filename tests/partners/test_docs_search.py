@@ -43,7 +43,7 @@ def test_a_result_holds_all_of_the_words() -> None:
     assert found("cursor xylophone") == []
 
 
-@pytest.mark.parametrize("query", ["", "   ", "\0", "%00"])
+@pytest.mark.parametrize("query", ["", "   ", "\0", "%00", "a", "e t a o"])
 def test_nothing_is_found_for_nothing(query: str) -> None:
     assert found(query) == []
 
