@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help install demo serve test browser-test resilience-test deploy-test bench screenshots fuzz lint format openapi messages lock clean
+.PHONY: help install demo serve test browser-test resilience-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -73,6 +73,16 @@ format: install ## mends what ruff can mend
 
 openapi: install ## docs/openapi.json, the description of the API, anew from the code
 	$(MANAGE) openapi > docs/openapi.json
+
+openapi-lint: ## Redocly and Spectral on docs/openapi.json, and TypeScript types made from it; needs npm and Node.js 20.19
+	@command -v npm > /dev/null || { echo "openapi-lint needs npm and Node.js 20.19 or newer on the PATH" >&2; exit 1; }
+	@mkdir -p .local/npm && cp tests/npm/package.json tests/npm/package-lock.json tests/npm/.spectral.yaml .local/npm
+	cd .local/npm && npm ci --ignore-scripts --no-audit --no-fund
+	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.json 2>&1 | tee redocly.txt \
+	  && grep -q "Your API description is valid" redocly.txt && ! grep -q "Warning was generated" redocly.txt
+	cd .local/npm && npx spectral lint --fail-severity hint ../../docs/openapi.json
+	cd .local/npm && npx openapi-typescript ../../docs/openapi.json -o types.ts && npx tsc --noEmit --strict types.ts
+	@! grep -nE 'unknown &|& \(?unknown' .local/npm/types.ts
 
 messages: install ## refreshes the French catalogue from the code and compiles it; needs GNU gettext
 	@command -v msgfmt > /dev/null || \

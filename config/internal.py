@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import threading
 import time
@@ -28,12 +27,12 @@ RESTART_SECONDS = 1.0
 class InternalPort:
     """The port, the folder of the metrics, and the process that answers."""
 
-    def __init__(self, host: str, port: int, *, leave_doors: Callable[[], None]) -> None:
+    def __init__(self, host: str, port: int, *, close_listeners: Callable[[], None]) -> None:
         """Begins to listen. Raises OSError where that cannot be.
 
-        leave_doors: what the process does first, as a child of the master that serves no partner.
+        close_listeners: what the process does first, as a child of the master that serves no partner.
         """
-        self._leave_doors = leave_doors
+        self._close_listeners = close_listeners
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, port), family=family)
         self._folder = tempfile.mkdtemp(prefix="psi-metrics-")
@@ -45,7 +44,7 @@ class InternalPort:
         """Starts the process that answers; one that dies is replaced."""
         process = CONTEXT.Process(
             target=_answer,
-            args=(self._listener, self._folder, os.getpid(), self._leave_doors),
+            args=(self._listener, self._folder, os.getpid(), self._close_listeners),
             name="internal",
             daemon=True,
         )
@@ -79,23 +78,19 @@ class InternalPort:
 def listen(host: str, port: int, server: Master) -> None:
     """Has granian's master `server` look after the internal port; port 0 is none.
 
-    Ends the start with one line where nobody can listen there.
+    Raises OSError where nobody can listen there.
     """
     if not port:
         return
-    try:
-        internal = InternalPort(host, port, leave_doors=server.leave_doors)
-    except OSError as error:
-        why = str(error.strerror).partition(" (")[0]
-        sys.exit(f"Configuration: INTERNAL_HOST, INTERNAL_PORT: {host}:{port} cannot be listened at: {why}.")
+    internal = InternalPort(host, port, close_listeners=server.close_listeners)
     server.on_startup(internal.start)
     server.on_reload(internal.renew)
     server.on_shutdown(internal.stop)
 
 
-def _answer(listener: socket.socket, folder: str, master: int, leave_doors: Callable[[], None]) -> None:
+def _answer(listener: socket.socket, folder: str, master: int, close_listeners: Callable[[], None]) -> None:
     """What the process does until it is ended, or until there is no master any more."""
-    leave_doors()
+    close_listeners()
     # The master's handlers came along.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -8,6 +8,8 @@ SETTINGS: dict[str, Any] = {
     " stand with compliance, and read their conversions and documents. Every request is signed: the guide at /docs"
     " shows how, step by step.",
     "VERSION": "1.0.0",
+    "CONTACT": {"name": "Partner support"},
+    "LICENSE": {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"},
     "OAS_VERSION": "3.1.0",
     "SERVERS": [{"url": "/", "description": "The service that you read this from."}],
     "TAGS": [

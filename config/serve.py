@@ -3,7 +3,9 @@
 import multiprocessing
 import os
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
@@ -12,10 +14,16 @@ from granian.log import LogLevels
 from config import internal, server_log
 from config.workers import CONTEXT, Master
 
-# Measured: two threads a process cost the least processor time per request.
-THREADS = 2
+# Of a worker, at the most; more than two run when as many requests wait. Those beyond partners/streaming.MOST_AT_ONCE
+# are never held by whoever reads slowly.
+THREADS = 6
+# A thread has a connection to the database: it is kept over a quiet minute.
+THREAD_IDLE_SECONDS = 300
 # Connections that wait to be accepted, over all workers.
 BACKLOG = 1024
+# What the server reads of a request's head before it looks whether that is all. It reads once more as much at the
+# most, so a head of 16 KiB is always taken, and one of 32 KiB never (431).
+HEAD_BUFFER_BYTES = 16 * 1024
 # For a request's head, and between two requests of a connection. A proxy in front has to let go sooner.
 IDLE_SECONDS = 75
 # For requests under way when a worker stops.
@@ -34,27 +42,40 @@ def main() -> None:
     if error:
         sys.exit(f"Configuration: {error}")
     multiprocessing.set_start_method(CONTEXT.get_start_method())
-    server = Master(
-        "config.wsgi:application",
-        address=host,
-        port=port,
-        interface=Interfaces.WSGI,
-        # A body over HTTP/2 may come without a length, which WSGI cannot tell from none; the proxy speaks HTTP/1.1.
-        http=HTTPModes.http1,
-        http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000),
-        backlog=BACKLOG,
-        workers=workers,
-        blocking_threads=THREADS,
-        # A worker that dies is replaced.
-        respawn_failed_workers=True,
-        stopping_seconds=STOPPING_SECONDS,
-        log_level=LogLevels.warning,
-        log_dictconfig=server_log.LOGGING,
-    )
-    internal.listen(*internal_address, server)
+    with refusing_to_start("HOST, PORT", host, port):
+        server = Master(
+            "config.wsgi:application",
+            address=host,
+            port=port,
+            interface=Interfaces.WSGI,
+            # A body over HTTP/2 may come without a length, which WSGI cannot tell from none; the proxy speaks HTTP/1.1.
+            http=HTTPModes.http1,
+            http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_size=HEAD_BUFFER_BYTES),
+            backlog=BACKLOG,
+            workers=workers,
+            blocking_threads=THREADS,
+            blocking_threads_idle_timeout=THREAD_IDLE_SECONDS,
+            # A worker that dies is replaced.
+            respawn_failed_workers=True,
+            stopping_seconds=STOPPING_SECONDS,
+            log_level=LogLevels.warning,
+            log_dictconfig=server_log.LOGGING,
+        )
+    with refusing_to_start("INTERNAL_HOST, INTERNAL_PORT", *internal_address):
+        internal.listen(*internal_address, server)
     server.serve()
     if server.has_failed:
         sys.exit("The service cannot be loaded.")
+
+
+@contextmanager
+def refusing_to_start(names: str, host: str, port: int) -> Iterator[None]:
+    """Ends the start with one line where nobody can listen at an address. names: the settings that it comes from."""
+    try:
+        yield
+    except OSError as error:
+        why = str(error.strerror).partition(" (")[0]
+        sys.exit(f"Configuration: {names}: {host}:{port} cannot be listened at: {why}.")
 
 
 def read_settings() -> tuple[str, str, int, int, tuple[str, int]]:

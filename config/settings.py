@@ -94,7 +94,7 @@ if not _database_url:
     _database_url, _owner_url = _embedded.url(SERVICE_ROLE), _owner_url or _embedded.url(OWNER_ROLE)
     _engine = "config.embedded"
 else:
-    _engine = "django.db.backends.postgresql"
+    _engine = "config.database"
 
 
 def _database(url: str, name: str, engine: str = _engine) -> dict[str, Any]:
@@ -112,6 +112,8 @@ def _database(url: str, name: str, engine: str = _engine) -> dict[str, Any]:
 
 DATABASES = {"default": _database(_database_url, "DATABASE_URL")}
 DATABASES["default"] |= {
+    # A server that stands still keeps no statement_timeout; an answer is due within 5 s all the same.
+    "ANSWER_SECONDS": 4.5,
     # Each thread that serves keeps one; partners/sql.py replaces it where it broke.
     "CONN_MAX_AGE": None,
     "OPTIONS": {
@@ -137,8 +139,9 @@ if _owner_url:
     require_two_roles(DATABASES["default"], DATABASES["owner"], debug=DEBUG)
 if _replica_url := env.str("REPLICA_DATABASE_URL", default=""):
     # Lists are read there (transactions/replica.py). It has to answer sooner than the primary: that one is still there.
-    DATABASES["replica"] = _database(_replica_url, "REPLICA_DATABASE_URL", "config.replica")
+    DATABASES["replica"] = _database(_replica_url, "REPLICA_DATABASE_URL", "config.database")
     DATABASES["replica"] |= {
+        "ANSWER_SECONDS": 1.0,
         "CONN_MAX_AGE": None,
         "OPTIONS": {
             **DATABASES["replica"].get("OPTIONS", {}),

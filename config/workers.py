@@ -1,10 +1,12 @@
-"""Workers that take turns: a restart, or a stop, in which no request is cut.
+"""The server's master and workers: rolling restarts without a lost request, and new workers for those that die.
 
-At SIGTERM a worker of granian closes connections that are idle, and what is on its way to it then is lost; so is
-what waits at its socket. Here a worker accepts from a socket of the master's, which outlives it, and a worker that
-is to end retires first: it accepts nothing more, ends each connection with the answer that it gives next, and
-stops when none is left. The kernel spreads connections over the sockets; from one for all, whichever worker is awake
-takes them all, and keeps them as long as they are kept.
+granian has no rolling restart of its own: at SIGTERM a worker closes its idle connections, and a request that is on its
+way over one of them is lost. Here a worker drains first: it accepts nothing more, ends each connection with its next
+answer, and stops when none is left. Each worker accepts from a socket of its own (SO_REUSEPORT: the kernel spreads the
+connections), which the master holds too, so that a successor takes over what waits there. The socket of a worker that
+died is closed at once: nobody waits at a socket without a worker.
+
+granian has no public interface for this. What is used of its internals stands here alone (docs/dependencies.md).
 """
 
 import os
@@ -13,108 +15,123 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import Any
 
-from granian._granian import ListenerSpec
+from granian._granian import SocketHolder
 from granian._internal import load_target
 from granian.log import logger
 from granian.server.mp import MPServer, WorkerProcess
 
-from config.connections import Bodies, connections
-
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
-# Workers are forked, from a master that has imported nothing of the service: a new one reads code and settings anew.
+# Workers are forked, from a master that has imported nothing of the service: a new one reads code and settings again.
 CONTEXT = get_context("fork")
-# What tells a worker to retire.
-RETIRE = signal.SIGUSR1
-# How long a connection has for its last request. One that is silent for longer is closed.
-RETIRING_SECONDS = 3.0
-LOOK_SECONDS = 0.02
+# What tells a worker to drain.
+DRAIN = signal.SIGUSR1
+# How long a connection has for its last request. One that is idle for longer is closed.
+DRAINING_SECONDS = 3.0
+POLL_SECONDS = 0.02
 # Between two signals to a worker that has not stopped yet. CPython acts on a signal that comes just before its main
 # thread waits for a lock, as granian's does, only with the next one.
-AGAIN_SECONDS = 0.5
+REPEAT_SECONDS = 0.5
 # A new worker that has not loaded the service by then will not.
 LOADING_SECONDS = 60.0
+# Before a worker that died is replaced, by how often its successors have died too; a life of STEADY_SECONDS counts as
+# a new beginning.
+RESTART_PAUSES_SECONDS = (0, 1, 2, 4, 8, 16, 30)
+STEADY_SECONDS = 60.0
 
 
 class Worker:
-    """The application as a worker serves it.
+    """The WSGI application as a worker serves it. listener: the socket from which the worker accepts."""
 
-    listener: the descriptor of the socket from which the worker accepts.
-    """
-
-    def __init__(self, application: Application, listener: int) -> None:
+    def __init__(self, application: Application, listener: socket.socket) -> None:
         self._application = application
         self._listener = listener
-        self._is_retiring = False
-        with socket.socket(fileno=os.dup(listener)) as door:
-            self._port = door.getsockname()[1]
-        self._bodies = Bodies(self._port)
+        self._port = listener.getsockname()[1]
+        self._is_draining = False
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answers a request (PEP 3333)."""
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
-            if self._is_retiring:
+            if self._is_draining:
                 headers = [header for header in headers if header[0].lower() != "connection"]
                 headers.append(("Connection", "close"))
             return start_response(status, headers, exc_info)
 
-        if "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
-            environ["wsgi.input"] = self._bodies.timed(environ["wsgi.input"])
         return self._application(environ, start)
 
-    def retire(self, *_: object) -> None:
-        """Accepts nothing from now on, and stops when the connections that there are have had their last answer."""
-        if self._is_retiring:
+    def drain(self, *_: object) -> None:
+        """Accepts nothing from now on, and stops when each open connection has had its last answer."""
+        if self._is_draining:
             return
-        self._is_retiring = True
-        # granian goes on accepting from this descriptor, behind which nobody calls any more.
+        self._is_draining = True
+        # granian goes on accepting from this descriptor, to which nobody connects any more.
         with socket.create_server(("127.0.0.1", 0), backlog=1) as nobody:
             nobody.setblocking(False)  # noqa: FBT003 - its signature
-            os.dup2(nobody.fileno(), self._listener, inheritable=False)
-        threading.Thread(target=self._stop_when_left, name="retiring", daemon=True).start()
+            os.dup2(nobody.fileno(), self._listener.fileno(), inheritable=False)
+        threading.Thread(target=self._stop_when_drained, name="drain", daemon=True).start()
 
-    def _stop_when_left(self) -> None:
-        deadline = time.monotonic() + RETIRING_SECONDS
+    def _stop_when_drained(self) -> None:
+        deadline = time.monotonic() + DRAINING_SECONDS
         try:
-            while self._has_connections() and time.monotonic() < deadline:
-                time.sleep(LOOK_SECONDS)
+            # granian does not say which connections it has.
+            while any(_connections(self._port)) and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
         finally:
             # Also where no descriptor is left to look at them.
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def _has_connections(self) -> bool:
-        # granian does not tell.
-        return any(True for _ in connections(self._port))
+
+def _connections(port: int) -> Iterator[bool]:
+    """True for each connection that this process has at its own port."""
+    for descriptor in os.listdir("/dev/fd"):  # noqa: PTH208 - names, not paths
+        try:
+            duplicate = os.dup(int(descriptor))
+        except OSError:  # closed since it was listed
+            continue
+        try:
+            end = socket.socket(fileno=duplicate)
+        except OSError:  # no socket
+            os.close(duplicate)
+            continue
+        with closing(end):
+            is_tcp = end.family in {socket.AF_INET, socket.AF_INET6} and end.type == socket.SOCK_STREAM
+            if is_tcp and not end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and end.getsockname()[1] == port:
+                yield True
 
 
-def load(target: str, own: int, doors: list[socket.socket], loaded: Event) -> Worker:
+def load(target: str, own: int, listeners: list[socket.socket], backlog: int, loaded: Event) -> Worker:
     """What a worker serves; runs in its main thread before it accepts anything.
 
     own: the number of the worker's socket among all that came along.
     """
-    # The master is not to import anything of it.
-    from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
-
     # The master's handler came along; granian sets its own only after this.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number, listener in enumerate(listeners):
+        if number != own:
+            # Else it would outlive the worker whose it is.
+            listener.close()
+    # The master is not to import anything of the service.
+    from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
+
     try:
         application: Any = load_target(target)
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
-    for number, door in enumerate(doors):
-        if number != own:
-            # Else it would outlive the workers whose it is.
-            door.close()
-    worker = Worker(application, doors[own].fileno())
-    signal.signal(RETIRE, worker.retire)
+    worker = Worker(application, listeners[own])
+    signal.signal(DRAIN, worker.drain)
+    # From here on connections wait for this worker, which is ready to be told of.
+    listeners[own].listen(backlog)
+    from partners.observing import metrics  # noqa: PLC0415 - as above
+
+    metrics.mark_serving()
     loaded.set()
     return worker
 
@@ -123,54 +140,109 @@ class Master(MPServer):
     """granian's master. SIGHUP replaces its workers one after another, SIGTERM and SIGINT stop them all."""
 
     def __init__(self, target: str, *, stopping_seconds: float, **options: Any) -> None:
-        """target: the application, as module:name. stopping_seconds: for requests under way when a worker retires."""
+        """target: the application, as module:name. stopping_seconds: for requests under way when a worker drains.
+
+        Raises OSError where nobody can listen at its address.
+        """
         super().__init__(target, **options)
+        # By the worker's number.
+        self._listeners: list[socket.socket] = []
+        for _ in range(self.workers):
+            self._bind(len(self._listeners))
         self._stopping_seconds = stopping_seconds
         # Set by each worker once it serves.
         self._loaded: dict[WorkerProcess, Event] = {}
+        # By the worker's number: deaths in a row, and whether its successor waits for the end of a pause.
+        self._deaths: dict[int, int] = {}
+        self._paused: set[int] = set()
+        self._is_reloading = False
         # Whether it ends because no worker could load the service.
         self.has_failed = False
 
-    def _init_shared_socket(self) -> None:
-        # One for each worker, at the same port (SO_REUSEPORT).
-        self._listeners = [
-            ListenerSpec(self.bind_addr, self.bind_port, self.backlog).build() for _ in range(self.workers)
-        ]
-        self._doors = [socket.socket(fileno=listener.get_fd()) for listener in self._listeners]
+    def _bind(self, idx: int) -> None:
+        """Makes the socket of a worker. Nobody can connect to it before the worker listens."""
+        listener = socket.socket(socket.AF_INET6 if ":" in self.bind_addr else socket.AF_INET)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if hasattr(socket, "TCP_DEFER_ACCEPT"):
-            for door in self._doors:
-                # A connection is accepted when it has something to read: none is closed with its request on the way.
-                door.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 1)
+            # A connection is accepted when it has something to read: none is closed with its request on the way.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 1)
+        listener.bind((self.bind_addr, self.bind_port))
+        self._listeners[idx : idx + 1] = [listener]
+
+    def _init_shared_socket(self) -> None:
+        """Nothing: each worker's is there."""
 
     def _drop_shared_socket(self) -> None:
-        self.leave_doors()
+        self.close_listeners()
 
-    def leave_doors(self) -> None:
-        """Lets go of the sockets: in the master when it stops, and in a child that serves nothing from the first."""
-        for door in self._doors:
-            door.close()
+    def close_listeners(self) -> None:
+        """Lets go of the sockets: in the master when it stops, and in a child that serves no partner."""
+        for listener in self._listeners:
+            listener.close()
 
     def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> WorkerProcess:  # type: ignore[override]
         loaded = CONTEXT.Event()
-        # What granian hands to the worker.
-        self._shd, self._sso = self._listeners[idx], self._doors[idx]  # type: ignore[assignment]
-        worker = super()._spawn_worker(idx, target, partial(load, self.target, idx, self._doors, loaded))
+        # What granian hands to the worker: its own object for the socket, and Python's.
+        holder: Any = SocketHolder
+        self._sso = self._listeners[idx]
+        self._shd = holder(self._sso.fileno(), uds=False, backlog=self.backlog)
+        loader = partial(load, self.target, idx, self._listeners, self.backlog, loaded)
+        worker = super()._spawn_worker(idx, target, loader)
         self._loaded[worker] = loaded
         return worker
 
+    def _reload(self, spawn_target: Any, target_loader: Any) -> None:
+        self._is_reloading = True
+        super()._reload(spawn_target, target_loader)  # type: ignore[no-untyped-call]
+        self._is_reloading = False
+
     def _respawn_workers(self, workers: list[int], spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
-        for idx in workers:
-            old = self.wrks[idx]
+        # All of them are looked at: granian forgets a death that it is told of while it handles another.
+        for idx, old in enumerate(self.wrks):
+            if self.interrupt_signal:
+                break
             if not _is_running(old):
-                if not any(loaded.is_set() for loaded in self._loaded.values()):
-                    # The first do not load, and others would not either.
-                    self.has_failed = True
-                    self.signal_handler_interrupt()  # type: ignore[no-untyped-call]
-                    return
-                self._loaded.pop(old)
-                super()._respawn_workers([idx], spawn_target, target_loader)
-            elif self.interrupt_signal or not self._replace(idx, spawn_target, target_loader):
+                self._replace_dead(idx, spawn_target, target_loader)
+            elif self._is_reloading and not self._replace(idx, spawn_target, target_loader):
+                break
+        if self.interrupt_signal:
+            # granian may have cleared what wakes it up since the signal came.
+            self.main_loop_interrupt.set()
+
+    def _replace_dead(self, idx: int, spawn_target: Any, target_loader: Any) -> None:
+        """Puts a new worker in the place of one that died, now or after a pause."""
+        old = self.wrks[idx]
+        if (loaded := self._loaded.pop(old, None)) is not None:  # not looked at before
+            listener = self._listeners[idx]
+            self._bind(idx)
+            listener.close()
+            has_refused = not loaded.is_set() and (old.inner.exitcode or 0) > 0
+            if has_refused and not self._is_any_serving():
+                # Another would not load either.
+                self.has_failed = True
+                self.signal_handler_interrupt()  # type: ignore[no-untyped-call]
                 return
+            is_steady = time.monotonic() - old.birth > STEADY_SECONDS
+            deaths = self._deaths[idx] = 1 if is_steady else self._deaths.get(idx, 0) + 1
+            if pause := RESTART_PAUSES_SECONDS[min(deaths, len(RESTART_PAUSES_SECONDS)) - 1]:
+                logger.warning("A worker that died is replaced in %s s", pause)
+                self._paused.add(idx)
+                timer = threading.Timer(pause, self._end_pause, [idx])
+                timer.daemon = True
+                timer.start()
+        if idx not in self._paused or self._is_reloading:
+            new = self.wrks[idx] = self._spawn_worker(idx, spawn_target, target_loader)
+            new.start()  # type: ignore[no-untyped-call]
+
+    def _end_pause(self, idx: int) -> None:
+        self._paused.discard(idx)
+        self.interrupt_children.append(idx)
+        self.main_loop_interrupt.set()
+
+    def _is_any_serving(self) -> bool:
+        return any(loaded.is_set() and _is_running(worker) for worker, loaded in self._loaded.items())
 
     def _replace(self, idx: int, spawn_target: Any, target_loader: Any) -> bool:
         """Puts a new worker in an old one's place once it serves; whether it does."""
@@ -179,7 +251,7 @@ class Master(MPServer):
         new.interrupt_by_parent = True
         new.start()  # type: ignore[no-untyped-call]
         deadline = time.monotonic() + LOADING_SECONDS
-        while not self._loaded[new].wait(LOOK_SECONDS):
+        while not self._loaded[new].wait(POLL_SECONDS):
             if not _is_running(new) or time.monotonic() > deadline:
                 logger.error("A new worker does not start: the others stay as they are")
                 new.inner.kill()
@@ -187,41 +259,50 @@ class Master(MPServer):
                 return False
         self.wrks[idx] = new
         new.interrupt_by_parent = False
-        self._tell_to_retire([old])
+        self._tell_to_drain([old])
         self._wait_for([old])
+        if not _is_running(new):
+            # It died before anybody looked after it.
+            self.interrupt_children.append(idx)
+            self.main_loop_interrupt.set()
         return True
 
     def _stop_workers(self) -> None:
         # The master has closed the socket (not shut it down: granian's workers would spin); with them it is gone.
-        self._tell_to_retire(self.wrks)
+        self._tell_to_drain(self.wrks)
         self._wait_for(self.wrks)
         self.wrks.clear()
+        # Else granian takes a worker that died on its own for a failure of the stop.
+        self.interrupt_children.clear()
 
-    def _tell_to_retire(self, workers: list[WorkerProcess]) -> None:
+    def _tell_to_drain(self, workers: list[WorkerProcess]) -> None:
         for worker in workers:
             worker.interrupt_by_parent = True
-            # One that has not loaded the service has no ear for it, nor anything to finish.
-            _tell(worker, RETIRE if self._loaded.pop(worker).is_set() else signal.SIGKILL)
+            loaded = self._loaded.pop(worker, None)
+            # One that has not loaded the service does not know the signal, nor has it anything to finish.
+            _send(worker, DRAIN if loaded and loaded.is_set() else signal.SIGKILL)
 
     def _wait_for(self, workers: list[WorkerProcess]) -> None:
-        told = time.monotonic()
-        deadline = told + RETIRING_SECONDS + self._stopping_seconds
+        sent = time.monotonic()
+        deadline = sent + DRAINING_SECONDS + self._stopping_seconds
         for worker in workers:
             # Not by join: granian's own thread joins it too, and then an ended one can look alive for a moment.
             while _is_running(worker) and time.monotonic() < deadline:
-                time.sleep(LOOK_SECONDS)
-                if time.monotonic() > told + AGAIN_SECONDS:
-                    told = time.monotonic()
-                    _tell(worker, RETIRE)
+                time.sleep(POLL_SECONDS)
+                if time.monotonic() > sent + REPEAT_SECONDS:
+                    sent = time.monotonic()
+                    _send(worker, DRAIN)
             if _is_running(worker):
                 logger.warning("A worker is killed that did not stop in time")
                 worker.inner.kill()
                 worker.inner.join()
 
 
-def _tell(worker: WorkerProcess, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(worker.inner.pid, number)
+def _send(worker: WorkerProcess, number: signal.Signals) -> None:
+    # A process that has been waited for has no number of its own any more.
+    if _is_running(worker):
+        with suppress(ProcessLookupError):
+            os.kill(worker.inner.pid, number)
 
 
 def _is_running(worker: WorkerProcess) -> bool:

@@ -11,8 +11,8 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402 - from here on with the settings
 from django.core.handlers.exception import convert_exception_to_response  # noqa: E402
-from django.core.handlers.wsgi import WSGIHandler, WSGIRequest  # noqa: E402
 
+from config.requests import PlainHandler, PlainRequest  # noqa: E402
 from partners.api.handler import LeanHandler  # noqa: E402
 from partners.api.middleware import is_api_path  # noqa: E402
 from partners.api.request import ServiceRequest  # noqa: E402
@@ -21,8 +21,8 @@ from partners.docs.views import is_docs_path  # noqa: E402
 
 _api, _docs, _others = (
     LeanHandler(settings.API_MIDDLEWARE, "config.api_urls", ServiceRequest, answering_crashes),
-    LeanHandler(settings.DOCS_MIDDLEWARE, "partners.docs.urls", WSGIRequest, convert_exception_to_response),
-    WSGIHandler(),
+    LeanHandler(settings.DOCS_MIDDLEWARE, "partners.docs.urls", PlainRequest, convert_exception_to_response),
+    PlainHandler(),
 )
 
 

@@ -15,12 +15,14 @@ import select
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from psycopg import Connection, OperationalError, adapters, errors
+from psycopg import OperationalError, adapters, errors
 from psycopg.adapt import AdaptersMap, PyFormat, Transformer
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import RowMaker
 from psycopg.types.string import TextLoader
+
+from partners.bounded import BoundedConnection
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -38,7 +40,7 @@ class Waiting(NamedTuple):
 
 
 def execute(
-    driver: "Connection[Any]", statement: str, parameters: Sequence[object], row: RowMaker[T], *, as_text: bool = False
+    driver: BoundedConnection, statement: str, parameters: Sequence[object], row: RowMaker[T], *, as_text: bool = False
 ) -> tuple[int, list[T]]:
     """How many rows a statement touched, and those that it returns. Raises psycopg's errors.
 
@@ -66,12 +68,12 @@ def execute(
     return prepared.read(_checked(driver.pgconn, next(results)), row)
 
 
-def begin(driver: "Connection[Any]") -> None:
+def begin(driver: BoundedConnection) -> None:
     """Has BEGIN go together with the next statement, on a connection that would commit each."""
     _session(driver).begins = True
 
 
-def require_utc(driver: "Connection[Any]") -> None:
+def require_utc(driver: BoundedConnection) -> None:
     """Raises ValueError unless the session writes instants in UTC and as ISO 8601."""
     status = driver.pgconn.parameter_status
     if status(b"TimeZone") not in _UTC or not (status(b"DateStyle") or b"").startswith(b"ISO"):
@@ -81,36 +83,36 @@ def require_utc(driver: "Connection[Any]") -> None:
 _UTC = {b"UTC", b"Etc/UTC"}
 
 
-def has_begun(driver: "Connection[Any] | None") -> bool:
+def has_begun(driver: BoundedConnection | None) -> bool:
     """Whether `begin` was called, and the transaction has not ended."""
     return driver is not None and _session(driver).begins
 
 
-def leave_waiting(driver: "Connection[Any]", waiting: Waiting) -> None:
+def leave_waiting(driver: BoundedConnection, waiting: Waiting) -> None:
     """Has a statement go together with the next one that `execute` is given."""
     _session(driver).waiting = waiting
 
 
-def taken_back(driver: "Connection[Any]") -> Waiting | None:
+def taken_back(driver: BoundedConnection) -> Waiting | None:
     """The statement that waits still, which then does no more."""
     session = _session(driver)
     waiting, session.waiting = session.waiting, None
     return waiting
 
 
-def leave_for_commit(driver: "Connection[Any]", statement: str, parameters: Sequence[object]) -> None:
+def leave_for_commit(driver: BoundedConnection, statement: str, parameters: Sequence[object]) -> None:
     """Has a statement go together with the COMMIT of the present transaction; its rows are nobody's."""
     _session(driver).last = (statement, parameters)
 
 
-def commit(driver: "Connection[Any]") -> None:
+def commit(driver: BoundedConnection) -> None:
     """Commits, where there is a transaction. Raises psycopg's errors."""
     session, pgconn = _session(driver), driver.pgconn
     last, session.last, session.begins = session.last, None, False
     if pgconn.transaction_status == TransactionStatus.IDLE:
         return
     if last is None:
-        results = [pgconn.exec_(b"COMMIT")]
+        results = [session.run(lambda: pgconn.send_query(b"COMMIT"))]
     else:
         results = session.run_together([session.prepared(last[0]).step(last[1]), session.prepared("COMMIT").step(())])
     for result in results:
@@ -119,19 +121,19 @@ def commit(driver: "Connection[Any]") -> None:
         raise errors.InFailedSqlTransaction("A statement failed before: the transaction is rolled back.")
 
 
-def roll_back(driver: "Connection[Any]") -> None:
+def roll_back(driver: BoundedConnection) -> None:
     """Undoes the present transaction, and what was left for its COMMIT. Raises psycopg's errors."""
     session = _session(driver)
     session.last, session.begins = None, False
     type(driver).rollback(driver)
 
 
-def is_in_transaction(driver: "Connection[Any]") -> bool:
+def is_in_transaction(driver: BoundedConnection) -> bool:
     """Whether a transaction is open, failed or about to begin."""
     return _session(driver).begins or driver.pgconn.transaction_status != TransactionStatus.IDLE
 
 
-def is_silent(driver: "Connection[Any]") -> bool:
+def is_silent(driver: BoundedConnection) -> bool:
     """Whether nothing has come from the database since it answered: an end of the session, above all."""
     return driver.pgconn.status == ConnStatus.OK and not _session(driver).poll.poll(0)
 
@@ -139,7 +141,7 @@ def is_silent(driver: "Connection[Any]") -> bool:
 class _Session:
     """What we keep of a connection."""
 
-    def __init__(self, driver: "Connection[Any]") -> None:
+    def __init__(self, driver: BoundedConnection) -> None:
         self.driver = driver
         self.begins = False
         self.waiting: Waiting | None = None
@@ -152,7 +154,7 @@ class _Session:
         """The statement, prepared now if it was not."""
         prepared = self._statements.get((statement, as_text))
         if prepared is None:
-            prepared = self._statements[statement, as_text] = _Prepared(self.driver, statement, as_text=as_text)
+            prepared = self._statements[statement, as_text] = _Prepared(self, statement, as_text=as_text)
         return prepared
 
     def run_together(self, steps: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
@@ -171,15 +173,37 @@ class _Session:
             raise
         return results
 
+    def run(self, send: Callable[[], None]) -> PGresult:
+        """The result of one statement. send: gives it to libpq. Raises AnswerTimeoutError."""
+        send()
+        self._send()
+        result, following = self._result(), self._result()
+        while following is not None:
+            result, following = following, self._result()
+        if result is None:
+            raise OperationalError("The connection is lost.")
+        return result
+
+    def _result(self) -> PGresult | None:
+        """The next result, None at the end of a statement's. Raises AnswerTimeoutError."""
+        pgconn = self.driver.pgconn
+        while pgconn.is_busy():
+            self._await(self.poll)
+            pgconn.consume_input()
+        return pgconn.get_result()
+
+    def _await(self, poll: select.poll) -> None:
+        """Waits until the server has sent something, or takes more. Raises AnswerTimeoutError."""
+        seconds = self.driver.answer_seconds
+        if not poll.poll(None if seconds is None else seconds * 1000):
+            raise self.driver.give_up()
+
     def _results(self) -> list[PGresult]:
         pgconn = self.driver.pgconn
         results: list[PGresult] = []
         self._send()
         while True:
-            while pgconn.is_busy():
-                self.poll.poll()
-                pgconn.consume_input()
-            result = pgconn.get_result()
+            result = self._result()
             if result is None:  # the end of one statement's
                 if pgconn.status != ConnStatus.OK:
                     raise OperationalError("The connection is lost.")
@@ -194,11 +218,11 @@ class _Session:
         while pgconn.flush():
             with_room = select.poll()
             with_room.register(pgconn.socket, select.POLLIN | select.POLLOUT)
-            with_room.poll()
+            self._await(with_room)
             pgconn.consume_input()
 
 
-def _session(driver: "Connection[Any]") -> _Session:
+def _session(driver: BoundedConnection) -> _Session:
     kept: _Session | None = vars(driver).get("partner_service")
     if kept is None:
         kept = vars(driver)["partner_service"] = _Session(driver)
@@ -211,9 +235,10 @@ _numbers = itertools.count(1)
 class _Prepared:
     """A statement that a connection has prepared. It knows how to read the columns of its rows."""
 
-    __slots__ = ("_formats", "_has_loaders", "_name", "_pgconn", "_transformer")
+    __slots__ = ("_formats", "_has_loaders", "_name", "_pgconn", "_session", "_transformer")
 
-    def __init__(self, driver: "Connection[Any]", statement: str, *, as_text: bool) -> None:
+    def __init__(self, session: "_Session", statement: str, *, as_text: bool) -> None:
+        driver = session.driver
         numbers = itertools.count(1)
         text = _PLACE.sub(lambda place: "%" if place[0] == "%%" else f"${next(numbers)}", statement)
         self._name = b"psi_%d" % next(_numbers)
@@ -221,7 +246,8 @@ class _Prepared:
         self._transformer = Transformer(_TextContext(driver) if as_text else driver)
         self._has_loaders = False
         self._pgconn: PGconn = driver.pgconn
-        _checked(self._pgconn, self._pgconn.prepare(self._name, text.encode()))
+        self._session = session
+        _checked(self._pgconn, session.run(lambda: self._pgconn.send_prepare(self._name, text.encode())))
 
     def step(self, parameters: Sequence[object]) -> tuple[bytes, Any]:
         """Its name and its values, to be sent."""
@@ -231,7 +257,8 @@ class _Prepared:
 
     def run(self, parameters: Sequence[object]) -> PGresult:
         """Its result, by itself. Raises psycopg's errors."""
-        return _checked(self._pgconn, self._pgconn.exec_prepared(*self.step(parameters)))
+        name, given = self.step(parameters)
+        return _checked(self._pgconn, self._session.run(lambda: self._pgconn.send_query_prepared(name, given)))
 
     def read(self, result: PGresult, row: RowMaker[T]) -> tuple[int, list[T]]:
         """See `execute`."""
@@ -253,16 +280,8 @@ for _type in ("int4", "int8", "numeric", "timestamptz", "uuid"):
 class _TextContext(NamedTuple):
     """For psycopg: values go as ever, and come as text."""
 
-    connection: "Connection[Any]"
+    connection: BoundedConnection
     adapters: AdaptersMap = _as_text
-
-
-def text_rows(driver: "Connection[Any]", result: PGresult, row: RowMaker[T]) -> list[T]:
-    """The rows of a result, their values as text; see `execute`."""
-    require_utc(driver)
-    transformer = Transformer(_TextContext(driver))
-    transformer.set_pgresult(result)
-    return transformer.load_rows(0, result.ntuples, row)
 
 
 def _checked(pgconn: PGconn, result: PGresult) -> PGresult:

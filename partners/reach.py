@@ -24,7 +24,8 @@ class Reach:
     def __init__(self) -> None:
         # Monotonic; 0 while all is well.
         self._next_attempt = 0.0
-        self._answers = 0
+        # How often the database has answered.
+        self.answers = 0
 
     @property
     def is_in_doubt(self) -> bool:
@@ -37,17 +38,17 @@ class Reach:
         How many answers there were so far: for `lost`.
         """
         if not self._next_attempt:
-            return self._answers
+            return self.answers
         now = time.monotonic()
         if now < self._next_attempt:
             raise OperationalError("The database is away.")
         # This request looks, and until it knows the others do not.
         self._next_attempt = now + LOOKING_SECONDS
-        return self._answers
+        return self.answers
 
     def lost(self, answers: int) -> None:
         """Nobody could connect. answers: what `check` gave; who began before another was answered knows less."""
-        if answers != self._answers:
+        if answers != self.answers:
             return
         if not self._next_attempt:
             log.error("the database is away: requests are refused until it is back")
@@ -55,7 +56,7 @@ class Reach:
 
     def found(self) -> None:
         """The database has answered."""
-        self._answers += 1
+        self.answers += 1
         if self._next_attempt:
             self._next_attempt = 0.0
             log.warning("the database is back")

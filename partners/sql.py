@@ -25,6 +25,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.rows import RowMaker
 
 from partners import prepared
+from partners.bounded import AnswerTimeoutError
 from partners.observing.facts import facts
 from partners.reach import Reach
 
@@ -99,7 +100,7 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers:
             _reach.found()
             raise
         connection.close()
-        if was_open:
+        if was_open and not _reach.is_in_doubt:
             return _fetch_one_connecting(statement, parameters, answers)
         # Not tried again: to connect in vain can take seconds.
         _reach.lost(answers)
@@ -221,14 +222,15 @@ def _execute_on(
     begun = time.perf_counter()
     try:
         with connection.wrap_database_errors:
-            if connection.alias == DEFAULT_DB_ALIAS:
-                found = prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
-                _of_thread.answered_at = time.perf_counter()
-                return found
-            # A wait for a replica has an end (config/replica/base.py), which one call of libpq has not.
-            cursor = connection.connection.execute(statement, parameters, prepare=True)
-            if as_text:
-                return cursor.rowcount, prepared.text_rows(connection.connection, cursor.pgresult, row)
-            return cursor.rowcount, list(map(row, cursor.fetchall()))
+            found = prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
+    except OperationalError as error:
+        if connection.alias == DEFAULT_DB_ALIAS and isinstance(error.__cause__, AnswerTimeoutError):
+            # It would keep whoever asks next waiting as long.
+            _reach.lost(_reach.answers)
+        raise
+    else:
+        if connection.alias == DEFAULT_DB_ALIAS:
+            _of_thread.answered_at = time.perf_counter()
+        return found
     finally:
         facts.add_statement(time.perf_counter() - begun)

@@ -18,10 +18,12 @@ from django.views.decorators.http import require_GET
 
 from partners.admin_sections import SectionedAdmin, Table
 from partners.moments import moment
+from partners.streaming import TooManyStreamsError
 from transactions.admin_lists import ListOfUsers
 from transactions.models import Document, FaultCause
 from transactions.sending import FaultError, file_of, respond
 from users.backoffice import access
+from users.backoffice.streams import too_many_downloads
 from users.cases import AccessKind
 
 MAY_DOWNLOAD = "transactions.download_document"
@@ -103,6 +105,8 @@ class DocumentAdmin(ListOfUsers, SectionedAdmin):
         )
         try:
             return respond(file_of(document), request_id=record.request_id, headers={})
+        except TooManyStreamsError:
+            return too_many_downloads(request)
         except FaultError as fault:
             messages.error(request, f"{_('This document could not be sent')}: {fault.cause.label}.")
             return self.page_of(document)

@@ -8,6 +8,7 @@ from partners.api.errors import InternalError, NotFoundError, UnavailableError, 
 from partners.api.request import ServiceRequest
 from partners.api.response import JsonResponse, Response
 from partners.api.views import PartnerAPIView
+from partners.streaming import TooManyStreamsError
 from transactions import document_queries
 from transactions.described import GET_DOCUMENT, LIST_DOCUMENTS, NO_SUCH_DOCUMENT
 from transactions.document_queries import PublishedFile
@@ -45,6 +46,8 @@ class DocumentFile(PartnerAPIView):
         file = _find(user.id, document_id)
         try:
             return respond(file, request_id=self.request_id, headers=self.answer_headers)
+        except TooManyStreamsError:
+            raise UnavailableError from None
         except FaultError as fault:
             # Logged and counted already.
             raise (UnavailableError() if fault.cause == FaultCause.STORAGE_FAILED else InternalError()) from None

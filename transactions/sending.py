@@ -15,6 +15,7 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, InterfaceError
 from django.http import StreamingHttpResponse
 
+from partners.streaming import stream
 from transactions import document_queries
 from transactions.contents import content_disposition
 from transactions.document_queries import PublishedFile
@@ -112,12 +113,13 @@ class Sending(Iterator[bytes]):
 
 
 def respond(file: PublishedFile, *, request_id: str, headers: Mapping[str, str]) -> StreamingHttpResponse:
-    """The answer that sends a file. headers: further ones. Raises FaultError before the first byte.
+    """The answer that sends a file. headers: further ones. Raises FaultError and TooManyStreamsError before the first
+    byte.
 
     The declared length is the recorded one: an answer that is broken off is shorter, and every client sees it.
     """
     sending = Sending(file, request_id=request_id)
-    return StreamingHttpResponse(
+    return stream(
         sending,
         headers={
             "Content-Type": file.content_type,

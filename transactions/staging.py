@@ -13,6 +13,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from partners import sql
+from partners.bounded import longer_statements
 from transactions import runs
 from transactions.lines import ImportedConversion
 
@@ -21,11 +22,12 @@ UNKNOWN_USER = "the partner has no user with this externalId"
 OTHER_CONTENT = "a conversion with this conversionId is there with other content"
 # Seconds to wait, in turn, for a database that went away.
 PATIENCE = (0.5, 1, 2, 4, 8, 15)
+STATEMENT_SECONDS = 300
 
 # The limits that keep a request short are not for many rows at once. The statistics of a temporary table are not known:
 # a plan made without them could read all conversions, where each row's index entry is wanted.
 _SET_UP = """
-    SELECT set_config('statement_timeout', '5min', true), set_config('lock_timeout', '1min', true),
+    SELECT set_config('lock_timeout', '1min', true),
            set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
            set_config('enable_seqscan', 'off', true)
 """
@@ -138,7 +140,7 @@ class Database:
         return self._store(batch)
 
     def _store(self, batch: Batch) -> Stored:
-        with transaction.atomic():
+        with transaction.atomic(), longer_statements(connection, STATEMENT_SECONDS):
             _stage(batch)
             imported, problems = _insert(len(batch.rows), _INSERT, _FIND_OTHERS_STORED, known=self._mostly_known)
             stored = _stored(batch, imported, problems)
@@ -160,7 +162,7 @@ class Rehearsal:
 
     def __call__(self, batch: Batch) -> Stored:
         """Notes the batch, for those after it, in a temporary table."""
-        with transaction.atomic():
+        with transaction.atomic(), longer_statements(connection, STATEMENT_SECONDS):
             if not self._begun:
                 sql.run(_CREATE_REHEARSED, ())
                 sql.run(_INDEX_REHEARSED, ())

@@ -124,12 +124,14 @@ def _new_user() -> Schema:
         "required": [name for name, field in WIRE_FIELDS.items() if field.required],
         "properties": {name: _field(name) for name in WIRE_FIELDS},
         "additionalProperties": False,
-        "allOf": [_address_of("CA"), _address_of("US")],
+        # Not in an allOf: generators of code make an intersection of types of that, rather than one plain object.
+        **_address_of("CA"),
+        "else": _address_of("US"),
     }
 
 
 def _address_of(country: str) -> Schema:
-    """What an address of this country must hold besides: for two countries, as every one would be too much to read."""
+    """What an address in this country needs: for two countries only, because all of them would be too much to read."""
     rules = rules_for(country)
     form = rules.postal_code_form
     assert form is not None  # noqa: S101 - both of these countries have one
@@ -141,6 +143,8 @@ def _address_of(country: str) -> Schema:
                 "postalCode": {"pattern": f"^{form.pattern.removeprefix('^').removesuffix('$')}$"},
                 "province": {"enum": sorted({province.code for province in rules.provinces.values()})},
             },
+            # Linters take a schema with properties and without this for a complete list of properties.
+            "additionalProperties": True,
         },
     }
 

@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 
+from config.database.base import DatabaseWrapper as BoundedWrapper
 from config.embedded.server import EmbeddedServer
 
 server = EmbeddedServer(Path(settings.BASE_DIR) / ".local" / "postgres")
 
 
-class DatabaseWrapper(PostgresWrapper):
+class DatabaseWrapper(BoundedWrapper):
     """Connects to the embedded server. Starting it here keeps `--help` from starting anything."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:

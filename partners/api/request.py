@@ -6,11 +6,12 @@ from typing import Any
 from django.core.handlers.wsgi import get_path_info
 from django.http import HttpRequest
 from django.utils.functional import cached_property
-from django.utils.http import parse_header_parameters
 
 from partners import signing
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
 from partners.api.json import BODY_LIMIT_BYTES
+
+UTF_8 = frozenset({"utf-8", "utf8"})
 
 
 @dataclass(eq=False)
@@ -84,8 +85,7 @@ class ServiceRequest(HttpRequest):
 def receive(request: ServiceRequest) -> Received:
     """Reads a request from its WSGI environment.
 
-    Raises BodyTooLargeError, before reading where the length is declared; BadRequestError for a body that breaks off
-    or takes too long to arrive.
+    Raises BodyTooLargeError, before reading where the length is declared; BadRequestError for a body that breaks off.
     """
     meta = request.META
     return Received(
@@ -129,7 +129,11 @@ def _read(stream: Any, length: int) -> bytes:
 
 
 def require_json(received: Received) -> None:
-    """Raises UnsupportedMediaTypeError unless the body is declared as application/json, in UTF-8 if it says."""
-    media_type, parameters = parse_header_parameters(received.header("CONTENT_TYPE") or "")
-    if media_type != "application/json" or parameters.get("charset", "utf-8").lower() not in {"utf-8", "utf8"}:
+    """Raises UnsupportedMediaTypeError unless the body is declared as application/json, in UTF-8 if it says.
+
+    Parameters are compared and never decoded: Django's parser would do so with whichever codec the caller names.
+    """
+    media_type, *parameters = (received.header("CONTENT_TYPE") or "").lower().split(";")
+    charsets = [value for name, _, value in (each.partition("=") for each in parameters) if name.strip() == "charset"]
+    if media_type.strip() != "application/json" or not {value.strip().strip('"') for value in charsets} <= UTF_8:
         raise UnsupportedMediaTypeError

@@ -1,6 +1,6 @@
 """How the docs answer: whole pages and files, for anybody's cache, with a length and a name for their state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from http import HTTPStatus
 
@@ -15,7 +15,7 @@ KEPT = "max-age=300"
 PRIVATE = "no-store"
 
 
-def page(template: str, context: dict[str, object], *, status: int = 200) -> HttpResponse:
+def page(template: str, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
     """A page. Without the request: nothing on it depends on who reads."""
     return HttpResponse(render_to_string(template, context), status=status)
 

@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
+from django.template.loader import render_to_string
 
 from partners import keys, signing
 from partners.api import errors, idempotency
@@ -16,18 +18,19 @@ from partners.rates import parse_rate
 
 SECTIONS = (
     ("quick-start", "Quick start"),
-    ("authentication", "Signing a request"),
-    ("pitfalls", "What trips people up"),
-    ("examples", "Examples in six languages"),
+    ("authentication", "Authentication"),
+    ("common-mistakes", "Common mistakes"),
+    ("examples", "Code examples"),
     ("vectors", "Test vectors"),
-    ("idempotency", "Sending again safely"),
-    ("errors", "Errors and remedies"),
-    ("paging", "Lists and paging"),
+    ("idempotency", "Idempotency"),
+    ("errors", "Errors"),
+    ("pagination", "Pagination"),
     ("rate-limits", "Rate limits"),
-    ("statuses", "Status of a user"),
+    ("status-life-cycle", "Status life cycle"),
     ("documents", "Documents"),
-    ("security", "Secrets and personal data"),
-    ("versions", "Versions and deprecation"),
+    ("security", "Security"),
+    ("versioning", "Versioning"),
+    ("deprecation", "Deprecation"),
     ("support", "Support"),
 )
 
@@ -49,6 +52,12 @@ class Line:
     name: str
     value: str
     source: str
+
+
+@lru_cache(maxsize=8)
+def page(base_url: str) -> str:
+    """Render the page, once in the life of a process for each address."""
+    return render_to_string("docs/guide.html", context(base_url))
 
 
 def context(base_url: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The reference, made from the OpenAPI description: whatever it describes in this style, no operation by name."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,9 +12,11 @@ from urllib.parse import quote
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from partners.docs import openapi
+from partners.docs import guide, openapi, samples
+from partners.docs.calls import Call, Request, calls_of
 from partners.docs.fields import Document, Field, field, name_of, prose, resolve, rows
 
+JSON = "application/json"
 METHODS = ("get", "post", "put", "patch", "delete")
 _PLACES = {"path": "In the path", "query": "In the query", "header": "Headers"}
 
@@ -34,6 +37,11 @@ class Content:
     component: str
     fields: list[Field]
     examples: list[Example]
+
+    @property
+    def syntax(self) -> str:
+        """The name of the examples' language for the highlighter."""
+        return "json" if self.media_type == JSON else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ class Operation:
     description: SafeString
     parameters: list[tuple[str, list[Field]]]
     bodies: list[Content]
-    request: str
+    calls: list[Call]
     answers: list[Answer]
 
     @property
@@ -113,6 +121,7 @@ def context(document: Document) -> dict[str, Any]:
         "info": document["info"] | {"description": prose(document["info"].get("description", ""))},
         "groups": groups,
         "components": components,
+        "clients": [one for one in samples.clients() if one.language in guide.QUICK_LANGUAGES],
         "contents": [*(_links(group) for group in groups), _links_to_components(components)],
     }
 
@@ -142,7 +151,7 @@ def _operation(document: Document, path: str, method: str, described: dict[str, 
             if (found := [_parameter(document, one) for one in parameters if one["in"] == place])
         ],
         bodies=bodies,
-        request=_as_sent(method, path, parameters, bodies),
+        calls=calls_of(_example_request(document, path, method, described, parameters)),
         answers=[_answer(document, int(status), answer) for status, answer in sorted(described["responses"].items())],
     )
 
@@ -189,13 +198,13 @@ def _contents(document: Document, described: dict[str, Any]) -> list[Content]:
             media_type,
             name_of(content.get("schema", {})),
             [*rows(document, content.get("schema", {}))],
-            [Example(name, _json(value)) for name, value in _examples(document, content)],
+            [Example(name, _json(value)) for name, value in examples_of(document, content)],
         )
         for media_type, content in described.get("content", {}).items()
     ]
 
 
-def _examples(document: Document, described: dict[str, Any]) -> list[tuple[str, Any]]:
+def examples_of(document: Document, described: dict[str, Any]) -> list[tuple[str, Any]]:
     """The values given as examples, each with what it shows."""
     if "example" in described:
         return [("Example", described["example"])]
@@ -203,18 +212,32 @@ def _examples(document: Document, described: dict[str, Any]) -> list[tuple[str, 
     return [(one.get("summary") or name, one["value"]) for name, one in found if "value" in one]
 
 
-def _as_sent(method: str, path: str, parameters: list[dict[str, Any]], bodies: list[Content]) -> str:
-    """A request made of the examples, with … for what has none."""
-    values = {one["name"]: next((value for _name, value in _examples({}, one)), "…") for one in parameters}
+def _example_request(
+    document: Document, path: str, method: str, described: dict[str, Any], parameters: list[dict[str, Any]]
+) -> Request:
+    """A request made of the description's examples, with … for what has none."""
+    values = {one["name"]: next((value for _name, value in examples_of({}, one)), "…") for one in parameters}
     for one in parameters:
         if one["in"] == "path":
             path = path.replace("{" + one["name"] + "}", quote(str(values[one["name"]]), safe="…"))
-    query = "&".join(f"{one['name']}={quote(str(values[one['name']]))}" for one in parameters if one["in"] == "query")
-    lines = [f"{method.upper()} {path}{'?' + query if query else ''} HTTP/1.1"]
-    lines += [f"{one['name']}: {values[one['name']]}" for one in parameters if one["in"] == "header"]
-    for body in bodies[:1]:
-        lines += [f"Content-Type: {body.media_type}", "", *(example.text for example in body.examples[:1])]
-    return "\n".join(lines)
+    content = resolve(document, described.get("requestBody", {})).get("content", {})
+    bodies = [value for media in content.values() for _name, value in examples_of(document, media)]
+    successes = [resolve(document, answer) for status, answer in described["responses"].items() if status < "400"]
+    return Request(
+        name=_snake_case(described["operationId"]),
+        method=method.upper(),
+        path=path,
+        query={one["name"]: str(values[one["name"]]) for one in parameters if one["in"] == "query"},
+        # Whoever copies the call starts at the beginning: only what has a default is sent.
+        usual=[one["name"] for one in parameters if one.get("required") or "default" in one.get("schema", {})],
+        headers={one["name"]: str(values[one["name"]]) for one in parameters if one["in"] == "header"},
+        body=bodies[0] if bodies else None,
+        answers_json=any(JSON in answer.get("content", {}) for answer in successes),
+    )
+
+
+def _snake_case(name: str) -> str:
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _json(value: Any) -> str:

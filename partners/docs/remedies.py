@@ -37,7 +37,7 @@ class Refusal:
     remedy: str
 
 
-AFTER_MENDING = "No: mend the request first"
+AFTER_CORRECTION = "No: correct the request first"
 AFTER_WAITING = "Yes, after Retry-After"
 
 REMEDIES = (
@@ -47,32 +47,32 @@ REMEDIES = (
         " not name is wrong too; a query parameter that it does not name is ignored, though signed.",
         "Read fieldErrors: all fields that are wrong are named at once. Show them to whoever typed the values, and"
         " check the rules in the reference before you send.",
-        AFTER_MENDING,
+        AFTER_CORRECTION,
     ),
     Remedy(
         errors.MethodNotAllowedError,
         "The path exists, but not with this method. HEAD and OPTIONS count too; the answer to a HEAD has no body. This"
         " comes before key and signature are looked at.",
         "Allow names the methods that this path takes.",
-        AFTER_MENDING,
+        AFTER_CORRECTION,
     ),
     Remedy(
         errors.BodyTooLargeError,
         "The body is too large.",
         "A body of this interface is far below the limit: look for what has got into yours.",
-        AFTER_MENDING,
+        AFTER_CORRECTION,
     ),
     Remedy(
         errors.UnsupportedMediaTypeError,
         "A POST or PATCH without Content-Type: application/json, or with a charset other than UTF-8.",
         "Set the header yourself: many HTTP libraries choose another one for a body of text or bytes.",
-        AFTER_MENDING,
+        AFTER_CORRECTION,
     ),
     Remedy(
         errors.UnauthorizedError,
         "The request does not prove that it comes from you.",
         "Go by the message, listed below. For a signature that does not fit, ask the signature doctor.",
-        "No: sign anew once the cause is mended",
+        "No: correct the cause and sign again",
     ),
     Remedy(
         errors.NotFoundError,
@@ -80,7 +80,7 @@ REMEDIES = (
         " which is answered before key and signature are looked at.",
         "Check the letter case and the encoding of externalId. Create the user first. Another partner's users look"
         " as if they did not exist.",
-        AFTER_MENDING,
+        AFTER_CORRECTION,
     ),
     Remedy(
         errors.ConflictError,
@@ -92,7 +92,7 @@ REMEDIES = (
     Remedy(
         errors.UnprocessableEntityError,
         "The user is under 18.",
-        "Do not register this person now. If the date was mistyped, correct it and create anew.",
+        "Do not register this person now. If the date was mistyped, correct it and create the user.",
         "No: not before the 18th birthday",
     ),
     Remedy(
@@ -134,7 +134,7 @@ def refusals() -> list[Refusal]:
             f"X-Request-Timestamp is more than {settings.CLOCK_SKEW_SECONDS} seconds from the server's time, which is"
             " [time].",
             "Your clock is wrong, the request waited before it was sent, or local time was marked as Z.",
-            "Compare with the time in the message. Run NTP. Sign at the moment of sending, each attempt anew.",
+            "Compare with the time in the message. Run NTP. Sign each attempt at the moment of sending.",
         ),
         Refusal(
             NOT_VALID,

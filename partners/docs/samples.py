@@ -9,6 +9,8 @@ from django.urls import reverse
 FOLDER: Path = settings.BASE_DIR / "docs" / "examples"
 VECTORS: Path = settings.BASE_DIR / "docs" / "signing-vectors.json"
 
+# The names under which Pygments knows them.
+SYNTAXES = {".py": "python", ".mjs": "javascript", ".sh": "bash", ".php": "php", ".java": "java", ".go": "go"}
 # In the order in which they are shown.
 LANGUAGES = {".py": "Python", ".mjs": "Node.js", ".sh": "Bash", ".php": "PHP", ".java": "Java", ".go": "Go"}
 SNIPPETS = ("ping", "create_user", "update_user", "list_transactions", "get_document", "retry")
@@ -26,6 +28,11 @@ class Sample:
     def href(self) -> str:
         """Where it is downloaded."""
         return reverse("docs_example", args=[self.name])
+
+    @property
+    def syntax(self) -> str:
+        """The name of the language for the highlighter."""
+        return SYNTAXES[Path(self.name).suffix]
 
     @property
     def lines(self) -> int:

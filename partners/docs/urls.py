@@ -7,10 +7,15 @@ from partners.docs import views
 
 urlpatterns = [
     path("openapi.json", views.openapi_json, name="openapi"),
+    path("llms.txt", views.llms_txt, name="docs_llms"),
+    path("favicon.ico", views.favicon, name="docs_favicon"),
     path("docs", views.guide, name="docs"),
     path("docs/", RedirectView.as_view(pattern_name="docs", permanent=True)),
     path("docs/reference", views.reference, name="docs_reference"),
     path("docs/doctor", views.doctor, name="docs_doctor"),
+    path("docs/changelog", views.changelog, name="docs_changelog"),
+    path("docs/search", views.search, name="docs_search"),
+    path("docs/postman.json", views.postman_json, name="docs_postman"),
     path("docs/signing-vectors.json", views.signing_vectors, name="docs_signing_vectors"),
     path("docs/examples/<str:name>", views.example, name="docs_example"),
     # Django's own 404 page would be another look; a prefix, because `.` does not match a line feed.

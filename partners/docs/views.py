@@ -1,19 +1,24 @@
 """The docs' pages and files."""
 
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods, require_safe
 
-from partners.docs import answers, diagnosis, openapi, questions, samples
+from partners.docs import answers, diagnosis, openapi, postman, questions, samples
+from partners.docs import changelog as changelog_page
 from partners.docs import guide as guide_page
 from partners.docs import reference as reference_page
+from partners.docs import search as search_page
 from partners.doctor import NotUnderstoodError, SecretPastedError, examine
 
-DOCS_PATHS = ("/docs", "/openapi.json")
+DOCS_PATHS = ("/docs", "/openapi.json", "/llms.txt", "/favicon.ico")
+FAVICON = Path(__file__).parents[1] / "static" / "docs" / "favicon.ico"
 
 
 def is_docs_path(path: str) -> bool:
@@ -30,15 +35,32 @@ def openapi_json(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def guide(request: HttpRequest) -> HttpResponseBase:
     """The guide."""
-    base_url = request.build_absolute_uri("/").rstrip("/")
-    # It shows the address under which it was asked for: not for caches that serve others.
-    return answers.public(request, answers.page("docs/guide.html", guide_page.context(base_url)), shared=False)
+    return answers.public(request, HttpResponse(guide_page.page(_base_url(request))), shared=False)
+
+
+def _base_url(request: HttpRequest) -> str:
+    """Return the address that this request was sent to. A page that shows it must not be in a shared cache."""
+    return request.build_absolute_uri("/").rstrip("/")
 
 
 @require_safe
 def reference(request: HttpRequest) -> HttpResponseBase:
     """Every operation with its parameters, fields and answers."""
     return answers.public(request, HttpResponse(reference_page.page()))
+
+
+@require_safe
+def changelog(request: HttpRequest) -> HttpResponseBase:
+    """The changelog."""
+    return answers.public(request, HttpResponse(changelog_page.page()))
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponseBase:
+    """The sections of the docs that hold the words of the query `q`."""
+    query = request.GET.get("q", "")[: search_page.LONGEST_QUERY].strip()
+    context = {"here": "search", "query": query, "results": search_page.search(query)}
+    return answers.private(answers.page("docs/search.html", context))
 
 
 # Anybody may ask, and an examination takes some milliseconds of a thread that answers partners too: one at a time.
@@ -84,6 +106,29 @@ def _not_examined(
         return answers.private(JsonResponse({"message": message}, status=status))
     context = diagnosis.context(question=question, message=message)
     return answers.private(answers.page("docs/doctor.html", context, status=status))
+
+
+@require_safe
+def llms_txt(request: HttpRequest) -> HttpResponseBase:
+    """An overview of the docs for language models (llmstxt.org)."""
+    base_url = _base_url(request)
+    context = {"base_url": base_url, "sections": guide_page.SECTIONS, "clients": samples.clients()}
+    text = render_to_string("docs/llms.txt", context)
+    return answers.public(request, HttpResponse(text, content_type="text/plain; charset=utf-8"), shared=False)
+
+
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponseBase:
+    """The icon for browsers and feed readers that look for it at the root."""
+    return answers.public(request, HttpResponse(FAVICON.read_bytes(), content_type="image/x-icon"))
+
+
+@require_safe
+def postman_json(request: HttpRequest) -> HttpResponseBase:
+    """The Postman collection, with the address that this request was sent to."""
+    collection = HttpResponse(postman.collection_bytes(_base_url(request)), content_type="application/json")
+    collection.headers["Content-Disposition"] = 'attachment; filename="partner-service.postman_collection.json"'
+    return answers.public(request, collection, shared=False)
 
 
 @require_safe

@@ -4,6 +4,7 @@ The master makes it anew at each start (config/internal.py) and names it in the 
 looks for it.
 """
 
+import fcntl
 import os
 import threading
 from collections.abc import Iterator
@@ -19,6 +20,11 @@ VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 # What counters and histograms of ended workers have come to: their files end like a process number's.
 ENDED = "ended"
 
+# A file of each process beside those of its metrics; it is locked while the process lives.
+MARKER_SUFFIX = ".process"
+SERVING = b"serving"
+
+_mark: int | None = None
 _one_at_a_time = threading.Lock()
 
 
@@ -29,7 +35,7 @@ def exposition(*further: Collector) -> bytes:
     """
     with _one_at_a_time:
         for process, files in _files().items():
-            if not _lives(process):
+            if not _lives(_marker(process)):
                 _fold(process, files)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, path=str(_folder()))  # type: ignore[no-untyped-call]
@@ -38,9 +44,26 @@ def exposition(*further: Collector) -> bytes:
         return generate_latest(registry)
 
 
-def living_workers() -> int:
-    """How many workers there are that have loaded the service."""
-    return sum(map(_lives, _files()))
+def mark_living() -> None:
+    """Shows that this process lives, to others that look into the folder, until it ends in whatever way.
+
+    Called before it counts anything. By a lock, which the kernel gives up with the process: a process number says
+    little, since another process, or another account's, can get it.
+    """
+    global _mark  # noqa: PLW0603 - the process's one, open as long as the process lives
+    _mark = os.open(_marker(os.getpid()), os.O_CREAT | os.O_WRONLY, 0o600)
+    fcntl.flock(_mark, fcntl.LOCK_EX)
+
+
+def mark_serving() -> None:
+    """Shows that this process has loaded the service and answers requests. Nothing where nobody counts workers."""
+    if _mark is not None:
+        os.write(_mark, SERVING)
+
+
+def serving_workers() -> int:
+    """How many workers there are that answer requests."""
+    return sum(_lives(marker) and marker.read_bytes() == SERVING for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
 
 
 def _folder() -> Path:
@@ -57,12 +80,19 @@ def _files() -> dict[int, list[Path]]:
     return found
 
 
-def _lives(process: int) -> bool:
+def _marker(process: int) -> Path:
+    return _folder() / f"{process}{MARKER_SUFFIX}"
+
+
+def _lives(marker: Path) -> bool:
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        with marker.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def _fold(process: int, files: list[Path]) -> None:
@@ -78,6 +108,7 @@ def _fold(process: int, files: list[Path]) -> None:
                 ended.write_value(key, so_far + value, 0.0)  # type: ignore[no-untyped-call]
             ended.close()  # type: ignore[no-untyped-call]
             file.unlink()
+    _marker(process).unlink(missing_ok=True)
 
 
 def _values(file: Path) -> Iterator[tuple[str, float]]:

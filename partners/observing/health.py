@@ -77,7 +77,7 @@ def _warnings(lost: Future[int], deadline: float) -> dict[str, str]:
 
 
 def _workers() -> str:
-    return OK if folder.living_workers() else "there is no worker"
+    return OK if folder.serving_workers() else "there is no worker"
 
 
 def _problem(answer: Future[Any], deadline: float) -> str:

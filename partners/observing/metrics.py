@@ -10,13 +10,14 @@ import os
 from prometheus_client import Counter, Gauge, Histogram, values
 from prometheus_client.metrics import MetricWrapperBase
 
+from partners.observing import folder
 from partners.observing.facts import Facts
-from partners.observing.folder import VARIABLE
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"})
 # Each count would ask for it anew, in case the process had been forked meanwhile; a worker is not.
 _process = os.getpid()
-if os.environ.get(VARIABLE):
+if os.environ.get(folder.VARIABLE):
+    folder.mark_living()
     values.ValueClass = values.MultiProcessValue(lambda: _process)  # type: ignore[no-untyped-call]
 
 # Beyond these, partners are not told apart: the files must not fill. Each series is some 200 bytes.
@@ -44,12 +45,17 @@ _lost_secrets = Counter(
 )
 _statements = Counter("psi_statements", "SQL statements run for requests.")
 _statement_seconds = Counter("psi_statement_seconds", "Time of SQL statements and commits for requests.")
-# One for each worker that lives; the file of one that died is removed.
-_workers = Gauge("psi_workers", "Worker processes.", multiprocess_mode="livesum")
-_workers.set(1)
+# One for each worker that serves; the file of one that died is removed.
+_workers = Gauge("psi_workers", "Worker processes that answer requests.", multiprocess_mode="livesum")
 
 # Looking a series up by its labels costs as much as counting it.
 _series: dict[tuple[MetricWrapperBase, tuple[str, ...]], MetricWrapperBase] = {}
+
+
+def mark_serving() -> None:
+    """Counts this process among the workers that answer requests."""
+    _workers.set(1)
+    folder.mark_serving()
 
 
 def known_method(method: str | None) -> str:

@@ -205,7 +205,7 @@ def test_pictures_of_the_docs(
         page.wait_for_load_state("networkidle")
         page.screenshot(path=screenshots / f"docs-{name}-{scheme}-{size['width']}.png")
 
-    for place in ("", "#authentication", "#examples", "#errors", "#statuses"):
+    for place in ("", "#authentication", "#examples", "#errors", "#status-life-cycle"):
         page.goto(f"/docs{place}")
         take(f"guide{place.replace('#', '-')}")
     page.goto("/docs/reference#createUser")

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, Request, expect
 from partners import signing
 from tests.browser.test_accessibility import PHONE, hindrances
 
-PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/nowhere")
+PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/changelog", "/docs/search?q=key", "/docs/nowhere")
 EXAMPLES = Path(settings.BASE_DIR) / "docs" / "examples"
 
 TIMESTAMP = "2026-01-15T10:30:00Z"
@@ -83,6 +84,90 @@ def test_a_page_loads_files_of_this_service_and_all_of_them(page: Page, sent: li
     answers = [request.response() for request in sent]
     assert [answer.status for answer in answers if answer] == [200] * len(sent)
     assert len(sent) >= 4
+
+
+def test_the_logo_is_in_one_place_on_every_page(new_page: Callable[..., Page]) -> None:
+    page = new_page(viewport={"width": 1920, "height": 900})
+    places = set()
+    for path in PAGES:
+        page.goto(path)
+        box = page.locator(".brand img").bounding_box()
+        assert box
+        places.add((box["x"], box["y"]))
+    assert len(places) == 1
+
+
+def test_code_has_the_colours_of_the_reader_s_choice(new_page: Callable[..., Page]) -> None:
+    for scheme in ("light", "dark"):
+        page = new_page(color_scheme=scheme)
+        page.goto("/docs")
+        kinds = ("keyword", "string", "comment")
+        colours = {
+            page.locator(f".panel .hl-{kind}").first.evaluate("e => getComputedStyle(e).color") for kind in kinds
+        }
+        assert len(colours) == 3, scheme
+
+
+def test_the_reference_shows_a_call_in_each_language(page: Page) -> None:
+    page.goto("/docs/reference#createUser")
+    expect(page.get_by_role("region", name="create_user.py")).to_be_visible()
+    page.get_by_role("group", name="createUser: language").get_by_text("curl", exact=True).click()
+    expect(page.get_by_role("region", name="create_user.sh")).to_contain_text("bash psi.sh POST /v1/users")
+    expect(page.get_by_role("region", name="get_user.sh")).to_be_visible()
+    expect(page.get_by_role("region", name="create_user.py")).to_be_hidden()
+
+
+# --- The search ---
+
+
+def test_results_come_while_words_are_typed(page: Page) -> None:
+    page.goto("/docs/reference")
+    page.keyboard.press("/")
+    field = page.get_by_role("searchbox", name="Search the docs")
+    expect(field).to_be_focused()
+    page.keyboard.type("idempotency key")
+    first = page.locator(".found a").first
+    expect(first).to_contain_text("Idempotency")
+    page.keyboard.press("ArrowDown")
+    expect(first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(field).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/docs#idempotency$"))
+    expect(page.get_by_role("heading", name="Idempotency")).to_be_in_viewport()
+
+
+def test_escape_closes_the_results(page: Page) -> None:
+    page.goto("/docs")
+    field = page.get_by_role("searchbox", name="Search the docs")
+    field.fill("cursor")
+    expect(page.locator(".found")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".found")).to_be_hidden()
+    expect(field).to_be_focused()
+
+
+def test_the_results_fit_on_a_phone_and_have_no_violation(new_page: Callable[..., Page]) -> None:
+    page = new_page(viewport=PHONE, reduced_motion="reduce")
+    page.goto("/docs")
+    page.get_by_role("searchbox", name="Search the docs").fill("cursor")
+    expect(page.locator(".found a").first).to_be_visible()
+    box = page.locator(".found").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
+    assert not hindrances(page)
+
+
+def test_without_a_script_the_search_is_a_page(new_page: Callable[..., Page]) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto("/docs")
+    page.get_by_role("searchbox", name="Search the docs").fill("rate limits")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("searchbox")).to_have_value("rate limits")
+    page.locator("main").get_by_role("link", name="Rate limits").first.click()
+    expect(page).to_have_url(re.compile(r"/docs#rate-limits$"))
 
 
 def test_colours_follow_the_reader_s_choice(new_page: Callable[..., Page]) -> None:
@@ -174,7 +259,7 @@ def test_lines_of_code_are_not_broken(new_page: Callable[..., Page]) -> None:
 
 def test_the_list_shows_what_is_being_read(page: Page) -> None:
     page.goto("/docs#errors")
-    expect(page.locator(".beside [aria-current]")).to_have_text("Errors and remedies")
+    expect(page.locator(".beside [aria-current]")).to_have_text("Errors")
 
 
 # --- The doctor ---

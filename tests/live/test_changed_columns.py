@@ -136,9 +136,7 @@ def test_a_replay_is_found(clients: Clients, partner: Partner, alter: Alter) -> 
 
 
 def test_a_replica_connection_goes_on(user: User, alter: Alter) -> None:
-    primary = connections.settings["default"]
-    options = {**primary["OPTIONS"], "prepare_threshold": 1}
-    connections.settings["replica"] = {**primary, "ENGINE": "config.replica", "OPTIONS": options}
+    connections.settings["replica"] = dict(connections.settings["default"])
     try:
         owner = Owner(PartnerRef(user.partner_id), user.external_id)
         rows = [queries.page(owner, None, 2, "replica") for _ in range(2)]

@@ -4,18 +4,22 @@ import hashlib
 import http.client
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from pytest_django import Settings
 
+from config.serve import THREADS
 from partners.models import Partner
+from partners.streaming import MOST_AT_ONCE
 from tests import factories
 from tests.client import PartnerClient
 from tests.documents import LONG, add_document, path_of, stored_at
 from tests.live.conftest import Server, start_server
+from tests.watched import wait_until
 from transactions.models import Document, DocumentFault
 from transactions.sending import PIECE
 from users.models import User
@@ -121,6 +125,20 @@ def test_who_goes_away_leaves_the_server_as_it_was(client: PartnerClient, server
             answer.read(PIECE)
     assert client.get(url(document)).status == 200
     assert faults(document) == {}
+
+
+def test_slow_readers_leave_threads_for_everybody_else(client: PartnerClient, server: Server, user: User) -> None:
+    document = add_document(user, LONG * (32 * MIB // len(LONG)))
+    with ExitStack() as stack:
+        # More than connections hold, and more readers than the worker has threads; none of them reads on.
+        answers = [stack.enter_context(begun(client, server, document)) for _ in range(THREADS + 2)]
+        assert [answer.status for answer in answers] == [200] * MOST_AT_ONCE + [503] * (THREADS + 2 - MOST_AT_ONCE)
+        assert answers[-1].getheader("Retry-After")
+        with ThreadPoolExecutor(4) as pool:
+            pings = pool.map(lambda _: client.get("/v1/ping").status, range(20))
+            assert set(pings) == {200}
+    # Those who have gone take no place.
+    wait_until(lambda: client.get(url(add_document(user, LONG))).status == 200)
 
 
 def test_memory_stays_flat_whatever_the_size(client: PartnerClient, server: Server, user: User) -> None:

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from tests.client import Response, in_process
 
-PAGES = ("/docs", "/docs/reference", "/docs/doctor")
+PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/changelog")
 
 
 @dataclass

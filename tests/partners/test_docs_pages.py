@@ -1,7 +1,7 @@
 """The docs: public pages and files, under a policy that allows nothing foreign, and true to the code."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from pytest_django.fixtures import Settings
 
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
+from partners.docs import guide as guide_page
 from partners.rates import parse_rate
 from tests import factories
 from tests.client import PartnerClient, in_process
@@ -27,13 +28,26 @@ FILES = {
     "/docs/signing-vectors.json": "application/json",
     "/docs/examples/psi.py": "text/plain; charset=utf-8",
     "/docs/examples/ping.py": "text/plain; charset=utf-8",
+    "/docs/postman.json": "application/json",
+    "/llms.txt": "text/plain; charset=utf-8",
+    "/favicon.ico": "image/x-icon",
 }
+# They show the address under which they were asked for.
+OF_ONE_ADDRESS = {"/docs", "/docs/postman.json", "/llms.txt"}
 OTHERS = ("https://www.rfc-editor.org/rfc/", "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/")
 
 
 @pytest.fixture(scope="module")
 def guide() -> Page:
     return read("/docs")
+
+
+@pytest.fixture
+def other_settings(settings: Settings) -> Iterator[Settings]:
+    """Settings as of another process: a process renders the guide once."""
+    guide_page.page.cache_clear()
+    yield settings
+    guide_page.page.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +61,7 @@ def test_a_page_is_public_cached_for_minutes_and_sets_no_cookie(path: str) -> No
     answer = get(path, Cookie="sessionid=somebody")
     assert answer.status == 200
     assert answer.header("Content-Type") == FILES.get(path, "text/html; charset=utf-8")
-    # The guide shows the address under which it was asked for.
-    whose = "private" if path == "/docs" else "public"
+    whose = "private" if path in OF_ONE_ADDRESS else "public"
     assert answer.header("Cache-Control") == f"{whose}, max-age=300"
     assert answer.header("X-Content-Type-Options") == "nosniff"
     assert answer.header("Content-Length") == str(len(answer.body))
@@ -145,7 +158,7 @@ def test_only_reading_is_possible(path: str, method: str) -> None:
 def test_anything_else_is_a_page_that_leads_back(path: str) -> None:
     answer = get(path)
     assert (answer.status, answer.header("Cache-Control")) == (404, "no-store")
-    assert "There is no such page" in answer.body.decode()
+    assert "Page not found" in answer.body.decode()
 
 
 def test_a_slash_too_many_is_forgiven() -> None:
@@ -161,6 +174,14 @@ def test_every_example_is_shown_as_it_is(guide: Page) -> None:
     assert len(files) >= 7
     for path in files:
         assert path.read_text() in guide.code, path.name
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/reference"])
+def test_code_is_highlighted_in_colours_that_there_are(path: str) -> None:
+    classes = {name for value in read(path).values("class") for name in value.split() if name.startswith("hl-")}
+    style = Path(str(finders.find("docs/code.css"))).read_text()
+    assert classes >= {"hl-keyword", "hl-string", "hl-comment", "hl-name", "hl-constant"}
+    assert all(f".{name} " in style for name in classes)
 
 
 def test_every_example_can_be_downloaded(guide: Page) -> None:
@@ -230,14 +251,14 @@ def test_both_parts_of_the_vectors_are_described(guide: Page, vectors: dict[str,
 
 @pytest.mark.parametrize(("redis", "apart"), [("", True), ("redis://127.0.0.1:1/0", False)])
 def test_counts_of_each_process_are_told_where_there_is_no_common_one(
-    settings: Settings, redis: str, *, apart: bool
+    other_settings: Settings, redis: str, *, apart: bool
 ) -> None:
-    settings.REDIS_URL = redis
+    other_settings.REDIS_URL = redis
     assert ("processes counts for itself" in read("/docs").text) is apart
 
 
-def test_numbers_follow_the_settings(settings: Settings) -> None:
-    settings.PARTNER_RATE_LIMIT, settings.CLOCK_SKEW_SECONDS = "17/hour", 41
+def test_numbers_follow_the_settings(other_settings: Settings) -> None:
+    other_settings.PARTNER_RATE_LIMIT, other_settings.CLOCK_SKEW_SECONDS = "17/hour", 41
     text = " ".join(read("/docs").text.split())
     assert "17 requests in 3600 seconds" in text
     assert "At most 41 seconds from our clock" in text

@@ -42,6 +42,10 @@ class Cluster:
         """A client of the partner."""
         return PartnerClient(self._key["apiKey"], self._key["secret"], transport)
 
+    def server_process(self) -> int:
+        """The number of the server's first process."""
+        return int((self._server.data / "postmaster.pid").read_text().split("\n", 1)[0])
+
     def stop(self) -> None:
         """As `pg_ctl stop -m fast`: sessions are cut, what was committed is kept."""
         self._server.leave()  # this process alone is in it

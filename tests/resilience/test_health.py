@@ -176,9 +176,10 @@ def test_a_redis_that_is_configured_and_away_is_named(tmp_path: Path, django_db_
         assert service.health("/livez")[0] == 200
 
 
-def test_a_port_that_is_taken_stops_the_start_with_one_line(django_db_setup: None) -> None:
+@pytest.mark.parametrize("name", ["PORT", "INTERNAL_PORT"])
+def test_a_port_that_is_taken_stops_the_start_with_one_line(name: str, django_db_setup: None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ports = {"PORT": str(free_port()), "INTERNAL_PORT": str(taken.getsockname()[1])}
+        ports = {"PORT": str(free_port()), "INTERNAL_PORT": "0"} | {name: str(taken.getsockname()[1])}
         ended = subprocess.run(
             [sys.executable, "-m", "config.serve"],
             env=os.environ | production() | ports,
@@ -189,6 +190,6 @@ def test_a_port_that_is_taken_stops_the_start_with_one_line(django_db_setup: Non
             timeout=60,
         )
     assert ended.returncode == 1
-    where = f"127.0.0.1:{ports['INTERNAL_PORT']}"
-    why = f"INTERNAL_HOST, INTERNAL_PORT: {where} cannot be listened at: Address already in use."
+    names = name.replace("PORT", "HOST") + f", {name}"
+    why = f"{names}: 127.0.0.1:{ports[name]} cannot be listened at: Address already in use."
     assert ended.stderr.splitlines() == [f"Configuration: {why}"]

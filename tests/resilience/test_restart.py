@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server, free_port, production, serving
 from tests.resilience.load import KeptConnection, load
-from tests.watched import wait_until
+from tests.watched import wait_until, watched
 from users.models import User
 
 # LIVE_REQUESTS=20000 for the long run.
@@ -56,6 +57,13 @@ def workers(server: Server) -> set[int]:
     return {child.pid for child in psutil.Process(server.process.pid).children()}
 
 
+def serving_workers(server: Server) -> set[int]:
+    """Those that have loaded the service: they have the server's threads."""
+    with suppress(psutil.NoSuchProcess):
+        return {worker for worker in workers(server) if psutil.Process(worker).num_threads() > 3}
+    return set()
+
+
 def restart_workers(server: Server) -> None:
     """Has all workers replaced, and waits until they are."""
     before = workers(server)
@@ -64,8 +72,8 @@ def restart_workers(server: Server) -> None:
 
 
 def test_connections_that_are_kept_are_spread_over_the_workers(api: PartnerClient, server: Server) -> None:
-    # The second may still load, and then does not listen. Those that serve have the server's threads.
-    wait_until(lambda: [psutil.Process(worker).num_threads() > 3 for worker in workers(server)] == [True, True])
+    # The second may still load, and then does not listen.
+    wait_until(lambda: len(serving_workers(server)) == 2)
     kept = [KeptConnection(server.port) for _ in range(60)]
     for connection in kept:
         assert replace(api, transport=connection).get("/v1/ping").status == 200
@@ -135,11 +143,41 @@ def refuses(server: Server) -> bool:
     return False
 
 
-def test_a_worker_that_is_killed_is_replaced(api: PartnerClient, server: Server) -> None:
+def test_a_worker_that_is_killed_is_replaced_however_often(api: PartnerClient, server: Server) -> None:
+    for _ in range(3):
+        wait_until(lambda: len(serving_workers(server)) == 2)
+        killed = serving_workers(server)
+        for worker in killed:
+            psutil.Process(worker).kill()
+        wait_until(lambda killed=killed: serving_workers(server) - killed)  # type: ignore[misc]
+        assert {api.get("/v1/ping").status for _ in range(5)} == {200}
+    assert server.process.poll() is None
+
+
+def test_a_worker_that_is_killed_while_it_loads_is_replaced_too(api: PartnerClient, server: Server) -> None:
+    wait_until(lambda: len(serving_workers(server)) == 2)
+    (first, other) = workers(server)
+    psutil.Process(first).kill()
+    wait_until(lambda: workers(server) - {first, other})
+    (successor,) = workers(server) - {first, other}
+    psutil.Process(successor).kill()
+    psutil.Process(other).kill()
+    wait_until(lambda: len(serving_workers(server) - {first, other, successor}) == 2)
+    assert api.get("/v1/ping").status == 200
+
+
+def test_nobody_waits_for_a_worker_that_died(api: PartnerClient, server: Server) -> None:
+    wait_until(lambda: len(serving_workers(server)) == 2)
     (killed, other) = workers(server)
     psutil.Process(killed).kill()
-    wait_until(lambda: len(workers(server) - {killed, other}) == 1)
-    assert {api.get("/v1/ping").status for _ in range(10)} == {200}
+    wait_until(lambda: workers(server) - {killed, other})
+    (successor,) = workers(server) - {killed, other}
+    # As on a machine that is too busy to load it.
+    psutil.Process(successor).suspend()
+    try:
+        assert {api.get("/v1/ping").status for _ in range(30)} == {200}
+    finally:
+        psutil.Process(successor).resume()
 
 
 @pytest.fixture
@@ -166,6 +204,36 @@ def test_new_workers_have_the_settings_of_now_and_old_ones_stay_where_these_are_
         wait_until(lambda: workers(server) == before)
         time.sleep(0.2)
         assert (api.get("/v1/ping").status, workers(server)) == (200, before)
+
+
+def test_a_service_is_ready_when_its_port_answers_and_no_sooner(tmp_path: Path, partner: Partner) -> None:
+    (tmp_path / "slow_to_load.py").write_text(SLOW_TO_LOAD)
+    (tmp_path / "changing_settings.py").write_text(
+        "from config.settings import *\nAPI_MIDDLEWARE = [*API_MIDDLEWARE, 'slow_to_load.Middleware']\n"
+    )
+    environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(tmp_path)}
+    with watched(tmp_path / "log", **environment, wait=False) as service:
+        wait_until(lambda: (tmp_path / "loading").exists() and service.health("/readyz")[0] == 503)
+        assert service.health("/livez")[0] == 503
+        (tmp_path / "may-load").touch()
+        wait_until(lambda: service.health("/readyz")[0] == 200)
+        assert factories.client_of(partner, service.transport).get("/v1/ping").status == 200
+
+
+SLOW_TO_LOAD = """
+import pathlib, time
+
+class Middleware:
+    def __init__(self, get_response):
+        self.get_response = get_response
+        here = pathlib.Path(__file__).parent
+        (here / "loading").touch()
+        while not (here / "may-load").exists():
+            time.sleep(0.01)
+
+    def __call__(self, request):
+        return self.get_response(request)
+"""
 
 
 def test_a_service_that_cannot_be_loaded_ends_and_says_so(settings_file: Path) -> None:

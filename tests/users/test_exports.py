@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from partners import streaming
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response
@@ -358,3 +360,16 @@ def test_the_form_says_what_a_pack_holds(ada: User) -> None:
     assert "Decisions" in text
     assert "Conversions" in text
     assert not AccessRecord.objects.exists()
+
+
+def test_downloads_beyond_those_that_a_process_sends_at_once_are_put_off(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = client_as("auditor")
+    monkeypatch.setattr(streaming, "_slots", threading.BoundedSemaphore(1))
+    under_way = client.post(NDJSON)
+    put_off = [client.post(path) for path in (CSV, evidence_of(ada))]
+    assert [(answer.status_code, answer.headers["Retry-After"]) for answer in put_off] == [(503, "5")] * 2
+    assert "Too many downloads" in put_off[0].content.decode()
+    assert body(under_way)
+    assert body(client.post(CSV))

@@ -126,7 +126,7 @@ def user_list(request: HttpRequest, ending: str) -> HttpResponseBase:
     users = form.users()
     name = f"users-{timezone.now():%Y%m%d-%H%M%S}.{ending}"
     return streams.download(
-        lambda: written.write(users), name=name, content_type=written.content_type, cut_off=written.cut_off
+        request, lambda: written.write(users), name=name, content_type=written.content_type, cut_off=written.cut_off
     )
 
 
@@ -140,6 +140,7 @@ def evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
     record = access.record(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
     origin = evidence.Origin(record.staff.get_username(), timezone.now(), record.request_id)
     return streams.download(
+        request,
         lambda: streams.zipped(evidence.files(user.pk, origin)),
         name=f"evidence-{user.pk}.zip",
         content_type="application/zip",

@@ -3,12 +3,18 @@
 import io
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
 import structlog
 from django.db import connection, transaction
-from django.http import StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from partners.bounded import longer_statements
+from partners.streaming import RETRY_SECONDS, TooManyStreamsError, stream
 
 log = structlog.get_logger("users.exports")
 
@@ -34,32 +40,40 @@ def snapshot() -> Iterator[None]:
     with transaction.atomic(), connection.cursor() as cursor:
         if begins:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")
-        yield
+        with longer_statements(connection, STATEMENT_SECONDS):
+            yield
+
+
+def too_many_downloads(request: HttpRequest) -> HttpResponse:
+    """The page for who asks for a download while this process sends as many as it may."""
+    page = render(request, "503.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
+    page.headers["Retry-After"] = str(RETRY_SECONDS)
+    return page
 
 
 def download(
-    pieces: Callable[[], Iterator[bytes]], *, name: str, content_type: str, cut_off: str = ""
-) -> StreamingHttpResponse:
+    request: HttpRequest, pieces: Callable[[], Iterator[bytes]], *, name: str, content_type: str, cut_off: str = ""
+) -> HttpResponseBase:
     """Sends what `pieces` makes, within a snapshot, as a file of this name.
 
     cut_off: what the file ends with where it could not be finished. The server ends such an answer as it ends
     any other, so nothing else would tell the reader.
     """
 
-    def stream() -> Iterator[bytes]:
+    def sent() -> Generator[bytes, None, None]:
         try:
             yield from _in_time(pieces)
         except Exception:
             log.exception("an export was cut off", kind=content_type)
             yield cut_off.encode()
 
-    return StreamingHttpResponse(
-        stream(),
-        content_type=content_type,
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    try:
+        return stream(
+            sent(), content_type=content_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+        )
+    except TooManyStreamsError:
+        return too_many_downloads(request)
 
 
 def _in_time(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, whose waits for the database have an end."""

@@ -1,1 +1,0 @@
-"""How a read replica is connected to."""

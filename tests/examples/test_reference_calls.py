@@ -1,0 +1,69 @@
+"""The calls that the reference shows, run as they are shown, beside the client that each of them uses."""
+
+import json
+import sys
+
+import pytest
+
+from partners.docs import openapi, reference
+from partners.docs.calls import Call
+from tests.client import PartnerClient
+from tests.documents import add_document
+from tests.examples.calling import Access
+from tests.examples.languages import BASH, NODE, PYTHON, Workshop
+from users.models import User
+
+PROGRAMS = {"Python": (PYTHON, sys.executable), "Node.js": (NODE, "node"), "curl": (BASH, "bash")}
+CALLS: dict[str, dict[str, Call]] = {
+    operation.id: {call.language: call for call in operation.calls}
+    for operation in reference.operations(openapi.document())
+}
+PDF = b"%PDF-1.7\n\0\xff\n\n"
+
+pytestmark = pytest.mark.parametrize("language", PROGRAMS)
+
+
+def run(place: Workshop, access: Access, language: str, operation: str, **replaced: str) -> tuple[str, str]:
+    """What the call printed and complained of. replaced: other text in it, by its present text."""
+    needed, program = PROGRAMS[language]
+    call = CALLS[operation][language]
+    text = call.text
+    for old, new in replaced.items():
+        assert old in text
+        text = text.replace(old, new)
+    # Not under the name of a snippet, which lies there too.
+    name = f"reference_{call.name}"
+    (place.built(needed).folder / name).write_text(text)
+    done = place.run((program, name), access.environment())
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def test_a_user_is_created(place: Workshop, access: Access, language: str, client: PartnerClient) -> None:
+    printed, complaint = run(place, access, language, "createUser")
+    assert "201" in printed + complaint
+    assert "pendingCompliance" in printed
+    assert client.get("/v1/users/cust-1001").status == 200
+
+
+@pytest.mark.parametrize("operation", ["ping", "getUser", "updateUser", "listTransactions", "listDocuments"])
+def test_a_call_succeeds(place: Workshop, access: Access, language: str, operation: str, user: User) -> None:
+    printed, complaint = run(place, access, language, operation)
+    assert "200" in printed + complaint
+
+
+def test_a_document_is_stored_as_it_is(place: Workshop, access: Access, language: str, user: User) -> None:
+    document = add_document(user, PDF)
+    shown = next(iter(openapi.document()["paths"]["/v1/users/{externalId}/documents/{documentId}"].values()))
+    example = next(one for one in shown["parameters"] if one["name"] == "documentId")["examples"]
+    (place.folder / "document").unlink(missing_ok=True)
+    run(place, access, language, "getDocument", **{next(iter(example.values()))["value"]: str(document.document_id)})
+    assert (place.folder / "document").read_bytes() == PDF
+
+
+def test_a_body_is_the_example_of_the_description(language: str) -> None:
+    media = openapi.document()["paths"]["/v1/users"]["post"]["requestBody"]["content"]["application/json"]
+    example = next(iter(media["examples"].values()))["value"]
+    for name, value in example.items():
+        assert json.dumps(name) in CALLS["createUser"][language].text
+        assert str(value) in CALLS["createUser"][language].text or value is False
