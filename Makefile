@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two sets of packages in one .venv: what demo and serve need, and on top of it what tests and checks need.
+DEMO_STAMP := $(VENV)/.installed-demo
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
@@ -10,23 +12,34 @@ MANAGE := $(BIN)/python manage.py
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-install: $(STAMP) .env ## .venv with the locked dependencies, and .env with fresh secrets
+install: $(STAMP) .env ## .venv with all locked dependencies, and .env with fresh secrets
+
+# Byte code even where PYTHONDONTWRITEBYTECODE is set: it makes a command start three times as fast. pip would write it
+# on one processor alone, and for parts that nothing here imports.
+define pip-install
+	@echo "Making $(VENV) with the packages of $(1) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --no-compile --require-hashes -r $(1)
+	@echo "Compiling the packages …"
+	@$(BIN)/python -m compileall -q -j 0 -x '/(pip|setuptools|tests|gis|providers)/' $(VENV)/lib > /dev/null || true
+endef
+
+$(DEMO_STAMP): requirements/demo.txt
+	$(call pip-install,$<)
+	@touch $@
 
 $(STAMP): requirements/dev.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@# Byte code even where PYTHONDONTWRITEBYTECODE is set: it makes a command start three times as fast.
-	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
+	$(call pip-install,$<)
+	@touch $(DEMO_STAMP) $@
+
+.env: .env.example
+	@test -f $@ || (umask 077 && $(PYTHON) -m config.environment .env.example > $@)
 	@touch $@
 
-.env: .env.example $(STAMP)
-	@test -f $@ || (umask 077 && $(BIN)/python -m config.environment .env.example > $@)
-	@touch $@
-
-demo: install ## the main job, shown; DEMO_EXIT=1 ends it after the walk
+demo: $(DEMO_STAMP) .env ## the main job, shown; DEMO_EXIT=1 ends it after the walk
 	$(MANAGE) demo $(if $(DEMO_EXIT),--exit)
 
-serve: install ## migrates and serves on HOST:PORT with WEB_WORKERS processes
+serve: $(DEMO_STAMP) .env ## migrates and serves on HOST:PORT with WEB_WORKERS processes
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) collectstatic --noinput --verbosity 0
 	$(BIN)/python -m config.serve
@@ -91,7 +104,7 @@ messages: install ## refreshes the French catalogue from the code and compiles i
 	msgfmt --check-format -o locale/fr/LC_MESSAGES/django.mo locale/fr/LC_MESSAGES/django.po
 
 lock: install ## locks requirements/*.in anew, with hashes and without an index's address
-	cd requirements && for name in base dev; do \
+	cd requirements && for name in base demo dev; do \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command 'make lock' $$name.in -o $$name.txt; done
 

@@ -5,20 +5,20 @@ python -m config.environment --deployment -- COMMAND …
 """
 
 import os
+import re
 import secrets
 import subprocess
 import sys
 from pathlib import Path
 
-PLACEHOLDER = "<random>"
+# As the value of a setting; comments may speak of it.
+PLACEHOLDER = re.compile(r"(?<==)<random>$", re.MULTILINE)
 CHARACTERS = 50
 
 
 def fill(example: str) -> str:
-    """The text of a `.env`, each placeholder replaced by a random value of its own."""
-    while PLACEHOLDER in example:
-        example = example.replace(PLACEHOLDER, secrets.token_urlsafe(CHARACTERS), 1)
-    return example
+    """The text of a `.env`: each setting whose value is the placeholder gets a random value of its own."""
+    return PLACEHOLDER.sub(lambda _: secrets.token_urlsafe(CHARACTERS), example)
 
 
 def deployment() -> dict[str, str]:

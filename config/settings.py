@@ -330,7 +330,8 @@ if not DEBUG:
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
+    # Asks browsers' makers to build this host into their lists, from which nobody is removed quickly.
+    SECURE_HSTS_PRELOAD = switch("SECURE_HSTS_PRELOAD", env.str("SECURE_HSTS_PRELOAD", default="true"))
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     LANGUAGE_COOKIE_SECURE = True

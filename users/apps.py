@@ -19,7 +19,7 @@ class UsersConfig(AppConfig):
         from users.roles import sync_roles  # noqa: PLC0415
 
         translate_names(self.get_models())
-        post_migrate.connect(sync_roles, dispatch_uid="users.roles")
+        post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.roles")
         user_logged_in.connect(sessions.begin, dispatch_uid="users.door")
         admin_guard.register(fresh.require_fresh_factor)
         reencryption.register(SECOND_FACTORS)

@@ -44,7 +44,6 @@ class StoredUser(NamedTuple):
 
 
 _SUMMARY = "id, external_id, status, updated_at"
-_DEFAULTS = {"address_line2": "", "postal_code": "", "province": ""}
 
 _INSERT = f"""
     INSERT INTO users_user (id, partner_id, external_id, {", ".join(PROFILE_COLUMNS)})
@@ -67,10 +66,10 @@ _UPDATE = f"""
 def insert(partner_id: int, values: Mapping[str, Any]) -> tuple[uuid.UUID, str] | None:
     """The new user's id and status, or None where the partner has one with this externalId.
 
-    values: by column, external_id and those of PROFILE_COLUMNS that are known.
+    values: by column, external_id and all of PROFILE_COLUMNS.
     """
     user_id = uuid.uuid4()
-    profile = [values.get(column, _DEFAULTS.get(column)) for column in PROFILE_COLUMNS]
+    profile = [values[column] for column in PROFILE_COLUMNS]
     row = sql.fetch_one(_INSERT, (user_id, partner_id, values["external_id"], *profile))
     return None if row is None else (user_id, row[0])
 

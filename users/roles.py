@@ -6,7 +6,8 @@ A floor above adds what it has to show through `extend`.
 from collections.abc import Iterable
 from typing import Any
 
-from django.apps import AppConfig, apps
+from django.apps import apps
+from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission
 
 # By the names that create_staff takes. Permissions as `app.codename`.
@@ -53,10 +54,11 @@ def extend(permissions: Iterable[str], *, roles: Iterable[str]) -> None:
         ROLES[role] |= set(permissions)
 
 
-def sync_roles(sender: AppConfig, using: str, **_: Any) -> None:
+def sync_roles(using: str, **_: Any) -> None:
     """After a migration: each role is a group with just these permissions."""
-    if sender.label != list(apps.get_app_configs())[-1].label:
-        return  # permissions of later apps are not there yet
+    # Django makes an app's permissions when that app's own signal is sent, which for some of these is later.
+    for app in sorted({name.partition(".")[0] for names in ROLES.values() for name in names}):
+        create_permissions(apps.get_app_config(app), verbosity=0, using=using)
     present = {
         f"{p.content_type.app_label}.{p.codename}": p
         for p in Permission.objects.using(using).select_related("content_type")

@@ -20,11 +20,12 @@ NAME_LENGTH_IN_ERRORS = 100
 
 
 class WireField(NamedTuple):
-    """A field's column, its rule, and whether create must have it."""
+    """A field's column, its rule, whether create must have it, and what is stored where a create has no such field."""
 
     column: str
     rule: Callable[[Any], Any]
     required: bool = True
+    absent: Any = ""
 
 
 def _text(longest: int, shortest: int = 1) -> Callable[[Any], str]:
@@ -92,6 +93,8 @@ def _each_field(data: JsonObject, stored: StoredUser | None, problems: dict[str,
         if name not in data:
             if stored is None and field.required:
                 problems[name] = "This field is required."
+            elif stored is None:
+                values[field.column] = field.absent
         elif stored is not None and name == "externalId":
             problems[name] = "An externalId does not change."
         else:

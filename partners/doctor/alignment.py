@@ -6,7 +6,7 @@ from itertools import combinations, pairwise, permutations
 from typing import NamedTuple
 
 from partners.doctor import layout
-from partners.doctor.findings import LINES, Finding
+from partners.doctor.findings import LINES, Finding, counted
 
 _WORDS = ("the method", "the path", "the query", "the timestamp", "Idempotency-Key", "the SHA-256 of the body")
 
@@ -70,7 +70,7 @@ def _without_extra(ours: Sequence[str], theirs: Sequence[str]) -> Aligned:
         combinations(theirs[:_MOST_LINES], len(LINES)),
         key=lambda lines: sum(_likeness(index, ours[index], line) for index, line in enumerate(lines)),
     )
-    extra = layout.TOO_MANY_LINES.found(number=len(theirs) - len(LINES))
+    extra = layout.TOO_MANY_LINES.found(lines=counted(len(theirs) - len(LINES), "line"))
     return Aligned(kept, [extra])
 
 

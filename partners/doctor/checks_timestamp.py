@@ -5,7 +5,7 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 
 from partners.doctor.checks import Check, Clock, Groups, is_quoted
-from partners.doctor.findings import ERROR, TIMESTAMP, WARNING, Cause, Level
+from partners.doctor.findings import ERROR, TIMESTAMP, WARNING, Cause, Level, counted
 from partners.doctor.mistakes import Verdict
 from partners.doctor.mistakes_stamp import instant
 from partners.doctor.sent import Sent
@@ -67,7 +67,14 @@ def _local_time(sent: Sent, clock: Clock) -> Verdict:
     off = (seconds + _NEAR_SECONDS) % _QUARTER_SECONDS
     if not _QUARTER_SECONDS <= seconds + _NEAR_SECONDS <= _FARTHEST_SECONDS + _NEAR_SECONDS or off > 2 * _NEAR_SECONDS:
         return False
-    return {"hours": round(seconds / _QUARTER_SECONDS) / 4, **_how_far(sent, clock)}
+    return {"zones": _in_hours(round(seconds / _QUARTER_SECONDS)), **_how_far(sent, clock)}
+
+
+def _in_hours(quarters: int) -> str:
+    """So many quarters of an hour, in minutes below an hour."""
+    if quarters < 4:  # noqa: PLR2004 - an hour
+        return counted(quarters * 15, "minute")
+    return counted(quarters // 4 if quarters % 4 == 0 else quarters / 4, "hour")
 
 
 def _clock_ahead(sent: Sent, clock: Clock) -> Verdict:
@@ -81,9 +88,9 @@ def _clock_behind(sent: Sent, clock: Clock) -> Verdict:
 def _how_far(sent: Sent, clock: Clock) -> dict[str, object]:
     seconds = _seconds_ahead(sent, clock)
     return {
-        "seconds": f"{abs(seconds):,}",
+        "off": counted(abs(seconds), "second"),
         "way": "ahead of" if seconds > 0 else "behind",
-        "allowed": clock.skew_seconds,
+        "allowed": counted(clock.skew_seconds, "second"),
     }
 
 
@@ -160,7 +167,7 @@ GROUPS: Groups = (
             _time(
                 "local-time-as-utc",
                 "Local time may have been sent as UTC",
-                "The timestamp is {seconds} seconds {way} the service's time, about {hours:g} hours, as if the clock"
+                "The timestamp is {off} {way} the service's time, about {zones}, as if the clock"
                 " of another time zone had been marked Z. If you did not send it just now, this says nothing.",
                 "Take the time in UTC, or write the zone's offset in place of Z.",
                 level=WARNING,
@@ -171,7 +178,7 @@ GROUPS: Groups = (
             _time(
                 "clock-ahead",
                 "The clock is ahead",
-                "The timestamp is {seconds} seconds {way} the service's time; {allowed} are allowed.",
+                "The timestamp is {off} {way} the service's time; at most {allowed} may be between them.",
                 "Set the machine's clock, best by NTP, and take the time when you sign.",
             ),
             _clock_ahead,
@@ -180,8 +187,8 @@ GROUPS: Groups = (
             _time(
                 "clock-behind",
                 "The request is old, or the clock is behind",
-                "The timestamp is {seconds} seconds {way} the service's time now; {allowed} are allowed. If you did not"
-                " send it just now, this says nothing.",
+                "The timestamp is {off} {way} the service's time now; at most {allowed} may be between them. If you"
+                " did not send it just now, this says nothing.",
                 "Set the machine's clock, best by NTP, and sign each request anew, a repeated one too.",
                 level=WARNING,
             ),

@@ -1,5 +1,6 @@
 """The whole of an examination, from what was pasted to what page and command show."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +13,7 @@ from partners.doctor import (
     checks_timestamp,
     comparison,
     diagnosis,
+    guesses,
     layout,
     line_marks,
     reading,
@@ -24,13 +26,16 @@ from partners.doctor.sent import Sent
 _GROUPS = (*checks_credentials.GROUPS, *checks_timestamp.GROUPS, *checks_request.GROUPS, *checks_body.GROUPS)
 _LEVELS = list(Level)
 
-NOTHING_FOUND = Cause(
-    "nothing-found",
+WELL_FORMED = Cause(
+    "well-formed",
     NOTE,
-    "Nothing wrong was found",
-    "The request has all that it needs; whether its signature is right cannot be seen without a secret.",
-    "Give the canonical request that your code signed as well, or try a test secret on the candidates.",
+    "This request is well formed",
+    "It has all that it needs, but what your program signed cannot be seen from it, nor whether the secret is the right"
+    " one. The signature was not made without a secret, under an empty one or under the API key: that was tried.",
+    "To find the difference, paste the canonical request that your program built.",
 )
+# Of a request that was not sent just now these say nothing.
+_OF_THE_CLOCK = {"clock-behind", "local-time-as-utc"}
 
 
 @dataclass(frozen=True)
@@ -85,15 +90,22 @@ def look(
     theirs = reading.masked(reading.harmless(canonical)) if canonical else None
     known = diagnosis.shown(sent)
     clock = checks.Clock(now or datetime.now(UTC), clock_skew_seconds)
-    findings = [*sent.remarks, *checks.run(_GROUPS, sent, clock)]
+    may_have_signed = candidates(sent, known)
+    findings = [*sent.remarks, *checks.run(_GROUPS, sent, clock), *_recognised(sent, may_have_signed, theirs)]
     if theirs is not None:
         if theirs != canonical:
             findings.append(remarks.API_KEY_ELSEWHERE.found())
         findings.extend(diagnosis.compare(sent, known, theirs))
-    elif all(finding.level is NOTE for finding in findings):
-        findings.append(NOTHING_FOUND.found())
+    elif all(finding.level is NOTE or finding.cause in _OF_THE_CLOCK for finding in findings):
+        findings.append(WELL_FORMED.found())
     findings.sort(key=lambda finding: _LEVELS.index(finding.level))
-    return Examination(sent, theirs, findings, candidates(sent, known))
+    return Examination(sent, theirs, findings, may_have_signed)
+
+
+def _recognised(sent: Sent, may_have_signed: Sequence[Candidate], theirs: str | None) -> Iterator[Finding]:
+    own = [] if theirs is None else [Candidate("own", "the canonical request that you pasted", theirs)]
+    if found := guesses.recognised(sent, [*may_have_signed, *own]):
+        yield found
 
 
 def causes() -> list[Cause]:
@@ -106,5 +118,6 @@ def causes() -> list[Cause]:
         *layout.CAUSES,
         *(mistake.cause for mistake in diagnosis.MISTAKES),
         *diagnosis.CAUSES,
-        NOTHING_FOUND,
+        *guesses.CAUSES,
+        WELL_FORMED,
     ]

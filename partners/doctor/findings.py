@@ -27,6 +27,11 @@ class Level(StrEnum):
 ERROR, WARNING, NOTE = Level
 
 
+def counted(number: float, unit: str) -> str:
+    """A number with its unit, such as 1 hour, 1.5 hours, 3,600 seconds. unit: in the singular."""
+    return f"{number:,.15g} {unit}" + ("" if number == 1 else "s")
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing to tell. line: the line of the canonical request it is about, by its name in LINES."""

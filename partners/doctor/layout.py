@@ -210,7 +210,7 @@ TOO_MANY_LINES = Cause(
     "too-many-lines",
     ERROR,
     "There are more than six lines",
-    "{number} of your lines are none of the six.",
+    "Yours has {lines} too many.",
     "Sign the six lines and nothing else.",
 )
 CAUSES = (EMPTY_LINE_MISSING, LINE_MISSING, WRONG_ORDER, TOO_MANY_LINES)

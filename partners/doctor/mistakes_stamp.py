@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from partners import signing
-from partners.doctor.findings import ERROR, IDEMPOTENCY_KEY, TIMESTAMP, Cause
+from partners.doctor.findings import ERROR, IDEMPOTENCY_KEY, TIMESTAMP, Cause, counted
 from partners.doctor.mistakes import Mistake, Verdict
 from partners.doctor.sent import Sent
 
@@ -56,7 +56,10 @@ def _is_of_another_moment(sent: Sent, theirs: str) -> Verdict:
     ours, other = instant(sent.timestamp), instant(theirs)
     if ours is None or other is None or ours == other:
         return False
-    return {"seconds": f"{abs((other - ours).total_seconds()):,.10g}", "way": "later" if other > ours else "earlier"}
+    return {
+        "off": counted(abs((other - ours).total_seconds()), "second"),
+        "way": "later" if other > ours else "earlier",
+    }
 
 
 def _other_case(sent: Sent) -> Iterator[str]:
@@ -124,7 +127,7 @@ MISTAKES = (
         _timestamp(
             "timestamp-of-another-moment",
             "Another moment was signed than was sent",
-            "Line 4 is {seconds} seconds {way} than X-Request-Timestamp, as if the clock had been asked twice.",
+            "Line 4 is {off} {way} than X-Request-Timestamp, as if the clock had been asked twice.",
             "Ask the clock once, and use that text for both.",
         ),
         fits=_is_of_another_moment,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import dropwhile, takewhile
 
 from partners.doctor import remarks
-from partners.doctor.findings import Finding, NotUnderstoodError
+from partners.doctor.findings import Finding, NotUnderstoodError, counted
 from partners.doctor.sent import Sent, require_short, split_url
 
 METHOD = re.compile(r"[A-Za-z]{1,20}")
@@ -93,8 +93,10 @@ def _with_body_as_declared(sent: Sent) -> Sent:
         return sent
     for how, body in _restored(sent.body):
         if declared == str(len(body)):
-            return sent.with_body(body).remarked(remarks.BODY_RESTORED.found(how=how, length=declared))
-    differs = remarks.CONTENT_LENGTH_DIFFERS.found(length=declared, bytes=len(sent.body))
+            return sent.with_body(body).remarked(
+                remarks.BODY_RESTORED.found(how=how, length=counted(len(body), "byte"))
+            )
+    differs = remarks.CONTENT_LENGTH_DIFFERS.found(length=declared, bytes=counted(len(sent.body), "byte"))
     return sent.remarked(differs)
 
 

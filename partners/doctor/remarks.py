@@ -20,7 +20,7 @@ BODY_RESTORED = Cause(
     "body-restored",
     NOTE,
     "The body was changed by pasting",
-    "The body is taken {how}: only so has it the {length} bytes that Content-Length says.",
+    "The body is taken {how}: only so has it the {length} that Content-Length says.",
     "Nothing is to be done if that is what you sent.",
     line=5,
 )
@@ -28,7 +28,7 @@ CONTENT_LENGTH_DIFFERS = Cause(
     "content-length-differs",
     WARNING,
     "The body is not as long as it says",
-    "Content-Length says {length}, but the body pasted has {bytes} bytes, so that line 6 may be another one.",
+    "Content-Length says {length}, but the body pasted has {bytes}, so that line 6 may be another one.",
     "Paste the body exactly as it was sent, or compare its SHA-256 with the one that you signed.",
     line=5,
 )

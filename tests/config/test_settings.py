@@ -65,6 +65,12 @@ def test_what_production_may_be_set_to(environment: dict[str, str]) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.parametrize(("environment", "preloads"), [({}, "True"), ({"SECURE_HSTS_PRELOAD": "false"}, "False")])
+def test_preloading_of_hsts_can_be_turned_off(environment: dict[str, str], preloads: str) -> None:
+    code = "from django.conf import settings; print(settings.SECURE_HSTS_PRELOAD)"
+    assert start("-c", code, **environment).stdout.strip() == preloads
+
+
 # Setting, value, what the mend says; and what else is set, where the setting is bad beside it alone.
 CASES: list[tuple[str, str, str, dict[str, str]]] = [
     (*case, {})
@@ -86,6 +92,7 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("REDIS_URL", "localhost:6379", "redis://"),
         ("REDIS_URL", "nonsense", "redis://"),
         ("STAFF_MFA_REQUIRED", "false", "DEBUG"),
+        ("SECURE_HSTS_PRELOAD", "no", "true or false"),
         ("PORT", "65536", "from 1 to 65535"),
         ("WEB_WORKERS", "0", "from 1 to 256"),
         ("DEBUG", "perhaps", "true or false"),

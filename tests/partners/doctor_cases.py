@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import hmac
 import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -75,6 +76,10 @@ SLASHED = raw(target="/v1/users/a%2Fb")
 DOUBLED = raw(target="/v1/ping?a=1&b=&a=2")
 COLON = raw(target="/v1/users/a%3Ab")
 NO_KEY = raw("PATCH", "/v1/users/u", "{}", Idempotency_Key=None)
+
+
+def hmac_of_ping(secret: bytes, separator: str = "\n") -> str:
+    return hmac.digest(secret, joined(PING, separator).encode(), "sha256").hex()
 
 
 def joined(request: str, separator: str) -> str:
@@ -243,7 +248,7 @@ OF_LAYOUT = [
 _BYTES = bytes.fromhex(SIGNATURE)
 
 OF_REQUESTS = [
-    alone("all well", "nothing-found"),
+    alone("all well", "well-formed"),
     alone("no key", "api-key-missing", X_Api_Key=None),
     alone("key in quotes", "api-key-quoted", X_Api_Key=f'"{API_KEY}"'),
     alone("key cut", "api-key-malformed", X_Api_Key=API_KEY[:-1]),
@@ -256,12 +261,12 @@ OF_REQUESTS = [
     alone("no such offset", "timestamp-malformed", X_Request_Timestamp="Mon, 01 Jan 2024 00:00:00 +99999999999999"),
     alone("no such year", "timestamp-malformed", X_Request_Timestamp="Mon, 1 Jan 99999999999 00:00:00 GMT"),
     alone("no such day", "timestamp-malformed", X_Request_Timestamp="2026-02-30T10:30:00Z"),
-    alone("Toronto's time", "local-time-as-utc", X_Request_Timestamp="2026-01-15T05:30:20Z"),
-    alone("India's time", "local-time-as-utc", X_Request_Timestamp="2026-01-15T16:00:00Z"),
+    alone("Toronto's time", "local-time-as-utc", "well-formed", X_Request_Timestamp="2026-01-15T05:30:20Z"),
+    alone("India's time", "local-time-as-utc", "well-formed", X_Request_Timestamp="2026-01-15T16:00:00Z"),
     alone("clock ahead", "clock-ahead", X_Request_Timestamp="2026-01-15T10:35:01Z"),
-    alone("clock behind", "clock-behind", X_Request_Timestamp="2026-01-15T10:24:59Z"),
-    alone("years ago", "clock-behind", X_Request_Timestamp="2020-01-15T10:30:00Z"),
-    alone("as far off as allowed", "nothing-found", X_Request_Timestamp="2026-01-15T10:35:00Z"),
+    alone("clock behind", "clock-behind", "well-formed", X_Request_Timestamp="2026-01-15T10:24:59Z"),
+    alone("years ago", "clock-behind", "well-formed", X_Request_Timestamp="2020-01-15T10:30:00Z"),
+    alone("as far off as allowed", "well-formed", X_Request_Timestamp="2026-01-15T10:35:00Z"),
     alone("no signature", "signature-missing", X_Request_Signature=None),
     alone("signature in quotes", "signature-quoted", X_Request_Signature=f'"{SIGNATURE}"'),
     alone("signature with label", "signature-labelled", X_Request_Signature=f"sha256={SIGNATURE}"),
@@ -272,16 +277,20 @@ OF_REQUESTS = [
     ),
     alone("SHA-1's length", "signature-of-other-length", X_Request_Signature=SIGNATURE[:40]),
     alone("no hex", "signature-malformed", X_Request_Signature="signed"),
-    alone("signature in upper case", "nothing-found", X_Request_Signature=SIGNATURE.upper()),
+    alone("signature in upper case", "well-formed", X_Request_Signature=SIGNATURE.upper()),
+    alone("an empty secret", "signed-with-empty-secret", X_Request_Signature=hmac_of_ping(b"")),
+    alone("the API key as secret", "signed-with-api-key", X_Request_Signature=hmac_of_ping(API_KEY.encode())),
+    alone("an empty secret, and CRLF", "signed-with-empty-secret", X_Request_Signature=hmac_of_ping(b"", "\r\n")),
+    alone("no HMAC", "hash-instead-of-hmac", X_Request_Signature=sha256("\n".join(right(PING)))),
     alone("no /v1", "not-under-v1", target="/v2/ping"),
-    alone("prefix alone", "path-prefix", "nothing-found", target="/gateway/v1/ping"),
+    alone("prefix alone", "path-prefix", "well-formed", target="/gateway/v1/ping"),
     alone("path not UTF-8", "path-not-utf8", target="/v1/users/%FF"),
     alone("query not UTF-8", "query-not-utf8", target="/v1/ping?a=%C3"),
     alone("space in the URL", "target-not-encoded", target="/v1/users/a b"),
     alone("path encoded twice", "path-sent-encoded-twice", target="/v1/users/a%252Fb"),
     alone("query encoded twice", "query-sent-encoded-twice", target="/v1/ping?a=%253A"),
     alone("dots", "dot-segment", target="/v1/users/../ping"),
-    alone("fragment", "fragment-dropped", "nothing-found", target="/v1/ping#top"),
+    alone("fragment", "fragment-dropped", "well-formed", target="/v1/ping#top"),
     alone("key in the URL", "api-key-elsewhere", target=f"/v1/ping?key={API_KEY}"),
     Case(
         "header twice",
@@ -293,35 +302,35 @@ OF_REQUESTS = [
     Case("underscores", PING.replace("X-Api-Key", "X_Api_Key"), None, {"header-underscore"}),
     alone("empty key", "idempotency-key-empty", Idempotency_Key=""),
     alone("no UUID", "idempotency-key-not-uuid", Idempotency_Key="1", method="POST", body="{}"),
-    alone("key with GET", "idempotency-key-without-write", "nothing-found", Idempotency_Key=KEY),
+    alone("key with GET", "idempotency-key-without-write", "well-formed", Idempotency_Key=KEY),
     alone("no content type", "content-type-missing", method="POST", body="{}", Content_Type=None),
     alone("a form", "content-type-other", method="POST", body="{}", Content_Type="text/plain"),
-    alone("charset said", "nothing-found", method="POST", body="{}", Content_Type="application/json; charset=utf-8"),
+    alone("charset said", "well-formed", method="POST", body="{}", Content_Type="application/json; charset=utf-8"),
     alone("GET with a body", "body-without-write", body="{}"),
     alone("too large", "body-too-large", method="POST", body='"' + "x" * 65_535 + '"'),
     alone("marked body", "body-byte-order-mark", method="POST", body="\ufeff{}"),
     alone("no JSON", "body-not-json", method="POST", body="{"),
-    alone("line feed after", "body-ends-with-line-feed", "nothing-found", method="POST", body="{}\n"),
-    alone("several lines", "body-in-lines", "nothing-found", method="POST", body=LINES_OF_JSON),
+    alone("line feed after", "body-ends-with-line-feed", "well-formed", method="POST", body="{}\n"),
+    alone("several lines", "body-in-lines", "well-formed", method="POST", body=LINES_OF_JSON),
     alone("no colon", "header-unreadable", target='/v1/ping HTTP/1.1\n{"a"}\nX: y'),
     alone(
         "restored CRLF",
         "body-restored",
         "body-in-lines",
-        "nothing-found",
+        "well-formed",
         method="POST",
         body=LINES_OF_JSON,
         Content_Length="15",
     ),
-    alone("restored end", "body-restored", "nothing-found", method="POST", body="{}\n", Content_Length="2"),
+    alone("restored end", "body-restored", "well-formed", method="POST", body="{}\n", Content_Length="2"),
     alone("another length", "content-length-differs", method="POST", body="{}", Content_Length="9"),
-    alone("chunks", "body-in-chunks", "nothing-found", method="POST", body="{}", Transfer_Encoding="chunked"),
+    alone("chunks", "body-in-chunks", "well-formed", method="POST", body="{}", Transfer_Encoding="chunked"),
 ]
 
 _SIGNED = f"-H 'X-Api-Key: {API_KEY}' -H 'X-Request-Timestamp: {TIMESTAMP}' -H 'X-Request-Signature: {SIGNATURE}'"
 
 OF_CURL = [
-    Case("curl", f"curl https://partners.example/v1/ping {_SIGNED}", None, {"nothing-found"}),
+    Case("curl", f"curl https://partners.example/v1/ping {_SIGNED}", None, {"well-formed"}),
     Case("curl -d", f"curl https://partners.example/v1/users {_SIGNED} -d '{{}}'", None, {"content-type-other"}),
     Case(
         "a file",

@@ -11,7 +11,7 @@ import pytest
 from partners.docs import views
 from partners.doctor import examine
 from tests.client import Response, in_process
-from tests.partners.docs_reading import Page
+from tests.partners.docs_reading import Page, read
 
 PATH = "/docs/doctor"
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
@@ -129,6 +129,12 @@ def test_lines_too_many_and_too_few_are_told() -> None:
         in result(fill_in(theirs=canonical() + "\n")).text
     )
     assert "There is no such line." in result(fill_in(theirs="\n".join(RIGHT[:5]))).text
+
+
+def test_the_placeholder_has_six_lines_that_fit_the_box() -> None:
+    lines = read(PATH).values("placeholder")[1].split("\n")
+    assert len(lines) == 6
+    assert max(map(len, lines)) < 40
 
 
 def test_findings_are_shown_with_their_remedies() -> None:

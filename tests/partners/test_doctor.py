@@ -19,7 +19,21 @@ from partners.doctor.examination import causes
 from partners.doctor.findings import LINES
 from partners.doctor.reading import LONGEST_TEXT
 from partners.models import Partner
-from tests.partners.doctor_cases import API_KEY, CASES, GET, LIST, NOW, PING, POST, SIGNATURE, Case, raw, right, signed
+from tests.partners.doctor_cases import (
+    API_KEY,
+    CASES,
+    GET,
+    LIST,
+    NOW,
+    PING,
+    POST,
+    SIGNATURE,
+    Case,
+    hmac_of_ping,
+    raw,
+    right,
+    signed,
+)
 
 WORKED = json.loads((Path(__file__).parent.parent / "signing-vectors.json").read_text())
 SECRET = WORKED["secret"]
@@ -105,6 +119,49 @@ def test_a_request_is_told_as_it_was_read() -> None:
     seen = ["Host", "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature", "Content-Type", "Idempotency-Key"]
     told = {"method": "POST", "target": "/v1/users", "headersSeen": seen, "bodyBytes": len(right(POST)[5]) - 20}
     assert examine(POST, None, now=NOW)["request"] == told
+
+
+def explanation(request: str, canonical: str | None = None) -> str:
+    return " ".join(finding["explanation"] for finding in examine(request, canonical, now=NOW)["findings"])
+
+
+def test_without_a_canonical_request_it_says_what_it_cannot_see() -> None:
+    (finding,) = examine(PING, None, now=NOW)["findings"]
+    assert finding["title"] == "This request is well formed"
+    assert "cannot be seen" in finding["explanation"]
+    assert finding["remedy"] == "To find the difference, paste the canonical request that your program built."
+
+
+def test_a_signature_under_an_empty_secret_over_a_wrong_text_is_told_with_both_mistakes() -> None:
+    signature = hmac_of_ping(b"", "\r\n")
+    assert "What was signed is not right either" in explanation(raw(X_Request_Signature=signature))
+    assert "not right either" not in explanation(raw(X_Request_Signature=hmac_of_ping(b"")))
+
+
+def test_a_signature_under_an_empty_secret_is_told_where_the_canonical_request_is_given_too() -> None:
+    assert "under a secret of no characters" in explanation(
+        raw(X_Request_Signature=hmac_of_ping(b"")), "\n".join(right(PING))
+    )
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "said"),
+    [
+        ("2026-01-15T09:30:00Z", "about 1 hour,"),
+        ("2026-01-15T08:30:00Z", "about 2 hours,"),
+        ("2026-01-15T16:00:00Z", "about 5.5 hours,"),
+        ("2026-01-15T10:45:00Z", "about 15 minutes,"),
+        ("2020-01-15T10:30:00Z", "189,388,800 seconds behind"),
+    ],
+)
+def test_times_are_told_with_the_right_plural(timestamp: str, said: str) -> None:
+    assert said in explanation(raw(X_Request_Timestamp=timestamp))
+
+
+def test_one_second_is_one_second() -> None:
+    theirs = signed(PING, timestamp="2026-01-15T10:30:01Z")
+    assert "Line 4 is 1 second later" in explanation(PING, theirs)
+    assert "Yours has 1 line too many." in explanation(PING, "\n".join(["x", *right(PING)]))
 
 
 @pytest.mark.parametrize("request_", [GET, LIST, PING, POST, raw(target="/gw/v1/users/%2f%3a?a=/&b=%20&a=:&c")])

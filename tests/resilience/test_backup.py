@@ -21,7 +21,7 @@ from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, pro
 from partners import privileges
 from partners.client import SignedClient
 from tests.live.conftest import production, start_server
-from transactions.demo.data import external_id
+from transactions.demo.lives import external_id
 from transactions.demo.walk import Walk
 
 ROOT = Path(settings.BASE_DIR)

@@ -54,7 +54,7 @@ def last_run() -> ImportRun:
     return ImportRun.objects.latest("id")
 
 
-def manage(*arguments: str) -> subprocess.Popen[bytes]:
+def manage(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
     """`manage.py` in a process of its own, on the test database."""
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -66,5 +66,5 @@ def manage(*arguments: str) -> subprocess.Popen[bytes]:
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
     )

@@ -2,11 +2,15 @@
 
 import io
 import json
+import os
+import pty
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +25,6 @@ from tests.transactions.imports import Line, Result, last_run, manage, ndjson, s
 from transactions import imports, runs, staging
 from transactions.management.commands import import_conversions
 from transactions.models import Conversion, ImportRun, RunState
-from transactions.progress import Progress
 
 
 def wait_until_stored(partner: Partner, least: int) -> None:
@@ -253,35 +256,29 @@ def test_a_run_that_a_crash_ends_has_failed_and_its_record_says_what_is_stored(
     assert last_run().imported == len(stored(committed_partner)) > 0
 
 
-class Screen(io.StringIO):
-    def __init__(self, *, is_terminal: bool) -> None:
-        super().__init__()
-        self.is_terminal = is_terminal
-
-    def isatty(self) -> bool:
-        return self.is_terminal
-
-    def write(self, text: str, *, ending: str = "\n") -> None:  # type: ignore[override]
-        super().write(text + ending)
-
-
-def shown(*, is_terminal: bool, total: int | None, seconds: list[float]) -> str:
-    screen, clock = Screen(is_terminal=is_terminal), iter([0.0, *seconds])
-    progress = Progress(screen, total, lambda: next(clock))
-    for number in range(1, len(seconds) + 1):
-        progress.tell(number * 1024 * 1024, number * 10_000)
-    progress.clear()
-    return screen.getvalue()
+def on_a_terminal(*arguments: str) -> str:
+    """What `manage.py` writes to standard error where that is a terminal."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 120))
+    with manage(*arguments, stderr=theirs):
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):  # how a terminal ends
+            while part := os.read(ours, 4096):
+                written += part
+    os.close(ours)
+    return written.decode()
 
 
-def test_progress_on_a_terminal_is_one_line_with_rate_and_time_left() -> None:
-    told = shown(is_terminal=True, total=4 * 1024 * 1024, seconds=[0.1, 1.0, 1.2])
-    drawn = "[############............] 50% of 4 MiB, 20,000 lines, 20,000 a second, 0:00:01 left"
-    assert told == f"\r{drawn}\r{' ' * len(drawn)}\r"
+def test_a_terminal_shows_a_bar_of_the_bytes_read(line: Line, tmp_path: Path) -> None:
+    file = write(tmp_path / "file", *(line(number) for number in range(1, 301)))
+    shown = on_a_terminal("import_conversions", str(file))
+    assert "100%" in shown
+    assert "line 300]" in shown
+    assert "\x1b[31" not in shown
 
 
-def test_progress_elsewhere_is_a_line_every_ten_seconds() -> None:
-    assert shown(is_terminal=False, total=None, seconds=[1.0, 9.9, 10.0, 15.0, 20.0]).splitlines() == [
-        "3 MiB read, 30,000 lines, 3,000 a second",
-        "5 MiB read, 50,000 lines, 2,500 a second",
-    ]
+def test_elsewhere_nothing_is_shown(line: Line, tmp_path: Path) -> None:
+    file = write(tmp_path / "file", line())
+    with manage("import_conversions", str(file)) as process:
+        assert process.communicate() == (b"1 imported, 0 unchanged, 0 rejected.\n", b"")

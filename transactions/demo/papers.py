@@ -1,17 +1,21 @@
-"""The demo's documents: small real files, the same each time."""
+"""The demo's documents: small real files that agree with the user's conversions."""
 
 import io
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from partners.models import Partner
-from transactions.models import Document, DocumentType
+from transactions.demo.lives import Life
+from transactions.models import Conversion, Document, DocumentType
 from transactions.publishing import publish
 from users.models import User
 
 # However many users there are: each paper is a file.
 USERS_WITH_PAPERS = 20
+# Statements are of the last whole months.
+MONTHS = 3
+LINES_ON_A_PAGE = 36
 
 
 class Paper(NamedTuple):
@@ -24,14 +28,15 @@ class Paper(NamedTuple):
     content: bytes
 
 
-def publish_papers(partner: Partner, external_ids: Sequence[str]) -> None:
-    """Publishes the papers of the first of these users, but for those that are there already."""
-    users = User.objects.filter(partner=partner, external_id__in=external_ids[:USERS_WITH_PAPERS]).order_by(
-        "external_id"
-    )
+def publish_papers(partner: Partner, lives: Sequence[Life]) -> None:
+    """Publishes the papers of the first users who have been active, but for those that are there already."""
+    with_papers = [life for life in lives if life.active_from][:USERS_WITH_PAPERS]
+    users = {user.external_id: user for user in User.objects.filter(partner=partner)}
     published = set(Document.objects.filter(partner=partner).values_list("user_id", "title"))
-    for user in users:
-        for paper in papers_of(user.external_id):
+    for life in with_papers:
+        user = users[life.external_id]
+        conversions = list(Conversion.objects.filter(user=user).order_by("created_at"))
+        for paper in papers_of(life, conversions):
             if (user.pk, paper.title) not in published:
                 publish(
                     user=user,
@@ -43,25 +48,62 @@ def publish_papers(partner: Partner, external_ids: Sequence[str]) -> None:
                 )
 
 
-def papers_of(external_id: str) -> Iterator[Paper]:
-    """One of each kind."""
-    yield _letter(external_id, DocumentType.AGREEMENT, "Account agreement", datetime(2026, 1, 5, 9, tzinfo=UTC))
-    yield Paper(
-        DocumentType.TRADE_CONFIRMATION,
-        "Trade confirmations, January 2026",
-        "text/csv",
-        datetime(2026, 2, 1, 6, tzinfo=UTC),
-        f"externalId,day,from,to\r\n{external_id},2026-01-15,CAD 100.00,USD 71.82\r\n".encode(),
-    )
-    yield _letter(
-        external_id, DocumentType.ACCOUNT_STATEMENT, "Statement, January 2026", datetime(2026, 2, 1, 6, tzinfo=UTC)
-    )
-    yield _letter(external_id, DocumentType.TAX_SLIP, "T5 – 2025", datetime(2026, 2, 27, 12, tzinfo=UTC))
+def papers_of(life: Life, conversions: Sequence[Conversion]) -> Iterator[Paper]:
+    """What was issued to a user: the agreement, papers of the last months, tax slips of the years before this."""
+    begun = life.active_from
+    if begun is None:
+        return
+    yield _letter(life, DocumentType.AGREEMENT, "Account agreement", begun)
+    for first, after in _months_before(life.seen_at):
+        if begun < after:
+            of_month = [one for one in conversions if first <= one.created_at < after]
+            month = f"{first:%B %Y}"
+            lines = [_on_paper(one) for one in of_month[:LINES_ON_A_PAGE]] or ["No conversions."]
+            yield _letter(life, DocumentType.ACCOUNT_STATEMENT, f"Statement, {month}", after, lines)
+            if of_month:
+                yield _confirmations(month, after, of_month)
+    for year in range(begun.year, life.seen_at.year):
+        issued = datetime(year + 1, 2, 20, 12, tzinfo=UTC)
+        if issued < life.seen_at:
+            yield _letter(life, DocumentType.TAX_SLIP, f"T5 – {year}", issued)
 
 
-def _letter(external_id: str, kind: DocumentType, title: str, created_at: datetime) -> Paper:
-    lines = (title.replace("–", "-"), f"For {external_id}", "Made for the demo: nobody's account.")
-    return Paper(kind, title, "application/pdf", created_at, pdf(lines))
+def _months_before(now: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """When each of the last whole months began and ended, the latest first."""
+    after = datetime(now.year, now.month, 1, tzinfo=UTC)
+    for _ in range(MONTHS):
+        first = (after - timedelta(days=1)).replace(day=1)
+        yield first, after
+        after = first
+
+
+def _on_paper(one: Conversion) -> str:
+    return (
+        f"{one.created_at:%Y-%m-%d}   {one.from_amount:f} {one.from_currency} -> {one.to_amount:f} {one.to_currency}"
+        f"   at {one.rate:f}"
+    )
+
+
+def _confirmations(month: str, issued: datetime, conversions: Sequence[Conversion]) -> Paper:
+    rows = "".join(
+        f"{one.conversion_id},{one.created_at:%Y-%m-%d},{one.from_currency} {one.from_amount:f},"
+        f"{one.to_currency} {one.to_amount:f},{one.rate:f}\r\n"
+        for one in conversions
+    )
+    content = f"conversionId,day,from,to,rate\r\n{rows}".encode()
+    return Paper(DocumentType.TRADE_CONFIRMATION, f"Trade confirmations, {month}", "text/csv", issued, content)
+
+
+def _letter(life: Life, kind: DocumentType, title: str, created_at: datetime, lines: Sequence[str] = ()) -> Paper:
+    written = (
+        title.replace("–", "-"),
+        f"For {life.external_id}",
+        "",
+        *lines,
+        "",
+        "Made for the demo: nobody's account.",
+    )
+    return Paper(kind, title, "application/pdf", created_at, pdf(written))
 
 
 def pdf(lines: Sequence[str]) -> bytes:

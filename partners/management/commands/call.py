@@ -35,15 +35,18 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """METHOD PATH [--api-key K --secret S] [--base-url URL] [--data JSON] [--idempotency-key UUID]."""
         super().add_arguments(parser)
-        parser.add_argument("method", type=_method, help="such as GET")
+        parser.add_argument("method", metavar="METHOD", type=_method, help="such as GET")
         parser.add_argument(
-            "path", type=_checked(encode_target), help="with the query, such as /v1/ping; percent-encoded or not"
+            "path",
+            metavar="PATH",
+            type=_checked(encode_target),
+            help="with the query, such as /v1/ping; percent-encoded or not",
         )
         parser.add_argument("--api-key", type=_visible_ascii, metavar="K", help=f"default: ${API_KEY}")
         parser.add_argument("--secret", metavar="S", help=f"default: ${SECRET}")
         parser.add_argument("--base-url", type=_checked(_base_url), metavar="URL", help="default: HOST and PORT")
         parser.add_argument("--data", default="", metavar="JSON", help="the body, sent as it is given")
-        parser.add_argument("--idempotency-key", type=_visible_ascii, metavar="UUID")
+        parser.add_argument("--idempotency-key", type=_visible_ascii, metavar="UUID", help="sent and signed as given")
 
     def perform(
         self,

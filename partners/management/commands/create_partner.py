@@ -15,8 +15,8 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """SLUG --name NAME [--rate-limit 600/minute]."""
         super().add_arguments(parser)
-        parser.add_argument("slug", help="lower-case letters, digits and hyphens")
-        parser.add_argument("--name", required=True)
+        parser.add_argument("slug", metavar="SLUG", help="lower-case letters, digits and hyphens")
+        parser.add_argument("--name", required=True, help="what staff call it")
         parser.add_argument("--rate-limit", default="", help="such as 600/minute; the service's default without it")
 
     def perform(self, *, slug: str, name: str, rate_limit: str, **_: Any) -> Outcome:

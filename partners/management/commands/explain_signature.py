@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from partners import verification
 from partners.doctor import NotUnderstoodError
 from partners.doctor.examination import look
+from partners.doctor.findings import counted
 from partners.doctor.reading import LONGEST_TEXT
 from partners.management.base import Outcome, ServiceCommand
 from partners.verification import Verified
@@ -91,7 +92,7 @@ def _escape(character: str) -> str:
 
 def _lines(data: dict[str, Any], verified: Verified | None) -> Iterator[str]:
     request = data["request"]
-    yield f"{request['method']} {request['target']}, {request['bodyBytes']} bytes of body"
+    yield f"{request['method']} {request['target']}, {counted(request['bodyBytes'], 'byte')} of body"
     yield ""
     yield "Canonical request:"
     for number, line in enumerate(data["lines"], start=1):

@@ -21,7 +21,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """SLUG [--label TEXT] [--expires-in-days N]."""
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("--label", default="", help="what the key is for, such as production")
         parser.add_argument(
             "--expires-in-days", type=whole_number(1, LONGEST_DAYS), metavar="N", help="without it, it never expires"

@@ -48,7 +48,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """SLUG."""
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
 
     def perform(self, *, slug: str, **_: Any) -> Outcome:
         """Reads it; changes nothing."""

@@ -15,7 +15,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """API_KEY_OR_PREFIX."""
         super().add_arguments(parser)
-        parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX")
+        parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX", help="the whole API key, or its visible prefix")
 
     def perform(self, *, api_key: str, **_: Any) -> Outcome:
         """Revokes it; one that is revoked already stays as it is."""

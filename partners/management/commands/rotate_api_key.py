@@ -21,7 +21,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """API_KEY_OR_PREFIX [--overlap-hours 24]."""
         super().add_arguments(parser)
-        parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX")
+        parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX", help="the whole API key, or its visible prefix")
         parser.add_argument(
             "--overlap-hours",
             type=whole_number(0, LONGEST_HOURS),

@@ -19,7 +19,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """SLUG [--rate-limit RATE or default] [--disable | --enable]."""
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT}: the service's own")
         switch = parser.add_mutually_exclusive_group()
         switch.add_argument("--disable", action="store_const", const=False, dest="enabled", help="refuse its requests")

@@ -17,7 +17,8 @@ from django.core.management.base import BaseCommand, CommandError
 from environ import Env
 
 from partners.client import NoAnswerError, SignedClient
-from transactions.demo.data import PARTNER, Seeded, external_id, seed
+from transactions.demo.data import PARTNER, Seeded, seed
+from transactions.demo.lives import external_id
 from transactions.demo.walk import Walk, WrongAnswerError
 from transactions.management.commands.seed_demo import summary
 
@@ -41,9 +42,10 @@ class Command(BaseCommand):
         """Runs the demo. Raises CommandError where an answer was not right."""
         if not settings.DEBUG:
             raise CommandError("The demo is for development: it runs while DEBUG=true alone.")
-        self.say("Migrating and seeding the database …")
+        self.say("Migrating the database …")
         call_command("migrate", verbosity=0)
-        seeded = seed(users=USERS, conversions=CONVERSIONS)
+        seeded = seed(users=USERS, conversions=CONVERSIONS, say=self.say)
+        self.say("Starting the service …")
         with _service() as (process, base_url):
             client = SignedClient(base_url, seeded.key.api_key, seeded.key.secret)
             _wait_until_ready(process, client)

@@ -9,17 +9,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError, connection
+from tqdm import tqdm
 
 from partners import sql
 from partners.management.base import Outcome, ServiceCommand
 from transactions import runs
 from transactions.imports import Importer, Rejected
 from transactions.models import RunState
-from transactions.progress import Progress
 from transactions.sources import Interrupted, Source, SourceProblem
 from transactions.staging import Database, Rehearsal, Store
 
@@ -44,7 +44,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """FILE [--rejects FILE] [--dry-run]."""
         super().add_arguments(parser)
-        parser.add_argument("file", help="the file, or - for standard input")
+        parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
         parser.add_argument(
             "--rejects", help="a file that takes the rejected lines, as they were (one over 64 KiB is cut there)"
         )
@@ -71,9 +71,8 @@ class Command(ServiceCommand):
                 self.rejects = _open_rejects(options["rejects"], self.source, stack) if options["rejects"] else None
             except OSError as error:
                 raise CommandError(f"{error.filename}: {error.strerror}") from error
-            self.progress = Progress(self.stderr, self.source.size)
+            self.progress = stack.enter_context(_progress(self.source.size))
             self._import(stack.enter_context(_worker()))
-            self.progress.clear()
         counts = self.importer.counts
         text = f"{counts.imported} imported, {counts.unchanged} unchanged, {counts.rejected} rejected."
         return Outcome(
@@ -125,8 +124,9 @@ class Command(ServiceCommand):
                     number = numbered[0]
                 if numbered is None or self.source.position != self.importer.bytes_read:
                     self.importer.bytes_read = self.source.position
-                    self.progress.tell(self.source.position, number)
+                    self._show(number)
                 yield numbered
+            self._show(number)
         except Interrupted:
             stopped_by = self.interrupted_by[0]
             self.broken_off = f"Stopped by {stopped_by.name}", _BY_SIGNAL + stopped_by
@@ -134,6 +134,11 @@ class Command(ServiceCommand):
             self.broken_off = f"The source cannot be read on: {problem}", 1
         except OSError as error:
             self.broken_off = f"The source cannot be read on: {error.strerror}", 1
+
+    def _show(self, line: int) -> None:
+        """Moves the bar to where the source is read to. line: the number of the last line."""
+        self.progress.set_postfix_str(f"line {line:,}", refresh=False)
+        self.progress.update(self.source.position - self.progress.n)
 
     def _how_far(self) -> str:
         far = f"It came as far as line {self.importer.line}"
@@ -162,6 +167,11 @@ def _connecting_again(statement: Callable[[], None]) -> None:
             raise
         connection.close()
         statement()
+
+
+def _progress(size_bytes: int | None) -> "tqdm[NoReturn]":
+    """A bar for the bytes read, on a terminal alone. Not by way of Django's stderr, which paints errors red."""
+    return tqdm(total=size_bytes, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None)
 
 
 @contextmanager

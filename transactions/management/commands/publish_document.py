@@ -28,10 +28,10 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """SLUG EXTERNAL_ID FILE --type TYPE --title TEXT [--content-type C] [--created-at T]."""
         super().add_arguments(parser)
-        parser.add_argument("slug", metavar="SLUG")
-        parser.add_argument("external_id", metavar="EXTERNAL_ID")
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
+        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
-        parser.add_argument("--type", required=True, choices=DocumentType.values)
+        parser.add_argument("--type", required=True, choices=DocumentType.values, help="what kind of document it is")
         parser.add_argument("--title", required=True, help="what people call it, up to 200 characters")
         parser.add_argument("--content-type", choices=sorted(ENDINGS), help="by FILE's ending where not given")
         parser.add_argument("--created-at", metavar="T", help="when it was issued, in RFC 3339; now where not given")

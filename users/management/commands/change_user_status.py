@@ -19,11 +19,13 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """SLUG EXTERNAL_ID STATUS --reason TEXT [--reason-code CODE] --by STAFF_USERNAME."""
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("external_id", metavar="EXTERNAL_ID")
-        parser.add_argument("status", choices=Status.values)
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
+        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
+        parser.add_argument(
+            "status", metavar="STATUS", choices=Status.values, help="the status that the user is to have"
+        )
         parser.add_argument("--reason", required=True, help="kept for good")
-        parser.add_argument("--reason-code", default="", metavar="CODE")
+        parser.add_argument("--reason-code", default="", metavar="CODE", help="what decisions are counted by")
         parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="who decides, and may")
 
     def perform(

@@ -16,9 +16,9 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """USERNAME --email E --role ROLE."""
         super().add_arguments(parser)
-        parser.add_argument("username")
-        parser.add_argument("--email", required=True)
-        parser.add_argument("--role", required=True, choices=list(ROLES))
+        parser.add_argument("username", metavar="USERNAME", help="the name that the new account logs in with")
+        parser.add_argument("--email", required=True, help="an address for people; nothing is sent to it")
+        parser.add_argument("--role", required=True, choices=list(ROLES), help="what the account may do")
 
     def perform(self, *, username: str, email: str, role: str, **_: Any) -> Outcome:
         """Creates it. Raises ValidationError where a value is not valid or the username is taken."""

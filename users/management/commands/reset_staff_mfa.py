@@ -15,7 +15,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """USERNAME --reason TEXT."""
         super().add_arguments(parser)
-        parser.add_argument("username")
+        parser.add_argument("username", metavar="USERNAME", help="who has lost the second factor")
         parser.add_argument("--reason", required=True, help="kept for good: how you know that it is them")
 
     def perform(self, *, username: str, reason: str, **_: Any) -> Outcome:

@@ -1,0 +1,21 @@
+"""What `make install` and `make demo` write into `.env`."""
+
+from pathlib import Path
+
+from django.conf import settings
+
+from config.environment import fill
+
+EXAMPLE = (Path(settings.BASE_DIR) / ".env.example").read_text()
+
+
+def test_each_setting_gets_a_random_value_of_its_own() -> None:
+    values = [line.partition("=")[2] for line in fill(EXAMPLE).splitlines() if "=" in line and line[0] != "#"]
+    assert len(set(values)) == len(values) == 3
+    assert "<random>" not in values
+
+
+def test_comments_stay_as_they_are() -> None:
+    assert [line for line in fill(EXAMPLE).splitlines() if line.startswith("#")] == [
+        line for line in EXAMPLE.splitlines() if line.startswith("#")
+    ]
