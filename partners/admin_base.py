@@ -127,7 +127,7 @@ class GuardedAdmin(_ModelAdmin):
         return False
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Instants in the reader's zone."""
+        """Instants in the pages' time zone."""
         return [shown(self.model, one) if isinstance(one, str) else one for one in super().get_list_display(request)]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.admin_base import ReadOnlyAdmin, TextFilter
 from partners.admin_sections import SectionedAdmin, Table
+from partners.moments import moment
 from users import admin_history, admin_staff
 from users.backoffice import access
 from users.cases import AccessKind, AccessRecord
@@ -137,9 +138,9 @@ class UserEventAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("when"))
-    def when(self, event: Any) -> Any:
+    def when(self, event: Any) -> str:
         """The instant of the change."""
-        return event.pgh_created_at
+        return moment(event.pgh_created_at)
 
     @admin.display(description=_("change"))
     def change(self, event: Any) -> Any:
