@@ -61,8 +61,11 @@ def changed(request: HttpRequest) -> HttpResponse:
 
 @_pressed
 def next_case(request: HttpRequest) -> HttpResponse:
-    """Claims the case that has waited longest, and opens it."""
+    """Opens the case that the person holds, or else claims the one that has waited longest."""
     staff = _staff(request, SEEN_BY, claims.PERMISSION)
+    if (held := claims.case_in_hand(staff)) is not None:
+        messages.info(request, _("You hold this case: decide it or release it, then the next one follows."))
+        return redirect("backoffice_case", held.pk)
     user = claims.next_case(staff=staff, request_id=_request_id(request))
     if user is None:
         messages.info(request, _("No case is free: each one that waits is claimed."))
