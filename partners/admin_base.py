@@ -17,6 +17,7 @@ from django.db.models.expressions import Combinable
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.functional import cached_property
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import QueryCanceled
 
@@ -150,7 +151,9 @@ class GuardedAdmin(_ModelAdmin):
             messages.error(request, _("Null characters are not allowed."))
             return redirect(request.path)
         try:
-            return super().changelist_view(request, extra_context)
+            # One name for the list everywhere, in place of Django's "Select … to change".
+            title = {"title": capfirst(self.opts.verbose_name_plural)}
+            return super().changelist_view(request, title | (extra_context or {}))
         except OperationalError as error:
             if not request.GET or not isinstance(error.__cause__, QueryCanceled):
                 raise

@@ -1,0 +1,32 @@
+"""Where a page is, for its header."""
+
+from typing import NamedTuple
+
+from django import template
+from django.template.context import RequestContext
+
+register = template.Library()
+
+
+class Crumb(NamedTuple):
+    """A step of the way to a page. link: empty for the page itself."""
+
+    title: str
+    link: str = ""
+
+
+@register.simple_tag(takes_context=True)
+def breadcrumbs(context: RequestContext) -> list[Crumb]:
+    """The line of the sidebar that the page belongs to, under the name that it has there, and then the page.
+
+    Not Unfold's, which begin with the name of the Django app: "Users › Users". `page_name` in the context is the
+    page's name where its title is too little; a row's page is named by the row.
+    """
+    groups = context.get("sidebar_navigation") or []
+    here = [item for group in groups for item in group["items"] if item["active"]]
+    crumbs = [Crumb(str(item["title"]), item["link"]) for item in here[:1]]
+    if crumbs and context["request"].path == crumbs[0].link:
+        return [Crumb(crumbs[0].title)]
+    row = context.get("original")
+    name = context.get("page_name") or (row if row and not isinstance(row, str) else context.get("title"))
+    return [*crumbs, Crumb(str(name or ""))]
