@@ -34,11 +34,11 @@ __all__ = ("admin_staff",)
 SHOWN_PROFILE = tuple("born" if column == "date_of_birth" else column for column in PROFILE_COLUMNS)
 # Unfold's names of the colours of a badge.
 STATUS_COLOURS = {
-    Status.PENDING_COMPLIANCE.value: "info",
+    Status.PENDING_COMPLIANCE.value: "",
     Status.ACTIVE.value: "success",
     Status.REJECTED.value: "danger",
     Status.SUSPENDED.value: "warning",
-    Status.CLOSED.value: "",
+    Status.CLOSED.value: "danger",
 }
 AGE_COLOURS = {AgeState.IN_TIME: "good", AgeState.DUE_SOON: "warning", AgeState.LATE: "bad"}
 
@@ -62,6 +62,7 @@ class UserAdmin(DecidingAdmin):
     list_display = ("name", "external_id", "partner", "state", "waiting", "created_at")
     list_filter = ("status", "partner", CountryFilter)
     list_select_related = ("partner",)
+    list_before_template = "admin/users/user/statuses.html"
     search_fields = ("id", "external_id", "email")
     search_help_text = _("The whole of a userId, an externalId or an email address.")
     # Of the index user_waiting.

@@ -64,9 +64,19 @@ def test_a_row_says_who_whose_in_which_status_and_how_long_they_have_waited(make
     assert all(
         text in rows["Grace Hopper"] for text in (waiting.partner.slug, "Pending compliance", "0 min", "In time")
     )
-    assert "bg-blue-100" in rows["Grace Hopper"]
-    assert "bg-green-100" in rows[f"Ada {active.last_name}"]
+    assert re.search(r'class="bo-badge bo-good">Active<', rows[f"Ada {active.last_name}"])
     assert "0 min" not in rows[f"Ada {active.last_name}"]
+
+
+def test_the_list_leads_to_those_of_one_status_and_keeps_the_search(make: Make) -> None:
+    waiting, active = make(), make()
+    factories.move_to(active, Status.ACTIVE)
+    client = client_as("viewer")
+    page = text_of(client, f"{USERS}?q={waiting.external_id}")
+    assert f'href="?q={waiting.external_id}&status__exact=pendingCompliance"' in page
+    found = client.get(f"{USERS}?status__exact=pendingCompliance")
+    assert [user.pk for user in found.context["cl"].result_list] == [waiting.pk]
+    assert 'status__exact=pendingCompliance" aria-current="page"' in unescape(found.content.decode())
 
 
 @pytest.mark.parametrize("role", sorted(READERS))

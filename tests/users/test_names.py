@@ -72,7 +72,7 @@ def test_a_page_below_names_the_page_above_once(create_user: Callable[..., Respo
     client, decision = client_as("superuser"), StatusChange.objects.get(user=user)
     headings = {
         f"/admin/users/user/{user.pk}/change/": "Users Grace Hopper",
-        f"/admin/cases/{user.pk}/": "Queue Grace Hopper",
+        f"/admin/cases/{user.pk}/": f"Queue Case {str(user.pk)[:8]}",
         f"/admin/users/statuschange/{decision.pk}/change/": f"Decisions {decision}",
         f"/admin/partners/partner/{user.partner_id}/change/": f"Partners {user.partner.slug}",
         f"/admin/users/staff/{Staff.objects.latest('pk').pk}/change/": f"Staff {Staff.objects.latest('pk').username}",

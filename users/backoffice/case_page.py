@@ -45,7 +45,6 @@ def context_of(
         **admin.site.each_context(request),
         # Of the window and of the browser's history: nothing personal.
         "title": _("Case %(id)s") % {"id": str(user.pk)[:8]},
-        "page_name": f"{user.first_name} {user.last_name}",
         "groups": list(_groups(user, sees_identity=sees_identity)),
         "sections": [_section(section, user) for section in sections_for(request)],
         "refusal": refusal,

@@ -7,7 +7,7 @@ from typing import Any
 import pycountry
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from users.columns import PROFILE_COLUMNS
 from users.fields import age_in_years, today
@@ -51,7 +51,7 @@ def in_words(column: str, value: Any) -> str:
 
 def birth_in_words(born: date) -> str:
     """A birth date, and how old that is today."""
-    age = ngettext("%(age)s year old", "%(age)s years old", years := age_in_years(born, on=today())) % {"age": years}
+    age = _("age %(age)s") % {"age": age_in_years(born, on=today())}
     return f"{date_format(born, 'DATE_FORMAT')} · {age}"
 
 

@@ -3,7 +3,11 @@
 from typing import NamedTuple
 
 from django import template
+from django.contrib.admin.views.main import ChangeList
 from django.template.context import RequestContext
+from django.utils.translation import gettext as _
+
+from users.statuses import Status
 
 register = template.Library()
 
@@ -30,3 +34,27 @@ def breadcrumbs(context: RequestContext) -> list[Crumb]:
     row = context.get("original")
     name = context.get("page_name") or (row if row and not isinstance(row, str) else context.get("title"))
     return [*crumbs, Crumb(str(name or ""))]
+
+
+class StatusLink(NamedTuple):
+    """A choice of the list of users. query: the rest of its address."""
+
+    title: str
+    query: str
+    is_present: bool
+
+
+@register.simple_tag
+def status_links(changelist: ChangeList) -> list[StatusLink]:
+    """The list of users by status, its search and other filters kept; those who wait first after all."""
+    present = changelist.params.get("status__exact", [""])[-1]
+    # Where a cut list of one status went on has no meaning in another.
+    others = [name for name in changelist.params if name.startswith("status")]
+    return [
+        StatusLink(
+            str(label),
+            changelist.get_query_string({"status__exact": value} if value else None, remove=[*others, "p"]),
+            value == present,
+        )
+        for value, label in (("", _("All")), *Status.choices)
+    ]
