@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import OperationalError
 from django.db.models import Model, Q, QuerySet
@@ -146,7 +147,12 @@ class GuardedAdmin(_ModelAdmin):
         return lookup in allowed or (continuation is not None and lookup == continuation[0])
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list; where it was asked for what the database cannot take, or not in time, the bare list and why."""
+        """The list; where it was asked for what the database cannot take, or not in time, the bare list and why.
+
+        Raises PermissionDenied where it is sent an action by somebody to whom it offers none.
+        """
+        if request.method == "POST" and self.has_view_permission(request) and not self.get_actions(request):
+            raise PermissionDenied
         if any("\0" in text for name, values in request.GET.lists() for text in (name, *values)):
             messages.error(request, _("Null characters are not allowed."))
             return redirect(request.path)

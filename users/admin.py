@@ -129,8 +129,8 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 
     list_display = (
         "created_at",
-        "user__external_id",
-        "user__partner",
+        "external_id",
+        "partner",
         "from_status",
         "to_status",
         "by",
@@ -146,6 +146,16 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     def matching(self, term: str) -> Q:
         """By the user."""
         return Q(user__in=find_user_ids(term))
+
+    @admin.display(description=_("externalId"))
+    def external_id(self, change: StatusChange) -> str:
+        """The user's."""
+        return change.user.external_id
+
+    @admin.display(description=_("partner"))
+    def partner(self, change: StatusChange) -> str:
+        """The user's. A decision's own column is for the dashboard, and may be empty."""
+        return str(change.user.partner)
 
 
 @admin.register(UserEvent)

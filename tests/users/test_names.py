@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from tests import factories
 from tests.client import Response
@@ -87,3 +88,14 @@ def test_the_sidebar_marks_the_page_where_a_role_lands(role: str, db: None) -> N
     client = client_as(role)
     page = unescape(client.get("/admin/", follow=True).content.decode())
     assert heading(page) in sidebar(page).values()
+
+
+@pytest.mark.parametrize("path", ["/admin/users/statuschange/", "/admin/transactions/conversion/"])
+def test_columns_of_lists_are_in_french(path: str, create_user: Callable[..., Response]) -> None:
+    user = User.objects.get(pk=create_user().json()["userId"])
+    factories.move_to(user, Status.ACTIVE)
+    factories.add_conversions(user, [timezone.now()])
+    head = words(page_of(client_as("superuser"), path, "fr").partition("<thead")[2].partition("</thead>")[0])
+    assert "ExternalId" in head
+    assert "Partenaire" in head
+    assert "user" not in head.lower()

@@ -29,11 +29,11 @@ def breadcrumbs(context: RequestContext) -> list[Crumb]:
     groups = context.get("sidebar_navigation") or []
     here = [item for group in groups for item in group["items"] if item["active"]]
     crumbs = [Crumb(str(item["title"]), item["link"]) for item in here[:1]]
-    if crumbs and context["request"].path == crumbs[0].link:
-        return [Crumb(crumbs[0].title)]
     row = context.get("original")
     name = context.get("page_name") or (row if row and not isinstance(row, str) else context.get("title"))
-    return [*crumbs, Crumb(str(name or ""))]
+    # The page of the sidebar's line itself, and not one that asks something at the same address.
+    above = [] if crumbs and str(name) == crumbs[0].title else crumbs
+    return [*above, Crumb(str(name or ""))]
 
 
 class StatusLink(NamedTuple):
@@ -46,8 +46,8 @@ class StatusLink(NamedTuple):
 
 @register.simple_tag
 def status_links(changelist: ChangeList) -> list[StatusLink]:
-    """The list of users by status, its search and other filters kept; those who wait first after all."""
-    present = changelist.params.get("status__exact", [""])[-1]
+    """The list of users by status; its search and other filters are kept."""
+    present = changelist.params.get("status__exact", "")
     # Where a cut list of one status went on has no meaning in another.
     others = [name for name in changelist.params if name.startswith("status")]
     return [
