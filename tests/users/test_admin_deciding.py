@@ -5,6 +5,7 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
+from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -77,6 +78,19 @@ def test_the_list_leads_to_those_of_one_status_and_keeps_the_search(make: Make) 
     found = client.get(f"{USERS}?status__exact=pendingCompliance")
     assert [user.pk for user in found.context["cl"].result_list] == [waiting.pk]
     assert 'status__exact=pendingCompliance" aria-current="page"' in unescape(found.content.decode())
+
+
+@pytest.mark.parametrize("query", ["", "?status__exact=pendingCompliance", "?country=CA"])
+def test_the_list_is_walked_by_its_index(query: str, make: Make) -> None:
+    make()
+    rows = client_as("viewer").get(USERS + query).context["cl"].queryset[:51]
+    with connection.cursor() as cursor:
+        # A table of one row is read whole, and sorted, otherwise.
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_sort = off")
+    plan = rows.explain()
+    assert "using user_waiting" in plan
+    assert "Sort" not in plan
 
 
 @pytest.mark.parametrize("role", sorted(READERS))
