@@ -4,7 +4,7 @@ No rule is here: claims, bulk approval and decisions are those of users/backoffi
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -45,38 +45,21 @@ class DecidingAdmin(SectionedAdmin):
     @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
     def claim_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Claims each of the chosen cases that is free."""
-        users, refusals = self._chosen(request, queryset), defaultdict[str, list[str]](list)
-        for user in users:
-            try:
-                claims.claim(user=user, staff=_staff(request), request_id=_request_id(request))
-            except claims.ClaimRefusedError as refusal:
-                refusals[str(refusal)].append(user.external_id)
-        if done := len(users) - sum(map(len, refusals.values())):
-            messages.success(
-                request,
-                ngettext("%(count)s case is yours.", "%(count)s cases are yours.", done) % {"count": done},
-            )
-        _report(request, refusals)
+        if done := self._each(request, queryset, claims.claim):
+            said = ngettext("%(count)s case is yours.", "%(count)s cases are yours.", done) % {"count": done}
+            messages.success(request, said)
 
     @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
     def release_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Gives each of the chosen cases back that the person may give back."""
-        users, refusals = self._chosen(request, queryset), defaultdict[str, list[str]](list)
-        for user in users:
-            try:
-                claims.release(user=user, staff=_staff(request), request_id=_request_id(request))
-            except claims.ClaimRefusedError as refusal:
-                refusals[str(refusal)].append(user.external_id)
-        if done := len(users) - sum(map(len, refusals.values())):
-            messages.success(
-                request, ngettext("%(count)s case is free.", "%(count)s cases are free.", done) % {"count": done}
-            )
-        _report(request, refusals)
+        if done := self._each(request, queryset, claims.release):
+            said = ngettext("%(count)s case is free.", "%(count)s cases are free.", done) % {"count": done}
+            messages.success(request, said)
 
     @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
     def approve_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
         """Asks for the reason, and then approves as the queue does. See Django's admin actions, intermediate pages."""
-        if "reason_code" in request.POST or "confirmed" in request.POST:
+        if "confirmed" in request.POST:
             form = bulk.approval_form(request.POST)
             if form.is_valid():
                 return approval.approve(request, by=_staff(request), back=request.get_full_path())
@@ -90,6 +73,7 @@ class DecidingAdmin(SectionedAdmin):
 
     @action(  # type: ignore[untyped-decorator]
         description=gettext_lazy("Open the case"),
+        permissions=["view"],
         url_path="case",
         icon="assignment_ind",
         variant=ActionVariant.PRIMARY,
@@ -113,6 +97,18 @@ class DecidingAdmin(SectionedAdmin):
             }
         return super().render_change_form(request, context, **kwargs)
 
+    def _each(self, request: HttpRequest, queryset: QuerySet[User], press: Callable[..., object]) -> int:
+        """Claims or releases each of the chosen cases, and says which were refused and why; how many were not."""
+        users, refusals = self._chosen(request, queryset), defaultdict[str, list[str]](list)
+        for user in users:
+            try:
+                press(user=user, staff=_staff(request), request_id=str(getattr(request, "request_id", "")))
+            except claims.ClaimRefusedError as refusal:
+                refusals[str(refusal)].append(user.external_id)
+        for why, names in refusals.items():
+            messages.error(request, f"{', '.join(names)}: {why}")
+        return len(users) - sum(map(len, refusals.values()))
+
     def _chosen(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
         """The chosen users; none, and a message, where they are more than one action takes."""
         users = list(queryset.select_related("partner")[: bulk.AT_MOST + 1])
@@ -122,15 +118,6 @@ class DecidingAdmin(SectionedAdmin):
         return []
 
 
-def _report(request: HttpRequest, refusals: Mapping[str, list[str]]) -> None:
-    for refusal, names in refusals.items():
-        messages.error(request, f"{', '.join(names)}: {refusal}")
-
-
 def _staff(request: HttpRequest) -> Staff:
     assert isinstance(request.user, Staff)  # noqa: S101 - pages of the admin are for staff alone
     return request.user
-
-
-def _request_id(request: HttpRequest) -> str:
-    return str(getattr(request, "request_id", ""))
