@@ -1,12 +1,15 @@
 """How the back office looks: its name, its colours, and what its sidebar leads to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse, reverse_lazy
+from django.utils.functional import lazy
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 TITLE = _("Partner Service — back office")
@@ -32,53 +35,55 @@ WORDS_OF_UNFOLD = (
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line of the sidebar. view: the name of its URL. permission: who sees it."""
+    """A line of the sidebar. view: the name of its URL. permission: who sees it.
+
+    title: also the name of the page in the breadcrumbs. below: the path of pages that belong to it, if not its own.
+    """
 
     title: Any
     icon: str
     view: str
     permission: str
+    below: str = ""
+
+
+def _list_of(app: str, model: str, icon: str) -> Link:
+    """The admin's list of a model, under the model's own name."""
+
+    def title() -> str:
+        return str(capfirst(apps.get_model(app, model)._meta.verbose_name_plural))  # noqa: SLF001 - public in all but name
+
+    return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}")
 
 
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
         (
-            Link(_("Queue"), "inbox", "backoffice_queue", "users.view_user"),
+            Link(_("Queue"), "inbox", "backoffice_queue", "users.view_user", below="/admin/cases/"),
             Link(_("Changed since approval"), "published_with_changes", "backoffice_changed", "users.view_user"),
-            Link(_("Users"), "group", "admin:users_user_changelist", "users.view_user"),
-            Link(
-                _("Conversions"),
-                "currency_exchange",
-                "admin:transactions_conversion_changelist",
-                "transactions.view_conversion",
-            ),
-            Link(_("Documents"), "description", "admin:transactions_document_changelist", "transactions.view_document"),
+            _list_of("users", "user", "group"),
+            _list_of("transactions", "conversion", "currency_exchange"),
+            _list_of("transactions", "document", "description"),
         ),
     ),
     (
         _("Oversight"),
         (
             Link(_("Dashboard"), "monitoring", "backoffice_dashboard", "users.view_dashboard"),
-            Link(_("Decisions"), "gavel", "admin:users_statuschange_changelist", "users.view_statuschange"),
-            Link(_("Profile history"), "history", "admin:users_userevent_changelist", "users.view_userevent"),
-            Link(_("Access log"), "visibility", "admin:users_accessrecord_changelist", "users.view_accessrecord"),
+            _list_of("users", "statuschange", "gavel"),
+            _list_of("users", "userevent", "history"),
+            _list_of("users", "accessrecord", "visibility"),
             Link(_("Export"), "download", "backoffice_exports", "users.export_user"),
         ),
     ),
-    (
-        _("Partners"),
-        (
-            Link(_("Partners"), "handshake", "admin:partners_partner_changelist", "partners.view_partner"),
-            Link(_("API keys"), "key", "admin:partners_apikey_changelist", "partners.view_apikey"),
-        ),
-    ),
+    (_("Partners"), (_list_of("partners", "partner", "handshake"), _list_of("partners", "apikey", "key"))),
     (
         _("Staff"),
         (
-            Link(_("Staff"), "badge", "admin:users_staff_changelist", "users.view_staff"),
-            Link(_("Roles"), "admin_panel_settings", "admin:auth_group_changelist", "auth.view_group"),
-            Link(_("Log of actions"), "receipt_long", "admin:admin_logentry_changelist", "admin.view_logentry"),
+            _list_of("users", "staff", "badge"),
+            _list_of("auth", "group", "admin_panel_settings"),
+            _list_of("admin", "logentry", "receipt_long"),
         ),
     ),
 )
@@ -90,12 +95,12 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
         (title, [(link, reverse(link.view)) for link in links if request.user.has_perm(link.permission)])
         for title, links in SIDEBAR
     ]
-    here = _present(request.path, (path for _title, links in groups for _link, path in links))
+    here = _present(request.path, [entry for _title, links in groups for entry in links])
     return [
         {
             "title": title,
             "items": [
-                {"title": link.title, "icon": link.icon, "link": path, "active": path == here} for link, path in links
+                {"title": link.title, "icon": link.icon, "link": path, "active": link is here} for link, path in links
             ],
         }
         for title, links in groups
@@ -103,9 +108,10 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
-def _present(path: str, paths: Iterator[str]) -> str:
-    """The longest of `paths` that `path` begins with: a list's own pages lie below it."""
-    return max((one for one in paths if path.startswith(one)), key=len, default="")
+def _present(path: str, links: list[tuple[Link, str]]) -> Link | None:
+    """The link with the longest path that `path` begins with: a list's own pages lie below it."""
+    starts = [(start, link) for link, own in links for start in (own, link.below) if start and path.startswith(start)]
+    return max(starts, key=lambda one: len(one[0]))[1] if starts else None
 
 
 def _file(name: str) -> Callable[[HttpRequest], str]:
@@ -137,7 +143,7 @@ def unfold(*, debug: bool) -> dict[str, Any]:
         },
         "COLORS": _no_colours,
         "STYLES": [_file("palette.css"), _file("look.css")],
-        "SCRIPTS": [_file("policy.js"), _file("copy.js"), _file("moments.js")],
+        "SCRIPTS": [_file("policy.js"), _file("copy.js")],
         "ENVIRONMENT": [_("Development"), "warning"] if debug else None,
         "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": sidebar},
     }

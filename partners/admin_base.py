@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import OperationalError
 from django.db.models import Model, Q, QuerySet
@@ -17,6 +18,7 @@ from django.db.models.expressions import Combinable
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.functional import cached_property
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import QueryCanceled
 
@@ -127,7 +129,7 @@ class GuardedAdmin(_ModelAdmin):
         return False
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Instants in the reader's zone."""
+        """Instants in the pages' time zone."""
         return [shown(self.model, one) if isinstance(one, str) else one for one in super().get_list_display(request)]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -145,12 +147,19 @@ class GuardedAdmin(_ModelAdmin):
         return lookup in allowed or (continuation is not None and lookup == continuation[0])
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list; where it was asked for what the database cannot take, or not in time, the bare list and why."""
+        """The list; where it was asked for what the database cannot take, or not in time, the bare list and why.
+
+        Raises PermissionDenied where it is sent an action by somebody to whom it offers none.
+        """
+        if request.method == "POST" and self.has_view_permission(request) and not self.get_actions(request):
+            raise PermissionDenied
         if any("\0" in text for name, values in request.GET.lists() for text in (name, *values)):
             messages.error(request, _("Null characters are not allowed."))
             return redirect(request.path)
         try:
-            return super().changelist_view(request, extra_context)
+            # One name for the list everywhere, in place of Django's "Select … to change".
+            title = {"title": capfirst(self.opts.verbose_name_plural)}
+            return super().changelist_view(request, title | (extra_context or {}))
         except OperationalError as error:
             if not request.GET or not isinstance(error.__cause__, QueryCanceled):
                 raise

@@ -27,8 +27,13 @@ class IssueForm(ActionForm):
         label=_("Expires at"),
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text=_("UTC; empty for never."),
     )
+
+    def __init__(self, *, version: str, data: QueryDict | None = None) -> None:
+        super().__init__(version=version, data=data)
+        self.fields["expires_at"].help_text = _("Time zone %(zone)s; empty for never.") % {
+            "zone": timezone.get_current_timezone_name()
+        }
 
     def clean_expires_at(self) -> datetime | None:
         """An instant to come. Raises ValidationError."""

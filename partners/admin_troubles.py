@@ -1,10 +1,11 @@
 """How the back office shows why a partner's requests were refused, and what to ask the partner about it."""
 
 from collections.abc import Iterator
-from datetime import UTC, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
@@ -52,6 +53,6 @@ def _count(one: Trouble) -> str:
 
 
 def _latest(one: Trouble) -> str:
-    begins = one.latest_hour.astimezone(UTC)
-    hours = f"{begins:%H:%M}–{begins + timedelta(hours=1):%H:%M} UTC"
+    begins = timezone.localtime(one.latest_hour)
+    hours = f"{begins:%H:%M}–{begins + timedelta(hours=1):%H:%M %Z}"
     return format_html('<span class="bo-nowrap">{}</span>', hours)

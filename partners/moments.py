@@ -1,4 +1,4 @@
-"""Instants in the back office: in the reader's own zone, and in UTC."""
+"""Instants in the back office: in the time zone that its pages have, and in UTC."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import DateTimeField, Model
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
-from django.utils.translation import gettext as _
 
 
 def moment(value: datetime | None) -> str:
-    """An instant as <time>, UTC in its title; static/backoffice/moments.js makes its text local."""
+    """An instant as <time>, in the current time zone, whose name it shows; UTC is in its title."""
     if value is None:
         return "–"
     utc = value.astimezone(UTC)
     return format_html(
-        '<time datetime="{}" title="{}" data-moment>{}</time>',
+        '<time datetime="{}" title="{}">{}</time>',
         utc.strftime("%Y-%m-%dT%H:%M:%SZ"),
         utc.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        _("%(when)s UTC") % {"when": date_format(utc, "DATETIME_FORMAT")},
+        date_format(timezone.localtime(value), "DATETIME_FORMAT"),
     )
 
 

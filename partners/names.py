@@ -1,6 +1,7 @@
 """The names of models and columns, through gettext: the models have them as plain text, and no migration knows more."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.db.models import Model
 from django.utils.translation import gettext_lazy
@@ -16,9 +17,9 @@ SHOWN = (
     *(_("staff member"), _("staff"), _("user"), _("users"), _("id"), _("externalId"), _("email"), _("status")),
     *(_("first name"), _("last name"), _("date of birth"), _("address line1"), _("address line2"), _("city")),
     *(_("postal code"), _("province"), _("country"), _("occupation"), _("CIRO affiliate"), _("status since")),
-    *(_("profile changed at"), _("identity changed at"), _("updated at"), _("user event"), _("user events")),
-    *(_("status change"), _("status changes"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),
-    *(_("since"), _("claim"), _("claims"), _("claimed at"), _("access record"), _("access records"), _("kind")),
+    *(_("profile changed at"), _("identity changed at"), _("updated at"), _("profile change"), _("profile history")),
+    *(_("decision"), _("decisions"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),
+    *(_("since"), _("claim"), _("claims"), _("claimed at"), _("access record"), _("access log"), _("kind")),
     *(_("request id"), _("detail"), _("conversion"), _("conversions"), _("conversionId"), _("type"), _("rate")),
     *(_("from currency"), _("from amount"), _("to currency"), _("to amount"), _("recorded at")),
     _("When the conversion was made."),
@@ -39,3 +40,8 @@ def translate_names(models: Iterable[type[Model]]) -> None:
                 field.verbose_name = gettext_lazy(field.verbose_name)
             if type(field.help_text) is str and field.help_text:
                 field.help_text = gettext_lazy(field.help_text)
+
+
+def rename(model: type[Model], name: Any, names: Any) -> None:
+    """Gives a model of Django's or of a library's the name that the back office has for it. Both are lazy."""
+    model._meta.verbose_name, model._meta.verbose_name_plural = name, names  # noqa: SLF001 - see above

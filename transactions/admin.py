@@ -19,7 +19,7 @@ __all__ = ("admin_documents",)
 class ConversionAdmin(ListOfUsers, ReadOnlyAdmin):
     """Conversions, newest first: a user's by when they were made, all by when they were recorded."""
 
-    list_display = ("conversion_id", "created_at", "partner", "user__external_id", "from_what", "to_what", "exact_rate")
+    list_display = ("conversion_id", "created_at", "partner", "external_id", "from_what", "to_what", "exact_rate")
     search_fields = ("conversion_id",)
     search_help_text = _("The whole of a conversionId.")
     fields = (

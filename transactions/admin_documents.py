@@ -46,7 +46,7 @@ FIELDS = (
 class DocumentAdmin(ListOfUsers, SectionedAdmin):
     """Documents, newest first: a user's by when they were issued, all by when they were recorded."""
 
-    list_display = ("document_id", "created_at", "partner", "user__external_id", "type", "title", "size")
+    list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size")
     search_fields = ("document_id",)
     search_help_text = _("The whole of a documentId.")
     fields = FIELDS

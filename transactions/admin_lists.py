@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -27,6 +28,11 @@ class ListOfUsers(GuardedAdmin):
 
     list_filter = (UserFilter, "partner")
     list_select_related = ("partner", "user")
+
+    @admin.display(description=_("externalId"))
+    def external_id(self, row: Any) -> str:
+        """The user's."""
+        return str(row.user.external_id)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """The order of the index that serves the list."""

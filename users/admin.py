@@ -7,19 +7,40 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
 
+from partners.admin_ages import badge
 from partners.admin_base import ReadOnlyAdmin, TextFilter
-from partners.admin_sections import SectionedAdmin, Table
+from partners.admin_sections import Table
+from partners.moments import moment
 from users import admin_history, admin_staff
+from users.admin_deciding import DecidingAdmin
 from users.backoffice import access
+from users.backoffice.ages import AgeState, age_of
+from users.backoffice.labels import birth_in_words
 from users.cases import AccessKind, AccessRecord
 from users.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models import StatusChange, User, UserEvent
 from users.search import find_user_ids
+from users.statuses import Status
 
 __all__ = ("admin_staff",)
+
+
+# The birth date with the age.
+SHOWN_PROFILE = tuple("born" if column == "date_of_birth" else column for column in PROFILE_COLUMNS)
+# Unfold's names of the colours of a badge.
+STATUS_COLOURS = {
+    Status.PENDING_COMPLIANCE.value: "",
+    Status.ACTIVE.value: "success",
+    Status.REJECTED.value: "danger",
+    Status.SUSPENDED.value: "warning",
+    Status.CLOSED.value: "danger",
+}
+AGE_COLOURS = {AgeState.IN_TIME: "good", AgeState.DUE_SOON: "warning", AgeState.LATE: "bad"}
 
 
 class CountryFilter(TextFilter):
@@ -35,24 +56,25 @@ class CountryFilter(TextFilter):
 
 
 @admin.register(User)
-class UserAdmin(SectionedAdmin):
-    """Users: nothing is edited; the case page is where they are decided about."""
+class UserAdmin(DecidingAdmin):
+    """Users: nothing is edited. Who may decide does so here as on the case page."""
 
-    list_display = ("external_id", "partner", "status", "created_at", "updated_at")
+    list_display = ("name", "external_id", "partner", "state", "waiting", "created_at")
     list_filter = ("status", "partner", CountryFilter)
     list_select_related = ("partner",)
+    list_before_template = "admin/users/user/statuses.html"
     search_fields = ("id", "external_id", "email")
     search_help_text = _("The whole of a userId, an externalId or an email address.")
-    # Of the index user_status_created_at.
-    ordering = ("status", "created_at", "id")
+    # Of the index user_waiting.
+    ordering = ("status", "status_since", "id")
     fieldsets = (
-        (None, {"fields": ("case", "id", "external_id", "partner", "status", "created_at", "updated_at")}),
-        (_("Profile"), {"fields": PROFILE_COLUMNS}),
+        (None, {"fields": ("id", "external_id", "partner", "status", "status_since", "created_at", "updated_at")}),
+        (_("Profile"), {"fields": SHOWN_PROFILE}),
     )
 
     def continuation_of(self, request: HttpRequest) -> tuple[str, str] | None:
-        """Users of one status are listed by when they were created."""
-        return ("created_at__gte", "created_at") if request.GET.get("status__exact") else None
+        """Users of one status are listed by since when they have it."""
+        return ("status_since__gte", "status_since") if request.GET.get("status__exact") else None
 
     def matching(self, term: str) -> Q:
         """By userId, externalId or email, each exact."""
@@ -69,7 +91,7 @@ class UserAdmin(SectionedAdmin):
         """Without birth date and address for whom may not see them."""
         if request.user.has_perm(IDENTITY_PERMISSION):
             return self.fieldsets
-        shown = [column for column in PROFILE_COLUMNS if column not in IDENTITY_COLUMNS]
+        shown = [column for column in SHOWN_PROFILE if column not in {*IDENTITY_COLUMNS, "born"}]
         return (self.fieldsets[0], (self.fieldsets[1][0], {"fields": shown}))
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -77,10 +99,28 @@ class UserAdmin(SectionedAdmin):
         access.record(request, AccessKind.OPENED, user=kwargs["obj"], detail="User page.")
         return super().render_change_form(request, *args, **kwargs)
 
-    @admin.display(description=_("case"))
-    def case(self, user: User) -> str:
-        """To the page on which users are decided about."""
-        return format_html('<a href="{}">{}</a>', reverse("backoffice_case", args=(user.pk,)), _("Open the case"))
+    @admin.display(description=_("name"))
+    def name(self, user: User) -> str:
+        """As people are called."""
+        return f"{user.first_name} {user.last_name}"
+
+    @admin.display(description=_("date of birth"))
+    def born(self, user: User) -> str:
+        """With the age."""
+        return birth_in_words(user.date_of_birth)
+
+    @display(description=_("status"), label=STATUS_COLOURS)  # type: ignore[untyped-decorator]
+    def state(self, user: User) -> tuple[str, str]:
+        """As a badge: its colour goes by the value."""
+        return user.status, user.get_status_display()
+
+    @admin.display(description=_("waiting"))
+    def waiting(self, user: User) -> str:
+        """How long a case has waited for a decision, and whether that is too long."""
+        if user.status != Status.PENDING_COMPLIANCE:
+            return "–"
+        age = age_of(user.status_since, now=timezone.now())
+        return format_html("{} {}", age.text, badge(age.state.label, AGE_COLOURS[age.state]))
 
 
 @admin.register(StatusChange)
@@ -89,8 +129,8 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 
     list_display = (
         "created_at",
-        "user__external_id",
-        "user__partner",
+        "external_id",
+        "partner",
         "from_status",
         "to_status",
         "by",
@@ -106,6 +146,16 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     def matching(self, term: str) -> Q:
         """By the user."""
         return Q(user__in=find_user_ids(term))
+
+    @admin.display(description=_("externalId"))
+    def external_id(self, change: StatusChange) -> str:
+        """The user's."""
+        return change.user.external_id
+
+    @admin.display(description=_("partner"))
+    def partner(self, change: StatusChange) -> str:
+        """The user's. A decision's own column is for the dashboard, and may be empty."""
+        return str(change.user.partner)
 
 
 @admin.register(UserEvent)
@@ -137,9 +187,9 @@ class UserEventAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("when"))
-    def when(self, event: Any) -> Any:
+    def when(self, event: Any) -> str:
         """The instant of the change."""
-        return event.pgh_created_at
+        return moment(event.pgh_created_at)
 
     @admin.display(description=_("change"))
     def change(self, event: Any) -> Any:

@@ -1,15 +1,16 @@
 """How the back office shows what happened to a user: changes of status, and the profile as each change left it."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from django.urls import reverse
-from django.utils.formats import localize
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from partners.admin_sections import SHOWN, Table, table
+from partners.moments import moment
 from users.columns import PROFILE_COLUMNS
 from users.models import StatusChange, User, UserEvent
 from users.statuses import Status
@@ -88,8 +89,8 @@ def _with_changes(latest: list[Any]) -> Iterator[tuple[Any, Any]]:
             yield event, ", ".join(n for n in _COMPARED if getattr(event, n) != getattr(before, n)) or "–"
 
 
-def _link(model: str, pk: object, text: object) -> str:
-    return format_html('<a href="{}">{}</a>', reverse(f"admin:users_{model}_change", args=(pk,)), localize(text))
+def _link(model: str, pk: object, when: datetime) -> str:
+    return format_html('<a href="{}">{}</a>', reverse(f"admin:users_{model}_change", args=(pk,)), moment(when))
 
 
 def _list_of(model: Any, user: User) -> str:

@@ -3,6 +3,7 @@
 from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_in
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class UsersConfig(AppConfig):
@@ -12,13 +13,18 @@ class UsersConfig(AppConfig):
 
     def ready(self) -> None:
         """Keeps the groups of staff as users/roles.py has them, and puts up the door."""
-        from partners import admin_guard, reencryption  # noqa: PLC0415 - models are ready only now
-        from partners.names import translate_names  # noqa: PLC0415
+        from django.contrib.admin.models import LogEntry  # noqa: PLC0415 - models are ready only now
+        from django.contrib.auth.models import Group  # noqa: PLC0415
+
+        from partners import admin_guard, reencryption  # noqa: PLC0415
+        from partners.names import rename, translate_names  # noqa: PLC0415
         from users.door import fresh, sessions  # noqa: PLC0415
         from users.door.reencryption import SECOND_FACTORS  # noqa: PLC0415
         from users.roles import sync_roles  # noqa: PLC0415
 
         translate_names(self.get_models())
+        rename(Group, _("role"), _("roles"))
+        rename(LogEntry, _("action"), _("log of actions"))
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.roles")
         user_logged_in.connect(sessions.begin, dispatch_uid="users.door")
         admin_guard.register(fresh.require_fresh_factor)

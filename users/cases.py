@@ -48,6 +48,7 @@ class AccessRecord(models.Model):
     serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
+        verbose_name_plural = "access log"
         ordering = ("-id",)
         indexes = (
             models.Index(fields=("user", "id"), name="access_of_user"),

@@ -125,6 +125,11 @@ def address_line2(value: Any) -> str:
     return "" if value is None else text(value, shortest=0, longest=200)
 
 
+def age_in_years(born: date, *, on: date) -> int:
+    """How old somebody is on a day; of those born on 29 February, the birthday is 1 March of a common year."""
+    return on.year - born.year - ((on.month, on.day) < (born.month, born.day))
+
+
 def today() -> date:
     """The date where compliance is (COMPLIANCE_TIME_ZONE)."""
     return datetime.now(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)).date()

@@ -118,6 +118,8 @@ class UserEvent(
         obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
         model_name="UserEvent",
         meta={
+            "verbose_name": "profile change",
+            "verbose_name_plural": "profile history",
             "triggers": append_only(),
             "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name="userevent_of_user")],
         },
@@ -155,6 +157,7 @@ class StatusChange(models.Model):
     serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
+        verbose_name = "decision"
         ordering = ("created_at", "id")
         indexes = (
             models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),

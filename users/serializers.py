@@ -151,7 +151,5 @@ def _printable(name: str) -> str:
 
 def require_adult(born: date) -> None:
     """Raises UnprocessableEntityError before the 18th birthday; on 29 February born, that is 1 March."""
-    now = fields.today()
-    years = now.year - born.year - ((now.month, now.day) < (born.month, born.day))
-    if years < ADULT_YEARS:
+    if fields.age_in_years(born, on=fields.today()) < ADULT_YEARS:
         raise UnprocessableEntityError(f"The user must be at least {ADULT_YEARS} years old.")

@@ -142,6 +142,29 @@ def people(enrolled: Callable[[str], Staff], scheme: str, size: ViewportSize) ->
         named(one, f"{one.username}-{scheme}-{size['width']}")
 
 
+def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
+    """Takes the admin's lists, its page of a user, and what its actions ask."""
+    page.goto("/admin/users/user/")
+    take(page, "users")
+    page.get_by_role("checkbox", name="Select record").first.check()
+    take(page, "users-actions", whole=False)
+    page.goto("/admin/users/user/?status__exact=pendingCompliance")
+    for number in range(3):
+        page.get_by_role("checkbox", name="Select record").nth(number).check()
+    page.get_by_role("combobox").select_option(label="Approve …")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_role("heading", name="3 chosen users").wait_for()
+    take(page, "users-approve")
+    page.goto("/admin/users/user/?status__exact=closed")
+    take(page, "users-empty")
+    page.goto(f"/admin/users/user/{shown.pk}/change/")
+    take(page, "user")
+    page.goto("/admin/users/statuschange/")
+    take(page, "decisions")
+    page.goto("/admin/users/userevent/")
+    take(page, "history")
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
 def test_pictures(
@@ -177,6 +200,10 @@ def test_pictures(
     take(page, "case-top", whole=False)
     open_decision(page, "Reject")
     take(page, "dialog", whole=False)
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    take(page, "shortcuts", whole=False)
+    take_lists(page, world, take)
     page.goto("/admin/dashboard/?days=30")
     take(page, "dashboard")
     take(page, "dashboard-top", whole=False)

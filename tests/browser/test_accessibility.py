@@ -13,6 +13,9 @@ from users.models import Staff, User
 
 SERIOUS = {"serious", "critical"}
 PHONE = {"width": 390, "height": 844}
+# Of a card with six values, in CSS pixels.
+SHORT_CARD = 190
+USERS = "/admin/users/user/"
 
 
 def hindrances(page: Page) -> list[str]:
@@ -79,6 +82,47 @@ def test_queue_and_case_on_a_phone_have_no_serious_violation(
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
         assert not hindrances(page)
+
+
+def test_the_admin_of_users_has_no_serious_violation(
+    open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
+) -> None:
+    page = open_page()
+    login(page, "reviewer", path=USERS)
+    page.get_by_role("checkbox", name="Select record").first.check()
+    assert not hindrances(page)
+    page.goto(f"/admin/users/user/{odd.pk}/change/")
+    assert not hindrances(page)
+    expect(open_decision(page, "Reject")).to_be_visible()
+    assert not hindrances(page)
+
+
+def test_lists_and_a_user_on_a_phone_have_no_serious_violation(
+    open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
+) -> None:
+    page = open_page(viewport=PHONE)
+    login(page, "reviewer", path=USERS)
+    for path in (
+        USERS,
+        f"/admin/users/user/{odd.pk}/change/",
+        "/admin/users/userevent/",
+        "/admin/users/user/?q=nobody",
+    ):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+        assert not hindrances(page)
+
+
+def test_a_row_of_a_list_is_a_short_card_on_a_phone(
+    new_page: Callable[..., Page], login: Callable[..., Staff], odd: User
+) -> None:
+    page = new_page(viewport=PHONE)
+    login(page, "reviewer", path=USERS)
+    for path in (USERS, "/admin/users/userevent/"):
+        page.goto(path)
+        heights = page.evaluate("[...document.querySelectorAll('.data-row')].map((row) => row.offsetHeight)")
+        assert len(heights) >= 3
+        assert max(heights) <= SHORT_CARD
 
 
 def test_a_partner_s_page_has_no_serious_violation(

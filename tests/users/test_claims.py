@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests import factories
-from tests.client import Response
+from tests.client import PartnerClient, Response
 from tests.staff import client_as, client_of
 from users.backoffice import claims
 from users.cases import AccessRecord, Claim
@@ -42,7 +42,35 @@ def kept(user: User) -> list[tuple[str, str]]:
 
 def test_the_next_case_is_the_one_that_has_waited_longest(make: Make, reviewer: Staff) -> None:
     first, second = make(), make()
-    assert [claims.next_case(staff=reviewer) for _ in range(3)] == [first, second, None]
+    others = [reviewer, factories.make_staff(), factories.make_staff()]
+    assert [claims.next_case(staff=staff) for staff in others] == [first, second, None]
+
+
+def test_the_next_case_is_first_the_one_in_hand(make: Make, reviewer: Staff) -> None:
+    older, mine = make(), make()
+    claims.claim(user=mine, staff=reviewer)
+    assert claims.next_case(staff=reviewer) == mine
+    answer = client_of(reviewer).post(NEXT)
+    assert answer.headers["Location"] == f"/admin/cases/{mine.pk}/"
+    assert "You hold this case" in client_of(reviewer).post(NEXT, follow=True).content.decode()
+    assert claims.holder(older) is None
+    change_status(user=mine, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen.")
+    assert claims.next_case(staff=reviewer) == older
+
+
+def test_of_several_cases_in_hand_the_longest_waiting_comes_first(make: Make, reviewer: Staff) -> None:
+    first, second = make(), make()
+    for user in (second, first):
+        claims.claim(user=user, staff=reviewer)
+    assert claims.next_case(staff=reviewer) == first
+
+
+def test_a_claim_on_an_active_user_is_no_case_in_hand(make: Make, api: PartnerClient, reviewer: Staff) -> None:
+    changed, waiting = make(), make()
+    factories.move_to(changed, Status.ACTIVE)
+    api.patch(f"/v1/users/{changed.external_id}", {"lastName": "King"})
+    claims.claim(user=changed, staff=reviewer)
+    assert claims.next_case(staff=reviewer) == waiting
 
 
 def test_the_next_case_passes_over_what_is_claimed_or_decided(make: Make, reviewer: Staff) -> None:

@@ -83,12 +83,25 @@ def test_nobody_reads_a_birth_date_or_an_address_in_the_queue(make: Make) -> Non
 
 
 @pytest.mark.parametrize(
-    ("role", "to_queue"),
-    [("reviewer", True), ("superuser", True), ("viewer", False), ("administrator", False), ("partner-manager", False)],
+    ("role", "page"),
+    [
+        ("viewer", QUEUE),
+        ("reviewer", QUEUE),
+        ("auditor", "/admin/dashboard/"),
+        ("partner-manager", "/admin/partners/partner/"),
+        ("administrator", "/admin/users/staff/"),
+        ("superuser", QUEUE),
+    ],
 )
-def test_who_decides_lands_on_the_queue(role: str, to_queue: bool, db: None) -> None:  # noqa: FBT001
-    answer = client_as(role).get("/admin/")
-    assert (answer.status_code, answer.headers.get("Location")) == ((302, QUEUE) if to_queue else (200, None))
+def test_each_role_lands_on_a_page_of_its_own(role: str, page: str, db: None) -> None:
+    client = client_as(role)
+    answer = client.get("/admin/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+    assert client.get(page).status_code == 200
+
+
+def test_who_has_no_role_is_told_so(db: None) -> None:
+    assert "Your account has no role yet" in client_as("nobody").get("/admin/").content.decode()
 
 
 # What is listed

@@ -1,11 +1,13 @@
 """Approving several cases of the queue at once: as single decisions, each told about."""
 
+import itertools
 import re
 from collections.abc import Callable
 from html import unescape
 
 import pytest
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
 from tests.client import PartnerClient, Response
@@ -21,7 +23,15 @@ APPROVE = "/admin/queue/approve/"
 
 @pytest.fixture
 def make(create_user: Callable[..., Response]) -> Make:
-    return lambda **fields: User.objects.get(pk=create_user(**fields).json()["userId"])
+    """Makes a user who has no hints but those that `fields` give."""
+    numbers = itertools.count(1)
+
+    def create(**fields: object) -> User:
+        number = next(numbers)
+        person = {"email": f"ada-{number}@example.com", "lastName": f"Byron-{number}"} | fields
+        return User.objects.get(pk=create_user(**person).json()["userId"])
+
+    return create
 
 
 @pytest.fixture
@@ -68,6 +78,39 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
     assert f"{rejecter.username} has decided in the meantime: Rejected." in text
     assert f"{holder.username} has claimed this case." in text
     assert statuses(edited, decided, claimed, fine) == ["pendingCompliance", "rejected", "pendingCompliance", "active"]
+
+
+REFUSED = "It has hints, and nobody has opened it as it is now: open it first."
+
+
+def test_a_case_with_hints_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
+    with_hint, without = make(isCiroAffiliate=True), make()
+    text = approve(client, choices(client))
+    assert REFUSED in text
+    assert statuses(with_hint, without) == ["pendingCompliance", "active"]
+
+
+def test_a_case_with_hints_that_anybody_has_opened_is_approved(client: Client, make: Make) -> None:
+    user = make(isCiroAffiliate=True)
+    client_as("auditor").get(f"/admin/cases/{user.pk}/")
+    assert "1 user was approved" in approve(client, choices(client))
+    assert statuses(user) == ["active"]
+
+
+def test_an_opening_before_the_profile_changed_does_not_count(client: Client, make: Make, api: PartnerClient) -> None:
+    user = make(isCiroAffiliate=True)
+    client.get(f"/admin/cases/{user.pk}/")
+    assert api.patch(f"/v1/users/{user.external_id}", {"city": "Ottawa"}).status == 200
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_how_many_are_approved_does_not_change_how_many_statements_look_for_hints(
+    client: Client, make: Make, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in (1, 5):
+        users = [make(isCiroAffiliate=True).pk for _ in range(number)]
+        with django_assert_num_queries(2):
+            assert bulk.unread_hints(users) == set(users)
 
 
 def test_the_same_press_again_approves_nobody_twice(client: Client, make: Make) -> None:

@@ -167,6 +167,11 @@ def is_approved(world: World) -> bool:
     return User.objects.get(pk=world.user.pk).status == Status.ACTIVE
 
 
+def chosen(action: str) -> Callable[[World], Mapping[str, Any]]:
+    """What the admin's list of users sends with this action."""
+    return lambda world: {"action": action, "_selected_action": [str(world.user.pk)]}
+
+
 def issues(world: World) -> dict[str, str]:
     return {"version": admin_keys.version(world.partner)}
 
@@ -251,6 +256,26 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Users", rows_of("users/user"), READERS),
     Page("User", rows_of("users/user", "user"), READERS),
     Page("User: birth date, address", rows_of("users/user", "user"), IDENTITY, BIRTH_AND_ADDRESS),
+    Action("Users: claim the chosen", rows_of("users/user"), DECIDERS, chosen("claim_selected"), is_claimed),
+    Action(
+        "Users: release the chosen",
+        rows_of("users/user"),
+        DECIDERS,
+        lambda w: {"action": "release_selected", "_selected_action": [str(w.held.pk)]},
+        lambda w: not Claim.objects.filter(user=w.held).exists(),
+    ),
+    Action(
+        "Users: approve the chosen",
+        rows_of("users/user"),
+        DECIDERS,
+        lambda w: {
+            **chosen("approve_selected")(w),
+            "confirmed": "yes",
+            "chosen": [f"{Choice(w.user.pk, Version.of(w.user))}"],
+            "reason_code": "verified",
+        },
+        is_approved,
+    ),
     Page("Decisions", rows_of("users/statuschange"), READERS),
     Page("Decision", rows_of("users/statuschange", "decision"), READERS),
     Page("Profile history", rows_of("users/userevent"), IDENTITY),

@@ -1,17 +1,24 @@
-"""Approving several cases at once: each by the same checks as a single one, in a transaction of its own."""
+"""Approving several cases at once: each by the same checks as a single one, in a transaction of its own.
 
-from collections.abc import Iterator, Mapping, Sequence
+One more rule holds here alone: a case with hints is not approved before somebody has opened it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 from psycopg.errors import LockNotAvailable
 
 from users import compliance
 from users.backoffice.changes import Version
 from users.backoffice.decisions import ClaimedError, DecisionForm, StaleError, decide
+from users.backoffice.hints import count_hints
+from users.cases import AccessKind, AccessRecord
 from users.models import Staff, User
 from users.statuses import Status
 
@@ -67,10 +74,32 @@ def approve_all(
         raise TooManyError(
             _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": AT_MOST, "chosen": len(choices)}
         )
+    unread = unread_hints([choice.user_id for choice in choices])
     refusals = [
-        (choice, _approve(choice, data, by=by, source=source, sees_identity=sees_identity)) for choice in choices
+        (
+            choice,
+            _("It has hints, and nobody has opened it as it is now: open it first.")
+            if choice.user_id in unread
+            else _approve(choice, data, by=by, source=source, sees_identity=sees_identity),
+        )
+        for choice in choices
     ]
     return list(_with_users(refusals))
+
+
+def unread_hints(user_ids: Collection[UUID]) -> set[UUID]:
+    """Which of these users wait with hints while nobody has opened them since they waited and last changed.
+
+    All hints count, whatever the approver may see. In two statements.
+    """
+    opened = AccessRecord.objects.filter(
+        user=OuterRef("pk"),
+        kind=AccessKind.OPENED,
+        # PostgreSQL's GREATEST passes over a profile that never changed.
+        created_at__gte=Greatest(OuterRef("status_since"), OuterRef("profile_changed_at")),
+    )
+    unopened = User.objects.filter(~Exists(opened), pk__in=user_ids, status=Status.PENDING_COMPLIANCE)
+    return {pk for pk, hints in count_hints(list(unopened)).items() if hints}
 
 
 def _approve(choice: Choice, data: Mapping[str, Any], *, by: Staff, source: str, sees_identity: bool) -> str:

@@ -92,7 +92,9 @@ def _after(request: HttpRequest, user: User, staff: Staff, change: StatusChange)
     }
     if request.POST.get("then") == "stay":
         messages.success(request, done)
-        return redirect("backoffice_case", user.pk)
+        # Back to the page that was decided on: this one, or the admin's page of the user.
+        is_admin_page = request.POST.get("decided_on") == "user"
+        return redirect("admin:users_user_change" if is_admin_page else "backoffice_case", user.pk)
     try:
         following = claims.next_case(staff=staff, request_id=request.request_id)  # type: ignore[attr-defined]
     except claims.ClaimRefusedError:

@@ -14,7 +14,7 @@ from users.backoffice.ages import age_of
 from users.backoffice.changes import Version, since_last_decision
 from users.backoffice.decisions import DecisionForm, moves
 from users.backoffice.hints import hints_for
-from users.backoffice.labels import LABELS, in_words
+from users.backoffice.labels import LABELS, birth_in_words, in_words
 from users.backoffice.sections import Section, sections_for
 from users.backoffice.timeline import MORE, SHOWN, SHOWN_AT_MOST, timeline
 from users.cases import Claim
@@ -37,7 +37,7 @@ _OPTIONAL = frozenset({"address_line2"})
 def context_of(
     request: HttpRequest, user: User, *, refusal: Mapping[str, Any] | None = None, asked: DecisionForm | None = None
 ) -> dict[str, Any]:
-    """What the template needs. refusal: why nothing was done, and `asked`, the form that it was asked by."""
+    """What the case page needs. refusal: why nothing was done, and `asked`, the form that it was asked by."""
     reader = request.user
     assert isinstance(reader, Staff)  # noqa: S101 - pages of the back office are for staff alone
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
@@ -45,17 +45,28 @@ def context_of(
         **admin.site.each_context(request),
         # Of the window and of the browser's history: nothing personal.
         "title": _("Case %(id)s") % {"id": str(user.pk)[:8]},
+        "groups": list(_groups(user, sees_identity=sees_identity)),
+        "sections": [_section(section, user) for section in sections_for(request)],
+        "refusal": refusal,
+        **_history(request, user, reader, sees_identity=sees_identity),
+        **head_of(user, reader, asked=asked, is_open=asked is not None and refusal is None),
+    }
+
+
+def head_of(user: User, reader: Staff, *, asked: DecisionForm | None = None, is_open: bool = False) -> dict[str, Any]:
+    """Who a user is, what is odd, and what this reader may do: of the case page, and of the admin's page of a user.
+
+    asked: a form that was refused. is_open: whether its dialog is to be shown at once.
+    """
+    sees_identity = reader.has_perm(IDENTITY_PERMISSION)
+    return {
         "case_user": user,
         "name": f"{user.first_name} {user.last_name}",
         "status": Status(user.status),
-        "groups": list(_groups(user, sees_identity=sees_identity)),
+        "age": age_of(user.status_since, now=timezone.now()) if user.status == Status.PENDING_COMPLIANCE else None,
         "sees_identity": sees_identity,
         "hints": hints_for(user, sees_identity=sees_identity),
-        "sections": [_section(section, user) for section in sections_for(request)],
-        "refusal": refusal,
-        "age": age_of(user.status_since, now=timezone.now()) if user.status == Status.PENDING_COMPLIANCE else None,
-        **_history(request, user, reader, sees_identity=sees_identity),
-        **_deciding(user, reader, asked=asked, is_open=asked is not None and refusal is None),
+        **_deciding(user, reader, asked=asked, is_open=is_open),
     }
 
 
@@ -64,7 +75,7 @@ def _groups(user: User, *, sees_identity: bool) -> Any:
     for name, columns in GROUPS:
         shown = [column for column in columns if sees_identity or column not in IDENTITY_COLUMNS]
         rows = [
-            (LABELS[column], in_words(column, value))
+            (LABELS[column], birth_in_words(value) if column == "date_of_birth" else in_words(column, value))
             for column in shown
             if (value := getattr(user, column)) or column not in _OPTIONAL
         ]

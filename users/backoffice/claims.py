@@ -18,6 +18,8 @@ from users.statuses import Status
 PERMISSION = "users.claim_user"
 # How long nobody but its holder releases a claim. A case must not be lost because somebody went home.
 HELD_FOR = timedelta(hours=8)
+# So many of a person's claims are looked at; nobody works on more.
+HELD_AT_MOST = 1_000
 
 # By itself tells whether it was done; the ORM's ignore_conflicts does not.
 _CLAIM = "INSERT INTO users_claim (user_id, staff_id) VALUES (%s, %s) ON CONFLICT DO NOTHING RETURNING user_id"
@@ -46,17 +48,27 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
 
 
 def next_case(*, staff: Staff, request_id: str = "") -> User | None:
-    """Claims the case that has waited longest of those that nobody holds; None where there is none.
+    """The waiting case that this person holds already, or else the longest-waiting free one, which is claimed for them.
 
-    Two people who ask at once get different cases. Raises ClaimRefusedError.
+    None where there is neither. Two people who ask at once get different cases. Raises ClaimRefusedError.
     """
     _require_permission(staff)
+    if (held := case_in_hand(staff)) is not None:
+        return held
     with transaction.atomic():
         while (user := _longest_waiting()) is not None:
             # False where it was claimed after this statement's snapshot and before its lock: look again.
             if _insert(user, staff, request_id):
                 return user
     return None
+
+
+def case_in_hand(staff: Staff) -> User | None:
+    """The longest-waiting of the cases that this person has claimed and not decided; None where there is none."""
+    # The few claims first, by primary key afterwards: a join would tempt the planner to walk all who wait.
+    claimed = Claim.objects.filter(staff=staff).values_list("user_id", flat=True)[:HELD_AT_MOST]
+    waiting = User.objects.filter(pk__in=list(claimed), status=Status.PENDING_COMPLIANCE)
+    return waiting.order_by("status_since", "id").first()
 
 
 def release(*, user: User, staff: Staff, request_id: str = "") -> None:

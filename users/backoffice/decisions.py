@@ -75,7 +75,10 @@ class DecisionForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A button and its dialog. tone: a class of the style sheet. is_open: whether the dialog is shown at once."""
+    """A button and its dialog. tone: a class of the style sheet. is_open: whether the dialog is shown at once.
+
+    shortcut: the key that presses the button, of a first decision.
+    """
 
     to_status: Status
     verb: Any
@@ -83,6 +86,7 @@ class Move:
     tone: str
     form: DecisionForm
     is_open: bool = False
+    shortcut: str = ""
 
 
 _APPROVE = (_("Approve"), _("The user may convert money from now on."), "case-good")
@@ -105,6 +109,7 @@ _WORDS: Mapping[tuple[Status, Status], tuple[Any, Any, str]] = {
         "",
     ),
 }
+_SHORTCUTS = {(Status.PENDING_COMPLIANCE, Status.ACTIVE): "a", (Status.PENDING_COMPLIANCE, Status.REJECTED): "r"}
 _CLOSE = (_("Close"), _("For good: a closed user can never be opened again."), "bo-danger")
 
 
@@ -116,7 +121,8 @@ def moves(user: User, *, asked: DecisionForm | None = None, is_open: bool = Fals
         is_asked = asked is not None and asked.to_status is to_status
         # Made anew: its reasons are those of the present status.
         form = DecisionForm(present=present, to_status=to_status, data=asked.data if asked and is_asked else None)
-        yield Move(to_status, verb, consequence, tone, form, is_asked and is_open)
+        shortcut = _SHORTCUTS.get((present, to_status), "")
+        yield Move(to_status, verb, consequence, tone, form, is_asked and is_open, shortcut)
 
 
 def somebody_elses(user: User, staff: Staff) -> Claim | None:

@@ -148,7 +148,7 @@ def evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
 
 
 def _page(request: HttpRequest, form: ListForm) -> HttpResponse:
-    return _show(request, "exports.html", title=_("Export users"), form=form)
+    return _show(request, "exports.html", title=_("Export"), form=form)
 
 
 def _show(request: HttpRequest, template: str, **context: Any) -> HttpResponse:

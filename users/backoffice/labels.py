@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from users.columns import PROFILE_COLUMNS
+from users.fields import age_in_years, today
 from users.statuses import Status
 
 LABELS: Mapping[str, Any] = {
@@ -46,6 +47,12 @@ def in_words(column: str, value: Any) -> str:
     if isinstance(value, date):
         return date_format(value, "DATE_FORMAT")
     return str(value)
+
+
+def birth_in_words(born: date) -> str:
+    """A birth date, and how old that is today."""
+    age = _("age %(age)s") % {"age": age_in_years(born, on=today())}
+    return f"{date_format(born, 'DATE_FORMAT')} · {age}"
 
 
 def country_name(code: str) -> str:

@@ -16,12 +16,11 @@ from django.views.decorators.http import require_safe
 from psycopg.errors import QueryCanceled
 
 from users import compliance
-from users.backoffice import bulk, claims, reviews
+from users.backoffice import approval, bulk, claims, reviews
 from users.backoffice.changes import Version
 from users.backoffice.decisions import DecisionForm
 from users.backoffice.queue_context import context_of
 from users.backoffice.queue_filters import CHANGED, WAITING, View
-from users.columns import IDENTITY_PERMISSION
 from users.models import Staff, User
 
 SEEN_BY = "users.view_user"
@@ -40,14 +39,6 @@ def _pressed(action: _Action) -> _Action:
 
 
 @require_safe
-def landing(request: HttpRequest) -> HttpResponse:
-    """The start of the back office: for who decides, the queue; for everybody else, the index."""
-    if request.user.has_perm(compliance.PERMISSION):
-        return redirect("backoffice_queue")
-    return admin.site.index(request)
-
-
-@require_safe
 def waiting(request: HttpRequest) -> HttpResponse:
     """Who waits for a decision, or whom a search finds."""
     return _list(request, WAITING)
@@ -61,8 +52,11 @@ def changed(request: HttpRequest) -> HttpResponse:
 
 @_pressed
 def next_case(request: HttpRequest) -> HttpResponse:
-    """Claims the case that has waited longest, and opens it."""
+    """Opens the case that the person holds, or else claims the one that has waited longest."""
     staff = _staff(request, SEEN_BY, claims.PERMISSION)
+    if (held := claims.case_in_hand(staff)) is not None:
+        messages.info(request, _("You hold this case: decide it or release it, then the next one follows."))
+        return redirect("backoffice_case", held.pk)
     user = claims.next_case(staff=staff, request_id=_request_id(request))
     if user is None:
         messages.info(request, _("No case is free: each one that waits is claimed."))
@@ -115,48 +109,29 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
 def approve(request: HttpRequest) -> HttpResponse:
     """Approves the chosen rows, and reports what was done and what was not."""
     staff = _staff(request, SEEN_BY, compliance.PERMISSION)
-    sent = list(dict.fromkeys(request.POST.getlist("chosen")))
-    choices = [choice for text in sent if (choice := bulk.Choice.parse(text))]
     form = bulk.approval_form(request.POST)
-    if not choices:
+    if not approval.choices_of(request):
         messages.error(request, _("Nobody was chosen: tick the cases to approve."))
         return _back(request)
     if not form.is_valid():
         messages.error(request, _("Nothing was done: say why they are approved."))
-        return _list(request, _view(request), approval=form, chosen=frozenset(sent), code=422)
-    try:
-        results = bulk.approve_all(
-            choices=choices,
-            data=request.POST,
-            by=staff,
-            source=f"request {_request_id(request)}",
-            sees_identity=staff.has_perm(IDENTITY_PERMISSION),
-        )
-    except bulk.TooManyError as refusal:
-        messages.error(request, str(refusal))
-        return _back(request)
-    context = {
-        **admin.site.each_context(request),
-        "title": _("Approved together"),
-        "done": [result for result in results if not result.refusal],
-        "refused": [result for result in results if result.refusal],
-        "back": _address(request, WAITING),
-    }
-    return render(request, "backoffice/queue_report.html", context)
+        sent = frozenset(request.POST.getlist("chosen"))
+        return _list(request, _view(request), unapproved=form, chosen=sent, code=422)
+    return approval.approve(request, by=staff, back=_address(request, WAITING))
 
 
 def _list(
     request: HttpRequest,
     view: View,
     *,
-    approval: DecisionForm | None = None,
+    unapproved: DecisionForm | None = None,
     chosen: frozenset[str] = frozenset(),
     code: int = 200,
 ) -> HttpResponse:
     reader = _staff(request, SEEN_BY)
     asked = (QueryDict(request.POST.get("back", "")) if request.method == "POST" else request.GET).dict()
     try:
-        context = context_of(request, view=view, reader=reader, asked=asked, approval=approval, chosen=chosen)
+        context = context_of(request, view=view, reader=reader, asked=asked, approval=unapproved, chosen=chosen)
     except OperationalError as error:
         if not asked or not isinstance(error.__cause__, QueryCanceled):
             raise
@@ -190,7 +165,6 @@ def _staff(request: HttpRequest, *permissions: str) -> Staff:
 
 
 urlpatterns = [
-    path("", admin.site.admin_view(landing), name="backoffice_landing"),
     path("queue/", admin.site.admin_view(waiting), name="backoffice_queue"),
     path("queue/changed/", admin.site.admin_view(changed), name="backoffice_changed"),
     path("queue/next/", admin.site.admin_view(next_case), name="backoffice_next"),

@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import number_format
-from django.utils.translation import gettext as _
 
 from users import compliance
 from users.backoffice import bulk, claims
@@ -52,7 +51,7 @@ def context_of(
     given = filters.given()
     return {
         **admin.site.each_context(request),
-        "title": _("Queue"),
+        "title": view.page_title,
         "view": view,
         "tabs": list(_tabs(view)),
         "filters": filters,
@@ -88,7 +87,7 @@ def _tabs(present: View) -> Any:
     for view, condition in ((WAITING, _WAITING_USERS), (CHANGED, CHANGED.always)):
         number = count(condition)
         yield {
-            "title": view.title,
+            "title": view.page_title,
             "url": reverse(view.url_name),
             "number": f"{_number(COUNTED)}+" if number > COUNTED else _number(number),
             "is_present": view is present,

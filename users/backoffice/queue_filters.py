@@ -23,22 +23,25 @@ _ANY = ("", _("Any"))
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A named list of cases. since: the column that says since when they wait, by which they are ordered.
+    """A named list of cases. page_title: as the sidebar has it. title: which users it lists.
 
+    since: the column that says since when they wait, by which they are ordered.
     always: what holds of each of its users, as the list's index has it.
     """
 
     name: str
     url_name: str
+    page_title: Any
     title: Any
     since: str
     always: Q = field(default_factory=Q)
 
 
-WAITING = View("waiting", "backoffice_queue", _("Waiting for a decision"), "status_since")
+WAITING = View("waiting", "backoffice_queue", _("Queue"), _("Waiting for a decision"), "status_since")
 CHANGED = View(
     "changed",
     "backoffice_changed",
+    _("Changed since approval"),
     _("Active, name or birth date changed"),
     "identity_changed_at",
     Q(status=Status.ACTIVE, identity_changed_at__isnull=False),

@@ -1,6 +1,6 @@
 """The queue's rows as the page shows them to one reader."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -40,7 +40,7 @@ class Row:
 
 def rows_of(page: Page, *, view: View, reader: Staff, now: datetime) -> list[Row]:
     """The rows of a page, with one statement for the versions of all of them."""
-    versions = _versions(page.rows)
+    versions = versions_of(page.rows)
     may_claim, may_decide = reader.has_perm(claims.PERMISSION), reader.has_perm(compliance.PERMISSION)
     return list(_rows(page, view, reader, now, versions, may_claim=may_claim, may_decide=may_decide))
 
@@ -78,7 +78,7 @@ def _rows(
         )
 
 
-def _versions(users: list[User]) -> dict[UUID, Version]:
+def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
     """The version of each, as Version.of would have it."""
     last = (
         StatusChange.objects.filter(user__in=[user.pk for user in users])

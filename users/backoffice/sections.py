@@ -19,7 +19,7 @@ class Section:
 
     name: a key in the evidence pack's JSON. permission: what a person must hold to see it.
     headings, rows: for the page, the latest few: bounded by the section itself, one query. A cell that is a
-    datetime is shown in the reader's zone.
+    datetime is shown in the pages' time zone.
     records: for the evidence pack, all of them, streamed, as JSON would have them.
     all_rows: the path of the list that has them all; empty where there is none.
     """

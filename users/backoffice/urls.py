@@ -5,9 +5,10 @@ Each module names its own paths; their names begin with `backoffice_`.
 
 from django.urls import URLPattern
 
-from users.backoffice import case, dashboard, exports, queue
+from users.backoffice import case, dashboard, exports, landing, queue
 
 urlpatterns: list[URLPattern] = [
+    *landing.urlpatterns,
     *queue.urlpatterns,
     *case.urlpatterns,
     *dashboard.urlpatterns,

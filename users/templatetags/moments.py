@@ -1,4 +1,4 @@
-"""Instants as people read them: in UTC, until the page's script shows them in the reader's own zone."""
+"""Instants as people read them."""
 
 from datetime import datetime
 from typing import Any

@@ -1,0 +1,4 @@
+"""Such as `Nov. 21, 2026, 14:05 EST`."""
+
+DATETIME_FORMAT = SHORT_DATETIME_FORMAT = "N j, Y, H:i T"
+TIME_FORMAT = "H:i"

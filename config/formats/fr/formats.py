@@ -1,0 +1,4 @@
+"""Such as `21 nov. 2026, 14:05 EST`."""
+
+DATETIME_FORMAT = SHORT_DATETIME_FORMAT = "j N Y, H:i T"
+TIME_FORMAT = "H:i"
