@@ -77,8 +77,8 @@ def wait_until(holds: Callable[[], object], *, seconds: float = START_SECONDS) -
 
 
 @contextmanager
-def watched(log: Path, *, wait: bool = True, **environment: str) -> Iterator[Watched]:
-    """The service, started with these settings; where it is waited for, once it answers."""
+def starting(log: Path, **environment: str) -> Iterator[Watched]:
+    """The service, started with these settings, which may not answer yet."""
     port, internal = free_port(), free_port()
     ports = {"PORT": str(port), "INTERNAL_HOST": "127.0.0.1", "INTERNAL_PORT": str(internal)}
     with log.open("wb") as output:
@@ -91,14 +91,20 @@ def watched(log: Path, *, wait: bool = True, **environment: str) -> Iterator[Wat
         )
     service = Watched(port, process, internal, log)
     try:
-        if wait:
-            wait_until(lambda: process.poll() is not None or service.transport("GET", "/v1/ping", {}, b""))
-            assert process.poll() is None, log.read_text()
-            wait_until(lambda: service.health("/livez")[0] == 200)
         yield service
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
+
+
+@contextmanager
+def watched(log: Path, **environment: str) -> Iterator[Watched]:
+    """The service, started with these settings, once it answers."""
+    with starting(log, **environment) as service:
+        wait_until(lambda: service.process.poll() is not None or service.transport("GET", "/v1/ping", {}, b""))
+        assert service.process.poll() is None, log.read_text()
+        wait_until(lambda: service.health("/livez")[0] == 200)
+        yield service
 
 
 @dataclass

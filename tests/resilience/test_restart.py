@@ -23,7 +23,7 @@ from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server, free_port, production, serving
 from tests.resilience.load import KeptConnection, load
-from tests.watched import wait_until, watched
+from tests.watched import starting, wait_until
 from users.models import User
 
 # LIVE_REQUESTS=20000 for the long run.
@@ -212,7 +212,7 @@ def test_a_service_is_ready_when_its_port_answers_and_no_sooner(tmp_path: Path, 
         "from config.settings import *\nAPI_MIDDLEWARE = [*API_MIDDLEWARE, 'slow_to_load.Middleware']\n"
     )
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(tmp_path)}
-    with watched(tmp_path / "log", **environment, wait=False) as service:
+    with starting(tmp_path / "log", **environment) as service:
         wait_until(lambda: (tmp_path / "loading").exists() and service.health("/readyz")[0] == 503)
         assert service.health("/livez")[0] == 503
         (tmp_path / "may-load").touch()
