@@ -21,6 +21,7 @@ from pytest_django import Settings
 from tests import factories, totp
 from tests.browser.cases import client, empty_queue, register  # noqa: F401
 from tests.live.conftest import start_server
+from tests.timeouts import WAIT_SECONDS
 from users.models import Staff
 
 PASSWORD = "correct horse battery staple"
@@ -46,7 +47,7 @@ def server_url(django_db_setup: None) -> Iterator[str]:
     )
     yield f"http://localhost:{server.port}"
     server.process.terminate()
-    server.process.wait(timeout=30)
+    server.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ from partners.models import ApiKey, AuthenticationTrouble, ClockSkew, Partner, R
 from partners.tallies import Seen
 from partners.troubles import Cause
 from tests.client import PartnerClient
+from tests.timeouts import WAIT_SECONDS
 
 PING = "/v1/ping"
 
@@ -262,7 +263,12 @@ def test_a_process_stops_though_its_counts_cannot_be_written() -> None:
         "DATABASE_URL": "postgresql://service@/absent?host=/nonexistent",
     }
     stopped = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | away, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code],
+        env=os.environ | away,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
     )
     assert stopped.stderr.count("could not be written") == 1
     assert stopped.stderr.count("are lost") == 1

@@ -20,6 +20,7 @@ from partners import roles
 from tests.conftest import database_url
 from tests.live.conftest import free_port, production
 from tests.redis_process import own_redis
+from tests.timeouts import WAIT_SECONDS
 from tests.watched import Relay, Watched, wait_until, watched
 
 WELL = {"workers": "ok", "database": "ok", "migrations": "ok"}
@@ -123,7 +124,7 @@ def test_a_service_whose_master_is_killed_does_not_stay_alive(tmp_path: Path, dj
     with watched(tmp_path / "log") as service:
         children, folder = service.children(), service.folder()
         service.process.kill()
-        psutil.wait_procs(children["internal"], timeout=10)
+        psutil.wait_procs(children["internal"], timeout=WAIT_SECONDS)
         assert not [child for child in children["internal"] if child.is_running()]
         assert not folder.exists()
         for worker in children["workers"]:
@@ -186,7 +187,7 @@ def test_a_port_that_is_taken_stops_the_start_with_one_line(django_db_setup: Non
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=WAIT_SECONDS,
         )
     assert ended.returncode == 1
     where = f"127.0.0.1:{ports['INTERNAL_PORT']}"

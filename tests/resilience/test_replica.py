@@ -16,6 +16,7 @@ from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import start_server
 from tests.resilience.replica_pair import LIST_STATEMENT, Pair, following, issue_key
+from tests.timeouts import WAIT_SECONDS
 from tests.watched import wait_until
 from transactions.positions import Position
 
@@ -30,7 +31,7 @@ def running() -> Iterator[Pair]:
         server = start_server(DATABASE_URL=primary.url(SERVICE_ROLE), REPLICA_DATABASE_URL=standby.url(SERVICE_ROLE))
         yield Pair(primary, standby, PartnerClient(api_key, secret, server.transport))
         server.process.terminate()
-        server.process.wait(timeout=30)
+        server.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture
