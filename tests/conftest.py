@@ -3,11 +3,15 @@
 import itertools
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from datetime import time as datetime_time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
@@ -19,6 +23,7 @@ from partners.api import throttling
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
+from tests.timeouts import WAIT_SECONDS
 
 _numbers = itertools.count(1)
 
@@ -87,8 +92,19 @@ def start_writer() -> Iterator[Callable[[], bool]]:
 
 @pytest.fixture(autouse=True)
 def counts_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests of another test are not written in this one."""
+    """Requests of another test are not written in this one, and those of this one are of one hour."""
     monkeypatch.setattr(tallies, "_pending", tallies._Pending())
+    hour = tallies.present_hour()
+    monkeypatch.setattr(tallies, "present_hour", lambda: hour)
+
+
+@pytest.fixture
+def within_one_day() -> None:
+    """Midnight of the compliance desk does not come between two statements of the test."""
+    now = datetime.now(ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
+    midnight = datetime.combine(now.date() + timedelta(days=1), datetime_time(), now.tzinfo)
+    if (left := (midnight.astimezone(UTC) - now).total_seconds()) < WAIT_SECONDS:
+        time.sleep(left)
 
 
 @pytest.fixture

@@ -40,9 +40,10 @@ def sent(send: Callable[[], Response]) -> Iterator[Callable[[], Response]]:
 
 
 def waiting_backend(session: psycopg.Connection[Any]) -> int:
-    found: list[tuple[int]] = []
-    wait_until(lambda: found.extend(session.execute(WAITING).fetchall()) or found)
-    return found[0][0]
+    wait_until(lambda: session.execute(WAITING).fetchone())
+    row = session.execute(WAITING).fetchone()
+    assert row
+    return int(row[0])
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -28,6 +27,7 @@ from partners.tallies import Seen
 from partners.troubles import Cause
 from tests.client import PartnerClient
 from tests.timeouts import WAIT_SECONDS
+from tests.watched import wait_until
 
 PING = "/v1/ping"
 
@@ -224,14 +224,8 @@ def write(rows: list[Seen]) -> None:
 
 def wait_for_sessions(count: int) -> None:
     """Until so many sessions wait for a lock."""
-    for _ in range(200):
-        [waiting] = sql.fetch_all(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'", ()
-        )
-        if waiting[0] == count:
-            return
-        time.sleep(0.01)
-    pytest.fail("they do not wait")
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    wait_until(lambda: sql.fetch_all(waiting, ()) == [(count,)])
 
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda table: table.__name__)
