@@ -70,7 +70,12 @@ def free_port() -> int:
 
 
 def start_server(**environment: str) -> Server:
-    """The service, started by its one entry point."""
+    """The service, started by its one entry point, once it answers."""
+    return answering(launch(**environment))
+
+
+def launch(**environment: str) -> Server:
+    """The service, which may not answer yet."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "config.serve"],
@@ -78,13 +83,17 @@ def start_server(**environment: str) -> Server:
         cwd=Path(settings.BASE_DIR),
         stderr=subprocess.DEVNULL,
     )
-    server = Server(port, process)
+    return Server(port, process)
+
+
+def answering(server: Server) -> Server:
+    """The same, once it answers."""
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             server.transport("GET", "/v1/ping", {}, b"")
         except OSError:
-            assert process.poll() is None, "the server has ended"
+            assert server.process.poll() is None, "the server has ended"
             assert time.monotonic() < deadline, "the server does not answer"
             time.sleep(0.05)
         else:
@@ -105,7 +114,8 @@ def serving(**environment: str) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def servers(django_db_setup: None) -> Iterator[tuple[Server, Server]]:
     """Two processes of the service on one database."""
-    running = (start_server(), start_server())
+    first, second = launch(), launch()
+    running = (answering(first), answering(second))
     yield running
     for server in running:
         server.process.terminate()
