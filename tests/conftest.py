@@ -13,11 +13,14 @@ from typing import Any
 from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
+import psycopg
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.db import connections
 from hypothesis import settings as hypothesis_settings
 
+from config.embedded.server import SUPERUSER
 from partners import roles, tallies
 from partners.api import throttling
 from partners.models import Partner
@@ -32,7 +35,7 @@ hypothesis_settings.register_profile("no deadline", deadline=None)
 hypothesis_settings.load_profile("no deadline")
 
 
-# Fixtures whose rows stay in the test database.
+# Fixtures whose rows stay in the test database, until the file ends.
 COMMITTING = {"committed_partner", "servers", "service", "proxy", "rows"}
 
 
@@ -49,13 +52,36 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if apart and not any(folder in argument for argument in config.args) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that commit come last, so that what they leave is not in the way of tests that count rows.
+# Files that take longest. Begun first, they leave no process waiting for another's last file.
+LONGEST = {
+    *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_imports_sources.py"),
+    *("test_imports.py", "test_imports_ending.py", "test_embedded.py", "test_settings.py"),
+}
 
-    With several processes this holds under --no-loadscope-reorder (Makefile).
-    """
-    committing = {item.path for item in items if COMMITTING.intersection(getattr(item, "fixturenames", ()))}
-    items.sort(key=lambda item: item.path in committing)
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several processes the order holds under --no-loadscope-reorder (Makefile)."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Files find no rows of others: after one that commits, the tables of our apps are emptied."""
+    here = [item for item in request.session.items if item.path == request.path]
+    if not any(COMMITTING.intersection(getattr(item, "fixturenames", ())) for item in here):
+        yield
+        return
+    request.getfixturevalue("django_db_setup")
+    yield
+    tables = ", ".join(
+        model._meta.db_table
+        for model in apps.get_models()
+        if model._meta.app_label in {"partners", "users", "transactions"} and model._meta.managed
+    )
+    with psycopg.connect(database_url(roles.SERVING, SUPERUSER), autocommit=True) as superuser:
+        # Triggers refuse it to everybody else.
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute(f"TRUNCATE {tables} CASCADE")
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +177,7 @@ def committed_partner(django_db_setup: None, django_db_blocker: Any) -> Iterator
         yield factories.PartnerFactory.create(slug=f"committed-{secrets.token_hex(4)}")
 
 
-def database_url(alias: str) -> str:
-    """Where this process's test database is, for another process."""
+def database_url(alias: str, role: str = "") -> str:
+    """Where this process's test database is, for another process. role: in place of the connection's own."""
     given = connections[alias].settings_dict
-    return f"postgresql://{given['USER']}@/{given['NAME']}?host={given['HOST']}"
+    return f"postgresql://{role or given['USER']}@/{given['NAME']}?host={given['HOST']}"
