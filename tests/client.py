@@ -15,6 +15,7 @@ from django.db import close_old_connections
 
 from partners import signing, sql
 from tests import drift
+from tests.timeouts import WAIT_SECONDS
 
 Headers = dict[str, str]
 # Method, request target as sent, headers, body: the raw answer.
@@ -150,7 +151,7 @@ def over_http(host: str, port: int) -> Transport:
     """Sends requests to a live server, a connection each."""
 
     def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
-        connection = http.client.HTTPConnection(host, port, timeout=30)
+        connection = http.client.HTTPConnection(host, port, timeout=WAIT_SECONDS)
         try:
             connection.putrequest(method, target, skip_accept_encoding=True)
             for name, value in headers.items():

@@ -3,22 +3,30 @@
 import itertools
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from datetime import time as datetime_time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
+from zoneinfo import ZoneInfo
 
+import psycopg
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.db import connections
 from hypothesis import settings as hypothesis_settings
 
+from config.embedded.server import SUPERUSER
 from partners import roles, tallies
 from partners.api import throttling
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
+from tests.timeouts import WAIT_SECONDS
 
 _numbers = itertools.count(1)
 
@@ -27,7 +35,7 @@ hypothesis_settings.register_profile("no deadline", deadline=None)
 hypothesis_settings.load_profile("no deadline")
 
 
-# Fixtures whose rows stay in the test database.
+# Fixtures whose rows stay in the test database, until the file ends.
 COMMITTING = {"committed_partner", "servers", "service", "proxy", "rows"}
 
 
@@ -44,13 +52,36 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if apart and not any(folder in argument for argument in config.args) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that commit come last, so that what they leave is not in the way of tests that count rows.
+# Files that take longest. Begun first, they leave no process waiting for another's last file.
+LONGEST = {
+    *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_imports_sources.py"),
+    *("test_imports.py", "test_imports_ending.py", "test_embedded.py", "test_settings.py"),
+}
 
-    With several processes this holds under --no-loadscope-reorder (Makefile).
-    """
-    committing = {item.path for item in items if COMMITTING.intersection(getattr(item, "fixturenames", ()))}
-    items.sort(key=lambda item: item.path in committing)
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several processes the order holds under --no-loadscope-reorder (Makefile)."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Files find no rows of others: after one that commits, the tables of our apps are emptied."""
+    here = [item for item in request.session.items if item.path == request.path]
+    if not any(COMMITTING.intersection(getattr(item, "fixturenames", ())) for item in here):
+        yield
+        return
+    request.getfixturevalue("django_db_setup")
+    yield
+    tables = ", ".join(
+        model._meta.db_table
+        for model in apps.get_models()
+        if model._meta.app_label in {"partners", "users", "transactions"} and model._meta.managed
+    )
+    with psycopg.connect(database_url(roles.SERVING, SUPERUSER), autocommit=True) as superuser:
+        # Triggers refuse it to everybody else.
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute(f"TRUNCATE {tables} CASCADE")
 
 
 @pytest.fixture(scope="session")
@@ -87,8 +118,19 @@ def start_writer() -> Iterator[Callable[[], bool]]:
 
 @pytest.fixture(autouse=True)
 def counts_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests of another test are not written in this one."""
+    """Requests of another test are not written in this one, and those of this one are of one hour."""
     monkeypatch.setattr(tallies, "_pending", tallies._Pending())
+    hour = tallies.present_hour()
+    monkeypatch.setattr(tallies, "present_hour", lambda: hour)
+
+
+@pytest.fixture
+def within_one_day() -> None:
+    """Midnight of the compliance desk does not come between two statements of the test."""
+    now = datetime.now(ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
+    midnight = datetime.combine(now.date() + timedelta(days=1), datetime_time(), now.tzinfo)
+    if (left := (midnight.astimezone(UTC) - now).total_seconds()) < WAIT_SECONDS:
+        time.sleep(left)
 
 
 @pytest.fixture
@@ -135,7 +177,7 @@ def committed_partner(django_db_setup: None, django_db_blocker: Any) -> Iterator
         yield factories.PartnerFactory.create(slug=f"committed-{secrets.token_hex(4)}")
 
 
-def database_url(alias: str) -> str:
-    """Where this process's test database is, for another process."""
+def database_url(alias: str, role: str = "") -> str:
+    """Where this process's test database is, for another process. role: in place of the connection's own."""
     given = connections[alias].settings_dict
-    return f"postgresql://{given['USER']}@/{given['NAME']}?host={given['HOST']}"
+    return f"postgresql://{role or given['USER']}@/{given['NAME']}?host={given['HOST']}"

@@ -27,7 +27,9 @@ os.environ.update(
 )
 
 from config.settings import *  # noqa: F403
+from tests.timeouts import lengthen
 
+lengthen(DATABASES)  # noqa: F405
 DATABASES["default"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405
 DATABASES["owner"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405
 

@@ -226,17 +226,33 @@ def whose(user: User) -> tuple[str, str]:
     return user.partner.slug, user.external_id
 
 
-def run(*arguments: str, stdin: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
+def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """A command as ops run it in production."""
+    return python("manage.py", *arguments, **environment)
+
+
+def python(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
+        [sys.executable, *arguments],
         cwd=settings.BASE_DIR,
         env=os.environ | production(**environment) | {"PSI_API_KEY": "psi_key_leak", "PSI_SECRET": "psi_secret_leak"},
-        input=stdin,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def run_all(
+    jobs: dict[str, tuple[list[str], str]], folder: Path, **environment: str
+) -> dict[str, "subprocess.CompletedProcess[str]"]:
+    """The same of several commands, in forks of one process."""
+    file = folder / "jobs.json"
+    file.write_text(json.dumps([{"arguments": [name, *job[0]], "stdin": job[1]} for name, job in jobs.items()]))
+    done = python("-m", "tests.forked", str(file), **environment)
+    assert done.returncode == 0, done.stderr
+    ended = zip(jobs, json.loads(done.stdout), strict=True)
+    return {name: subprocess.CompletedProcess((), end["returncode"], "", end["stderr"]) for name, end in ended}
 
 
 def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
@@ -278,11 +294,10 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
     return {name: given.get(name, ([], "")) for name in ours - {"demo", "setup_database_roles", "migrate"}}
 
 
-def test_commands_leave_nothing_on_standard_error(service: Watched, user: User, environment: dict[str, str]) -> None:
-    ended = {
-        name: run(name, *arguments, stdin=stdin, **environment)
-        for name, (arguments, stdin) in commands(user, service).items()
-    }
+def test_commands_leave_nothing_on_standard_error(
+    service: Watched, user: User, environment: dict[str, str], tmp_path: Path
+) -> None:
+    ended = run_all(commands(user, service), tmp_path, **environment)
     assert ended["import_conversions"].returncode == 1
     for name, process in ended.items():
         assert found_in(process.stderr, [*MARKERS, "psi_secret_leak"]) == [], name

@@ -20,7 +20,8 @@ import psutil
 from django.conf import settings
 
 from tests.client import Response
-from tests.live.conftest import START_SECONDS, Server, free_port, production
+from tests.live.conftest import Server, free_port, production
+from tests.timeouts import WAIT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Watched(Server):
 
     def internal(self, path: str) -> Response:
         """What the internal port answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.internal_port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.internal_port, timeout=WAIT_SECONDS)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -65,7 +66,7 @@ def _files_of(process: int) -> list[Path]:
     return list(Path(tempfile.gettempdir()).glob(f"psi-metrics-*/*_{process}.db"))
 
 
-def wait_until(holds: Callable[[], object], *, seconds: float = START_SECONDS) -> None:
+def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) -> None:
     """Waits until something holds; a connection that is refused meanwhile does not matter."""
     deadline = time.monotonic() + seconds
     while True:
@@ -94,7 +95,7 @@ def starting(log: Path, **environment: str) -> Iterator[Watched]:
         yield service
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
+        process.wait(timeout=WAIT_SECONDS)
 
 
 @contextmanager

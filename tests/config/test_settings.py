@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+from collections import ChainMap
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -45,23 +46,29 @@ def test_production_settings_are_without_a_remark() -> None:
     assert (ended.returncode, ended.stdout) == (0, "System check identified no issues (0 silenced).\n"), ended.stderr
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {"DOCUMENT_STORAGE_URL": "file:///srv/documents"},
-        {"DOCUMENT_STORAGE_URL": "file:///srv/our%20documents/"},
-        {"DOCUMENT_STORAGE_URL": "s3://documents.example"},
-        {"DOCUMENT_STORAGE_URL": "s3://documents/a/prefix/?region=ca-central-1&encryption=aws:kms"},
-        {"DOCUMENT_STORAGE_URL": "s3://documents?endpoint=https%3A%2F%2Fminio.example%3A9000"},
-        {"SECRET_KEY_FALLBACKS": A_KEY, "SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},older-{ANOTHER_KEY}"},
-        {"OWNER_DATABASE_URL": "postgresql://owner@127.0.0.1:1/absent"},
-        {"ALLOWED_HOSTS": ".example.com,10.0.0.7,[::1]", "HOST": "::", "CSRF_TRUSTED_ORIGINS": "https://*.example.com"},
-        {"REDIS_URL": "rediss://:hidden-value@redis.example:6380/1"},
-    ],
-    ids=str,
-)
+MAY_BE: list[dict[str, str]] = [
+    {"DOCUMENT_STORAGE_URL": "file:///srv/documents"},
+    {"DOCUMENT_STORAGE_URL": "file:///srv/our%20documents/"},
+    {"DOCUMENT_STORAGE_URL": "s3://documents.example"},
+    {"DOCUMENT_STORAGE_URL": "s3://documents/a/prefix/?region=ca-central-1&encryption=aws:kms"},
+    {"DOCUMENT_STORAGE_URL": "s3://documents?endpoint=https%3A%2F%2Fminio.example%3A9000"},
+    {"SECRET_KEY_FALLBACKS": A_KEY, "SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},older-{ANOTHER_KEY}"},
+    {"OWNER_DATABASE_URL": "postgresql://owner@127.0.0.1:1/absent"},
+    {"ALLOWED_HOSTS": ".example.com,10.0.0.7,[::1]", "HOST": "::", "CSRF_TRUSTED_ORIGINS": "https://*.example.com"},
+    {"REDIS_URL": "rediss://:hidden-value@redis.example:6380/1"},
+]
+
+
+@pytest.mark.parametrize("environment", MAY_BE, ids=str)
 def test_what_production_may_be_set_to(environment: dict[str, str]) -> None:
-    ended = start(**environment)
+    with patch.dict(os.environ, deployment() | UNSET | environment):
+        assert runpy.run_path(str(SETTINGS))["DEBUG"] is False
+
+
+# Of several values of one variable the first counts.
+@pytest.mark.parametrize("order", [MAY_BE, MAY_BE[::-1]], ids=["a folder", "a bucket"])
+def test_production_passes_its_checks_with_all_of_them(order: list[dict[str, str]]) -> None:
+    ended = start(**ChainMap(*order))
     assert ended.returncode == 0, ended.stderr
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.client import Headers, Response, Transport
 from tests.deploy.proxy import NAME, Proxy
+from tests.timeouts import WAIT_SECONDS
 
 # Of each answer its own: when, by which connection, under which id, after how many others.
 OWN_HEADERS = {"connection", "date", "keep-alive", "server", "x-request-id", "ratelimit"}
@@ -27,7 +28,7 @@ def past_it(port: int) -> Transport:
     """Sends requests to the service itself, on this port, as the proxy would."""
 
     def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS) as connection:
             said = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1"}
             return ask(connection, head(method, target, headers | said, body) + body, method=method)
 

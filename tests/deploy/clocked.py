@@ -16,9 +16,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tests.timeouts import WAIT_SECONDS
+
 ROOT = Path(__file__).parents[2]
 HEADER = "X-Test-Now"
-START_SECONDS = 30
 
 _request = threading.local()
 _service: Any = None
@@ -47,8 +48,9 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 @contextmanager
 def serving(environment: Mapping[str, str]) -> Iterator[int]:
     """Runs it in a process of its own; the port."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
+    from tests.live.conftest import free_port  # not for the process that serves, which is to have settings first
+
+    port = free_port()
     command = [sys.executable, "-m", "tests.deploy.clocked"]
     where = os.environ | environment | {"PORT": str(port)}
     with subprocess.Popen(command, env=where, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
@@ -60,7 +62,7 @@ def serving(environment: Mapping[str, str]) -> Iterator[int]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

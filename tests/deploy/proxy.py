@@ -19,12 +19,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.live.conftest import free_port
+from tests.timeouts import WAIT_SECONDS
+
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "deploy" / "nginx"
 # PROXY protocol, by which a test says from where it asks; only on a port of its own.
 SPOKEN_FOR = "proxy_protocol; set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol"
 NAME = "partners.example"
-START_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Proxy:
     def connected(self, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Iterator[ssl.SSLSocket]:
         """A connection. address: from which of this machine's. spoken_for: as if from there."""
         port = self.spoken_for_port if spoken_for else self.port
-        with socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(address, 0)) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS, source_address=(address, 0)) as plain:
             if spoken_for:
                 family = "TCP6" if ":" in spoken_for else "TCP4"
                 there = "2001:db8:ffff::1" if ":" in spoken_for else "192.0.2.1"
@@ -66,7 +68,7 @@ def running(program: str, upstreams: Sequence[int]) -> Iterator[Proxy]:
     """nginx before the servers on these ports, under an account without rights where the tests run as root."""
     # Not pytest's folder, into which no other account can look.
     folder = Path(tempfile.mkdtemp(prefix="psi-nginx-"))
-    port, plain_port, spoken_for_port = _free_ports(3)
+    port, plain_port, spoken_for_port = (free_port() for _ in range(3))
     proxy = Proxy(port, plain_port, spoken_for_port, folder)
     try:
         _install(proxy, upstreams)
@@ -129,16 +131,8 @@ def _write_certificate(folder: Path) -> None:
     )
 
 
-def _free_ports(count: int) -> list[int]:
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
-
-
 def _wait_for(proxy: Proxy, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             socket.create_connection(("127.0.0.1", proxy.port), timeout=1).close()

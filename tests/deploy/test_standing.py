@@ -24,6 +24,7 @@ from tests.deploy.conftest import program
 from tests.deploy.proxy import NAME, Proxy, running
 from tests.documents import LONG, add_document, path_of, stored_at
 from tests.live.conftest import Server, free_port, serving
+from tests.timeouts import WAIT_SECONDS
 from transactions.models import Document
 from users.models import User
 
@@ -149,7 +150,7 @@ def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
 
 def logged(proxy: Proxy, count: int) -> list[dict[str, Any]]:
     """The lines of so many requests, by route; a line is written when its answer has gone out."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + WAIT_SECONDS
     while len(lines := proxy.access_log.splitlines()) < count:
         assert time.monotonic() < deadline, lines
         time.sleep(0.01)

@@ -22,10 +22,10 @@ from tests.client import PartnerClient, Response
 from tests.deploy.asking import ask, head, over_tls, past_it
 from tests.deploy.proxy import NAME, Proxy, running
 from tests.live.conftest import free_port, production
+from tests.timeouts import WAIT_SECONDS
 from users.models import User
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS = 60
 SENDERS = 4
 PAUSE_SECONDS = 0.02
 # For requests to go to both.
@@ -47,7 +47,7 @@ def server_on(port: int) -> Iterator[None]:
 
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     """Returns when it answers, as who upgrades waits for /readyz."""
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             past_it(port)("GET", "/v1/ping", {}, b"")

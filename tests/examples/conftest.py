@@ -14,6 +14,7 @@ from tests.examples.calling import Access
 from tests.examples.gateway import Gateway, gateway_before
 from tests.examples.languages import Workshop, workshop
 from tests.live.conftest import Server, start_server
+from tests.timeouts import WAIT_SECONDS
 from users.models import User
 
 
@@ -35,7 +36,7 @@ def server(django_db_setup: None, kept: Path) -> Iterator[Server]:
     running = start_server(DOCUMENT_STORAGE_URL=kept.as_uri())
     yield running
     running.process.terminate()
-    running.process.wait(timeout=30)
+    running.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture

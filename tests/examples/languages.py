@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.timeouts import WAIT_SECONDS
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 DRIVERS = Path(__file__).parent / "drivers"
@@ -84,7 +86,7 @@ class Workshop:
             env=ENVIRONMENT | caches | dict(environment or {}),
             input=given,
             capture_output=True,
-            timeout=120,
+            timeout=WAIT_SECONDS,
             check=False,
         )
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Transport, over_http
 from tests.conftest import database_url
-
-START_SECONDS = 30
+from tests.timeouts import WAIT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,12 @@ class Server:
 
 
 def production(**environment: str) -> dict[str, str]:
-    """The environment of a service as production runs it, but with one process and the test's keys."""
+    """The environment of a service as production runs it, but with one process and the test's keys and time-outs.
+
+    A test whose subject is a time-out sets DJANGO_SETTINGS_MODULE to config.settings.
+    """
     return {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.server_settings",
         "DEBUG": "false",
         "STAFF_MFA_REQUIRED": "true",
         "SECRET_KEY": secrets.token_urlsafe(50),
@@ -54,15 +56,26 @@ def production(**environment: str) -> dict[str, str]:
     } | environment
 
 
+# Below those that Linux gives to outgoing connections, of which one could take the port before the server has it.
+_PORTS = range(10_000, 32_768)
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def start_server(**environment: str) -> Server:
-    """The service, started by its one entry point."""
+    """The service, started by its one entry point, once it answers."""
+    return answering(launch(**environment))
+
+
+def launch(**environment: str) -> Server:
+    """The service, which may not answer yet."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "config.serve"],
@@ -70,13 +83,17 @@ def start_server(**environment: str) -> Server:
         cwd=Path(settings.BASE_DIR),
         stderr=subprocess.DEVNULL,
     )
-    server = Server(port, process)
-    deadline = time.monotonic() + START_SECONDS
+    return Server(port, process)
+
+
+def answering(server: Server) -> Server:
+    """The same, once it answers."""
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             server.transport("GET", "/v1/ping", {}, b"")
         except OSError:
-            assert process.poll() is None, "the server has ended"
+            assert server.process.poll() is None, "the server has ended"
             assert time.monotonic() < deadline, "the server does not answer"
             time.sleep(0.05)
         else:
@@ -91,18 +108,19 @@ def serving(**environment: str) -> Iterator[Server]:
         yield server
     finally:
         server.process.terminate()
-        server.process.wait(timeout=60)
+        server.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture(scope="session")
 def servers(django_db_setup: None) -> Iterator[tuple[Server, Server]]:
     """Two processes of the service on one database."""
-    running = (start_server(), start_server())
+    first, second = launch(), launch()
+    running = (answering(first), answering(second))
     yield running
     for server in running:
         server.process.terminate()
     for server in running:
-        server.process.wait(timeout=30)
+        server.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture

@@ -1,15 +1,17 @@
 """What PostgreSQL undoes for another's sake is done again, and the partner does not notice."""
 
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import connections
 
-from partners import roles
+from partners import roles, sql
 from partners.models import IdempotencyRecord, Partner
 from tests import factories
 from tests.client import PartnerClient
@@ -36,21 +38,33 @@ def wait_for_waiting(session: Session) -> None:
 def test_the_victim_of_a_deadlock_is_done_again(
     clients: tuple[PartnerClient, PartnerClient], partner: Partner, session: Session
 ) -> None:
-    body, key = factories.user_body(), str(uuid.uuid4())
+    body = factories.user_body()
+    path = f"/v1/users/{body['externalId']}"
     clients[0].post("/v1/users", body)
-    other = session()
-    other.execute(LOCK_USER, [body["externalId"]])
-    with ThreadPoolExecutor(1) as pool:
-        # It has claimed its key and waits for the user; the other has the user and waits for the key.
-        answer = pool.submit(clients[0].patch, f"/v1/users/{body['externalId']}", {"city": "Ottawa"}, key=key)
-        wait_for_waiting(session)
-        other.execute(CLAIM, [partner.pk, key])
-        # Only a request that was undone has let go of the key.
-        other.rollback()
-        assert answer.result().status == 200
-    assert User.objects.get(partner=partner).city == "Ottawa"
+    for attempt in count():
+        key, city, other = str(uuid.uuid4()), f"Ottawa {attempt}", session()
+        other.execute(LOCK_USER, [body["externalId"]])
+        with ThreadPoolExecutor(1) as pool:
+            # It has claimed its key and waits for the user; the other has the user and waits for the key.
+            begun = time.monotonic()
+            answer = pool.submit(clients[0].patch, path, {"city": city}, key=key)
+            wait_for_waiting(session)
+            try:
+                other.execute(CLAIM, [partner.pk, key])
+            except psycopg.errors.DeadlockDetected:
+                is_victim = False
+            else:
+                # Only a request that was undone has let go of the key.
+                is_victim = time.monotonic() - begun < sql.REPEAT_WITHIN_SECONDS
+            other.rollback()
+            status = answer.result().status
+        # On a busy machine the other may be the victim, or the request too late to be done again: then once more.
+        if is_victim:
+            break
+    assert status == 200
+    assert User.objects.get(partner=partner).city == city
     assert IdempotencyRecord.objects.filter(partner=partner, key=key, status=200).count() == 1
-    assert UserEvent.objects.filter(pgh_obj__partner=partner, city="Ottawa").count() == 1
+    assert UserEvent.objects.filter(pgh_obj__partner=partner, city=city).count() == 1
 
 
 @pytest.fixture

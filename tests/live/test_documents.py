@@ -19,6 +19,7 @@ from tests import factories
 from tests.client import PartnerClient
 from tests.documents import LONG, add_document, path_of, stored_at
 from tests.live.conftest import Server, start_server
+from tests.timeouts import WAIT_SECONDS
 from tests.watched import wait_until
 from transactions.models import Document, DocumentFault
 from transactions.sending import PIECE
@@ -38,7 +39,7 @@ def server(django_db_setup: None, kept: Path) -> Iterator[Server]:
     running = start_server(DOCUMENT_STORAGE_URL=kept.as_uri())
     yield running
     running.process.terminate()
-    running.process.wait(timeout=30)
+    running.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def url(document: Document) -> str:
 @contextmanager
 def begun(client: PartnerClient, server: Server, document: Document) -> Iterator[http.client.HTTPResponse]:
     """An answer whose body has still to be read."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_SECONDS)
     try:
         path = url(document)
         connection.request("GET", path, headers=client.headers("GET", path, b"", key=None, timestamp=None, secret=None))

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,11 +11,14 @@ import psycopg
 import pytest
 from django.db import connection
 
+from config.serve import THREADS
 from partners import roles
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.client import PartnerClient, Response, now
 from tests.conftest import database_url
+from tests.live.conftest import serving
+from tests.watched import wait_until
 from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]
@@ -25,6 +28,7 @@ WAITING = """
     SELECT pid FROM pg_stat_activity
      WHERE application_name = 'partner-service' AND datname = current_database() AND wait_event_type = 'Lock'
 """
+WAITING_FOR_KEY = f"{WAITING} AND query LIKE '%FROM partners_apikey key JOIN%'"
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
 
 
@@ -36,11 +40,10 @@ def sent(send: Callable[[], Response]) -> Iterator[Callable[[], Response]]:
 
 
 def waiting_backend(session: psycopg.Connection[Any]) -> int:
-    for _ in range(200):
-        if row := session.execute(WAITING).fetchone():
-            return int(row[0])
-        time.sleep(0.02)
-    pytest.fail("no request waits for a lock")
+    wait_until(lambda: session.execute(WAITING).fetchone())
+    row = session.execute(WAITING).fetchone()
+    assert row
+    return int(row[0])
 
 
 @pytest.fixture
@@ -93,17 +96,35 @@ def test_a_cut_update_without_a_key_may_be_sent_again_as_it_was(
     assert clients[1].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 401
 
 
-def known_everywhere(clients: Clients) -> None:
-    """Has every thread remember the key, so that a request's first statement is its own."""
-    for n in range(16):
-        assert clients[n % 2].get("/v1/ping").status == 200
+@pytest.fixture
+def connected_everywhere(clients: Clients, session: Session) -> None:
+    """Each process remembers the key and each thread has a connection, so that a request's first statement is its own.
+
+    A thread opens its connection with its first request. All threads get one, because no request ends before all wait.
+    """
+    observer = session()
+    observer.autocommit = True
+    for client in clients:
+        assert client.get("/v1/ping").status == 200
+    threads = THREADS * len(clients)
+    with psycopg.connect(database_url(roles.OWNER)) as blocker, ThreadPoolExecutor(10 * threads) as pool:
+        blocker.execute("LOCK TABLE partners_apikey IN ACCESS EXCLUSIVE MODE")
+        answers: list[Future[Response]] = []
+
+        def all_wait() -> bool:
+            # The server starts a thread when a request comes and none is idle, so a few requests more may be needed.
+            answers.extend(pool.submit(client.get, "/v1/ping") for client in clients for _ in range(THREADS))
+            return len(observer.execute(WAITING_FOR_KEY).fetchall()) == threads
+
+        wait_until(all_wait)
+        blocker.rollback()
+        assert {answer.result().status for answer in answers} == {200}
 
 
 @pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
 def test_an_update_cut_before_its_first_answer_is_done_again_and_once(
-    clients: Clients, partner: Partner, user: str, session: Session, key: str | None
+    clients: Clients, partner: Partner, user: str, session: Session, connected_everywhere: None, key: str | None
 ) -> None:
-    known_everywhere(clients)
     blocker = session()
     blocker.execute(LOCK_USER, [user])
     with sent(lambda: clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)) as answer:
@@ -115,9 +136,13 @@ def test_an_update_cut_before_its_first_answer_is_done_again_and_once(
 
 @pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
 def test_a_create_cut_before_its_first_answer_is_done_again_and_once(
-    clients: Clients, partner: Partner, session: Session, history_locked: psycopg.Connection[Any], key: str | None
+    clients: Clients,
+    partner: Partner,
+    connected_everywhere: None,
+    session: Session,
+    history_locked: psycopg.Connection[Any],
+    key: str | None,
 ) -> None:
-    known_everywhere(clients)
     body = factories.user_body()
     with sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
         cut_while_waiting(session, history_locked)
@@ -128,17 +153,21 @@ def test_a_create_cut_before_its_first_answer_is_done_again_and_once(
 
 
 def test_waiting_longer_than_the_lock_timeout_is_a_503_and_nothing_has_happened(
-    clients: Clients, partner: Partner, user: str, session: Session
+    partner: Partner, session: Session
 ) -> None:
-    key = str(uuid.uuid4())
+    key, body = str(uuid.uuid4()), factories.user_body()
+    user = body["externalId"]
     blocker = session()
-    blocker.execute(LOCK_USER, [user])
-    begun = time.monotonic()
-    answer = clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)
-    assert (answer.status, time.monotonic() - begun < 5) == (503, True)
-    blocker.rollback()
-    assert not IdempotencyRecord.objects.filter(partner=partner).exists()
-    assert clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key).status == 200
+    with serving(DJANGO_SETTINGS_MODULE="config.settings") as server:
+        client = factories.client_of(partner, server.transport)
+        assert client.post("/v1/users", body).status == 201
+        blocker.execute(LOCK_USER, [user])
+        begun = time.monotonic()
+        answer = client.patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)
+        assert (answer.status, time.monotonic() - begun < 5) == (503, True)
+        blocker.rollback()
+        assert not IdempotencyRecord.objects.filter(partner=partner).exists()
+        assert client.patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key).status == 200
 
 
 def test_connections_lost_while_idle_cost_no_request(clients: Clients, session: Session) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server
+from tests.timeouts import WAIT_SECONDS
 
 Clients = tuple[PartnerClient, PartnerClient]
 Servers = tuple[Server, Server]
@@ -15,7 +16,7 @@ Servers = tuple[Server, Server]
 
 def exchange(server: Server, request: bytes) -> tuple[int, bytes]:
     """Sends raw bytes; the answer's status and body."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_SECONDS) as connection:
         connection.sendall(request)
         answer = b""
         while chunk := connection.recv(65536):
@@ -101,7 +102,7 @@ def test_no_answer_goes_out_in_chunks(clients: Clients) -> None:
 def test_a_body_left_unread_ends_the_connection_with_the_answer(servers: Servers, target: str) -> None:
     # Without asking for it: 70,000 bytes are too many here, and on two of these paths nobody reads them.
     request = f"POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n".encode() + b" " * 70_000
-    with socket.create_connection(("127.0.0.1", servers[0].port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", servers[0].port), timeout=WAIT_SECONDS) as connection:
         connection.sendall(request)
         answer = b""
         while chunk := connection.recv(65536):

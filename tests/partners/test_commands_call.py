@@ -1,6 +1,7 @@
 """`manage.py call`: one signed request to a running service, and its answer."""
 
 import json
+import socket
 import socketserver
 import threading
 from collections.abc import Iterator
@@ -166,8 +167,10 @@ def test_no_answer_is_one_line(base_url: str) -> None:
         thread.start()
         assert refusal("call", "GET", "/v1/ping", "--base-url", url, *signed).startswith(f"No answer from {url}: ")
         thread.join()
-    # Nobody listens there any more.
-    assert "refused" in refusal("call", "GET", "/v1/ping", "--base-url", url, *signed)
+    with socket.socket() as unused:  # nobody listens there
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        assert "refused" in refusal("call", "GET", "/v1/ping", "--base-url", url, *signed)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from partners.models import Partner
 from tests import factories
@@ -29,10 +30,22 @@ def api(committed_partner: Partner, service: Watched) -> PartnerClient:
     return factories.client_of(committed_partner, service.transport)
 
 
+def told(service: Watched) -> list[Sample]:
+    """All samples, once the database has answered in time: what it knows is left out otherwise."""
+    samples: list[Sample] = []
+
+    def is_whole() -> bool:
+        families = text_string_to_metric_families(service.internal("/metrics").body.decode())
+        samples[:] = [sample for family in families for sample in family.samples]
+        return any(sample.name == "psi_database_up" and sample.value == 1 for sample in samples)
+
+    wait_until(is_whole)
+    return samples
+
+
 def total(service: Watched, name: str, **labels: str) -> float:
     """The sum of a metric's samples that have these labels."""
-    families = text_string_to_metric_families(service.internal("/metrics").body.decode())
-    samples = [sample for family in families for sample in family.samples if sample.name == name]
+    samples = [sample for sample in told(service) if sample.name == name]
     return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
 
 

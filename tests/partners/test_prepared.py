@@ -92,7 +92,7 @@ def test_what_is_rolled_back_is_undone_and_what_is_committed_stays(committed_par
 def test_a_connection_that_is_cut_is_an_operational_error_and_replaced_afresh(committed_partner: Partner) -> None:
     backend = sql.fetch_one("SELECT pg_backend_pid() + %s", (0,))
     with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
-        assert other.execute("SELECT pg_terminate_backend(%s)", backend).fetchone() == (True,)
+        assert other.execute("SELECT pg_terminate_backend(%s, 60000)", backend).fetchone() == (True,)
     with pytest.raises(OperationalError):
         sql.fetch_one(ONE, (1,))
     assert sql.fetch_one_afresh(ONE, (1,)) == (2,)

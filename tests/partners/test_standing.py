@@ -25,6 +25,7 @@ from tests.answers import assert_error
 from tests.client import PartnerClient, Response, in_process
 from tests.conftest import database_url
 from tests.documents import LONG, add_document, folder
+from tests.timeouts import WAIT_SECONDS
 from users import profile
 from users.models import User, UserEvent
 
@@ -207,15 +208,16 @@ def cut(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> PartnerC
     monkeypatch.setattr(sql, "is_well", lambda: True)
     backend = connection.connection.info.backend_pid
     with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
-        assert other.execute("SELECT pg_terminate_backend(%s)", [backend]).fetchone() == (True,)
+        assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
     return client
 
 
-def test_a_connection_that_was_idle_is_looked_at(committed_partner: Partner) -> None:
+def test_a_connection_that_was_idle_is_looked_at(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "FRESH_SECONDS", WAIT_SECONDS)
     assert factories.client_of(committed_partner, in_process).get("/v1/ping").status == 200
     backend = connection.connection.info.backend_pid
     with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
-        assert other.execute("SELECT pg_terminate_backend(%s, 1000)", [backend]).fetchone() == (True,)
+        assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
     assert sql.is_well()
     sql._of_thread.answered_at -= sql.FRESH_SECONDS
     assert not sql.is_well()

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -27,6 +26,8 @@ from partners.models import ApiKey, AuthenticationTrouble, ClockSkew, Partner, R
 from partners.tallies import Seen
 from partners.troubles import Cause
 from tests.client import PartnerClient
+from tests.timeouts import WAIT_SECONDS
+from tests.watched import wait_until
 
 PING = "/v1/ping"
 
@@ -223,14 +224,8 @@ def write(rows: list[Seen]) -> None:
 
 def wait_for_sessions(count: int) -> None:
     """Until so many sessions wait for a lock."""
-    for _ in range(200):
-        [waiting] = sql.fetch_all(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'", ()
-        )
-        if waiting[0] == count:
-            return
-        time.sleep(0.01)
-    pytest.fail("they do not wait")
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    wait_until(lambda: sql.fetch_all(waiting, ()) == [(count,)])
 
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda table: table.__name__)
@@ -262,7 +257,12 @@ def test_a_process_stops_though_its_counts_cannot_be_written() -> None:
         "DATABASE_URL": "postgresql://service@/absent?host=/nonexistent",
     }
     stopped = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | away, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code],
+        env=os.environ | away,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
     )
     assert stopped.stderr.count("could not be written") == 1
     assert stopped.stderr.count("are lost") == 1

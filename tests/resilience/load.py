@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.client import Headers, PartnerClient, Response
+from tests.timeouts import WAIT_SECONDS
 
 # Makes the next request of one client, by its number: method, target, body.
 Maker = Callable[[int], tuple[str, str, object]]
@@ -19,7 +20,7 @@ class KeptConnection:
     """A transport over one connection, opened anew only after an answer that ended it."""
 
     def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_SECONDS)
 
     def __call__(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
         try:

@@ -21,6 +21,7 @@ from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, pro
 from partners import privileges
 from partners.client import SignedClient
 from tests.live.conftest import production, start_server
+from tests.timeouts import WAIT_SECONDS
 from transactions.demo.lives import external_id
 from transactions.demo.walk import Walk
 
@@ -141,7 +142,7 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
         Walk(client, (external_id(1), conversions), approve, lambda _: None).run()
     finally:
         server.process.terminate()
-        server.process.wait(timeout=30)
+        server.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.mark.parametrize("command", [BACKUP, RESTORE])

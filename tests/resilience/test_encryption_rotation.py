@@ -18,6 +18,7 @@ from tests import factories
 from tests.client import PartnerClient
 from tests.conftest import database_url
 from tests.live.conftest import Server, start_server
+from tests.timeouts import WAIT_SECONDS
 
 NEW = "rotated-in-0123456789-abcdefghijklmnopqrs"
 
@@ -30,7 +31,7 @@ def serving(*encryption_keys: str) -> Iterator[Server]:
         yield server
     finally:
         server.process.terminate()
-        server.process.wait(timeout=30)
+        server.process.wait(timeout=WAIT_SECONDS)
 
 
 def reencrypt(*encryption_keys: str) -> dict[str, dict[str, int]]:

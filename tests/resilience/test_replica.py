@@ -16,6 +16,7 @@ from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import start_server
 from tests.resilience.replica_pair import LIST_STATEMENT, Pair, following, issue_key
+from tests.timeouts import WAIT_SECONDS
 from tests.watched import wait_until
 from transactions.positions import Position
 
@@ -30,7 +31,7 @@ def running() -> Iterator[Pair]:
         server = start_server(DATABASE_URL=primary.url(SERVICE_ROLE), REPLICA_DATABASE_URL=standby.url(SERVICE_ROLE))
         yield Pair(primary, standby, PartnerClient(api_key, secret, server.transport))
         server.process.terminate()
-        server.process.wait(timeout=30)
+        server.process.wait(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture
@@ -120,8 +121,7 @@ def test_a_replica_that_fell_behind_is_left_out_until_it_has_caught_up(pair: Pai
     with pair.standby.replay_paused():
         pair.add_conversion(user_id, "2026-05-05T00:00:00Z")
         assert moments(pair, external_id) == ["2026-01-01"]
-        # Three times what lies between two looks, and some.
-        wait_until(lambda: moments(pair, external_id) == ["2026-05-05", "2026-01-01"], seconds=8)
+        wait_until(lambda: moments(pair, external_id) == ["2026-05-05", "2026-01-01"])
         assert not pair.standby_reads(external_id)
     wait_until(lambda: pair.standby_reads(external_id))
 
@@ -137,8 +137,8 @@ def test_a_replica_that_stands_still_is_waited_for_by_one_second_and_once(pair: 
             begun = time.monotonic()
             assert moments(pair, ada[0]) == ["2026-01-01"]
             durations.append(time.monotonic() - begun)
-        assert 0.9 < max(durations) < 3
-        assert sorted(durations)[-3] < 0.5
+        assert 0.9 < max(durations) < 5
+        assert sorted(durations)[-3] < 0.9
     finally:
         for (pid,) in sessions:
             os.kill(pid, signal.SIGCONT)
@@ -163,4 +163,4 @@ def test_a_replica_that_stops_is_noticed_by_nobody_and_used_again_once_it_is_bac
         durations += ask_until(lambda: time.monotonic() > end)
     assert max(durations) < 0.9
     pair.standby.ensure_running()
-    wait_until(lambda: pair.standby_reads(ada[0]), seconds=30)
+    wait_until(lambda: pair.standby_reads(ada[0]))

@@ -122,7 +122,6 @@ def test_a_request_under_way_is_answered_when_the_service_stops(
         answer = api.patch(f"/v1/users/{body['externalId']}", {"city": f"Ottawa {number}"})
         return answer.status, answer.header("Connection")
 
-    # A worker has two threads, and one worker may get them both.
     with ThreadPoolExecutor(2) as pool:
         answers = [pool.submit(patch, number) for number in range(2)]
         wait_until(lambda: observer.execute(WAITING).fetchone() == (2,))

@@ -1,7 +1,6 @@
 """Conversions in: every line is imported, unchanged or rejected, and none is lost or doubled."""
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from django.core.management import CommandError, call_command
 from partners.models import Partner
 from tests import factories
 from tests.client import in_process
-from tests.transactions.imports import Line, Result, manage, stored, write
+from tests.transactions.imports import Line, Result, held_up, manage, stored, wait_until_held_up, write
 from transactions import imports, staging
 
 
@@ -178,31 +177,30 @@ def test_batches_before_a_failure_stay(
 
 
 def test_a_killed_import_is_simply_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
-    file = write(tmp_path / "f", *(line(n) for n in range(40_000)))
-    process = manage("import_conversions", str(file))
-    deadline = time.monotonic() + 60
-    while not stored(committed_partner) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.kill()
-    process.communicate()
-    before = len(stored(committed_partner))
-    assert 0 < before < 40_000
-    assert Result(file).counts == (40_000 - before, before, 0)
+    file = write(tmp_path / "f", *(line(n) for n in range(imports.BATCH + 10)))
+    with held_up(committed_partner, f"cv-{imports.BATCH}"):
+        process = manage("import_conversions", str(file))
+        # The first batch is stored, the second on its way.
+        wait_until_held_up()
+        process.kill()
+        process.communicate()
+    assert len(stored(committed_partner)) == imports.BATCH
+    assert Result(file).counts == (10, imports.BATCH, 0)
 
 
 def test_two_imports_of_overlapping_files_at_once_give_each_conversion_once(
     tmp_path: Path, line: Line, committed_partner: Partner
 ) -> None:
-    first = write(tmp_path / "a", *(line(n) for n in range(15_000)))
-    second = write(tmp_path / "b", *(line(n) for n in reversed(range(5_000, 20_000))))
+    first = write(tmp_path / "a", *(line(n) for n in range(6_000)))
+    second = write(tmp_path / "b", *(line(n) for n in reversed(range(2_000, 8_000))))
     processes = [manage("import_conversions", str(file), "--json") for file in (first, second)]
     with ThreadPoolExecutor(2) as pool:
         outputs = list(pool.map(lambda p: p.communicate(), processes))
     assert [p.returncode for p in processes] == [0, 0], outputs
     counts = [json.loads(out) for out, _ in outputs]
-    assert sum(c["imported"] for c in counts) == 20_000
-    assert sum(c["unchanged"] for c in counts) == 10_000
-    assert len(stored(committed_partner)) == 20_000
+    assert sum(c["imported"] for c in counts) == 8_000
+    assert sum(c["unchanged"] for c in counts) == 4_000
+    assert len(stored(committed_partner)) == 8_000
 
 
 def test_standard_input_is_read(line: Line, committed_partner: Partner) -> None:

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from partners.models import Partner
 from tests.transactions.imports import Line, Result, last_run, manage, ndjson, stored
+from transactions import imports
 from transactions.sources import Source, SourceProblem
 
 MIB = 1024 * 1024
@@ -64,9 +65,10 @@ def test_zeros_behind_gzip_and_frames_to_be_skipped_are_no_matter(tmp_path: Path
 
 
 def test_what_is_cut_off_is_an_error_and_what_came_before_stays(
-    tmp_path: Path, line: Line, committed_partner: Partner, pack: Pack
+    tmp_path: Path, line: Line, committed_partner: Partner, pack: Pack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = [line(n, rate=f"0.{n * 7919 % 999983:06d}7") for n in range(20_000)]
+    monkeypatch.setattr(imports, "BATCH", 1_000)
+    lines = [line(n, rate=f"0.{n * 7919 % 999983:06d}7") for n in range(5_000)]
     packed = pack(ndjson(*lines))
     (tmp_path / "f").write_bytes(packed[: len(packed) // 2])
     result = Result(tmp_path / "f")
@@ -74,13 +76,13 @@ def test_what_is_cut_off_is_an_error_and_what_came_before_stays(
     assert result.reason.startswith("The source cannot be read on: the ")
     assert "end too early" in result.reason
     imported, unchanged, rejected = result.counts
-    assert 0 < imported < 20_000
+    assert 0 < imported < 5_000
     # The line in which it was cut off is no line, and so not rejected.
     assert (unchanged, rejected) == (0, 0)
     assert len(stored(committed_partner)) == imported
     assert (last_run().state, last_run().imported, last_run().line) == ("failed", imported, imported)
     (tmp_path / "f").write_bytes(packed)
-    assert Result(tmp_path / "f").counts == (20_000 - imported, imported, 0)
+    assert Result(tmp_path / "f").counts == (5_000 - imported, imported, 0)
 
 
 def test_a_wrong_checksum_is_an_error(tmp_path: Path) -> None:
@@ -120,6 +122,7 @@ def test_numbers_count_every_line(tmp_path: Path) -> None:
 
 PEAK = """
 import resource, sys
+from transactions import imports
 from transactions.sources import Source
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with Source(sys.argv[1]) as source:
@@ -130,7 +133,7 @@ print(lines, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 10
 
 @pytest.mark.parametrize("content", [b"\0", b"{}" * 511 + b" \n"], ids=["a line without end", "many lines"])
 def test_what_unpacks_to_a_thousand_times_its_size_is_never_held(tmp_path: Path, pack: Pack, content: bytes) -> None:
-    (tmp_path / "bomb").write_bytes(pack(content * (32 * MIB // len(content))) * 4)
+    (tmp_path / "bomb").write_bytes(pack(content * (16 * MIB // len(content))) * 4)
     django = "import django; django.setup()\n"
     told = subprocess.run(
         [sys.executable, "-c", django + PEAK, str(tmp_path / "bomb")],
@@ -140,5 +143,5 @@ def test_what_unpacks_to_a_thousand_times_its_size_is_never_held(tmp_path: Path,
         check=True,
     )
     lines, mebibytes = map(int, told.stdout.split())
-    assert lines == (1 if content == b"\0" else 4 * 32 * 1024)
+    assert lines == (1 if content == b"\0" else 4 * 16 * 1024)
     assert mebibytes < 48

@@ -73,6 +73,7 @@ def test_where_there_is_nothing_it_says_so() -> None:
     assert "<canvas" not in text
 
 
+@pytest.mark.usefixtures("within_one_day")
 def test_waiting_and_decisions_are_counted(users: list[User]) -> None:
     found = figures.gather(7)
     assert (found.waiting, found.late) == (1, 0)

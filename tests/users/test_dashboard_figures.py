@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,13 +22,30 @@ TORONTO = ZoneInfo("America/Toronto")
 DAYS = 90
 
 
+pytestmark = pytest.mark.usefixtures("within_one_day")
+
+
 @pytest.fixture
-def found(committed_partner: Partner, settings: Any) -> Figures:
+def snapshot(committed_partner: Partner, settings: Any) -> tuple[Figures, datetime]:
+    """The figures, and the instant for which PostgreSQL worked them out."""
     settings.DEBUG = True
     settings.COMPLIANCE_TARGET_HOURS = 20
     if not User.objects.filter(external_id="load-00000001").exists():
         outcome("seed_load", "--users", "400")
-    return gather(DAYS)
+    # In one transaction now() is one instant.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        return gather(DAYS), cursor.fetchone()[0]
+
+
+@pytest.fixture
+def found(snapshot: tuple[Figures, datetime]) -> Figures:
+    return snapshot[0]
+
+
+@pytest.fixture
+def now(snapshot: tuple[Figures, datetime]) -> datetime:
+    return snapshot[1]
 
 
 def day_of(change: StatusChange) -> date:
@@ -49,7 +66,7 @@ def waited(changes: list[StatusChange]) -> Waited | None:
     return Waited(*(took[math.ceil(part * len(took)) - 1] for part in (0.5, 0.9))) if took else None
 
 
-def test_each_waits_in_one_bucket(found: Figures) -> None:
+def test_each_waits_in_one_bucket(found: Figures, now: datetime) -> None:
     assert [(one.begins, one.ends, one.is_late) for one in found.buckets] == [
         (0, 10, False),
         (10, 20, False),
@@ -57,7 +74,7 @@ def test_each_waits_in_one_bucket(found: Figures) -> None:
         (40, 80, True),
         (80, None, True),
     ]
-    now, counts = timezone.now(), Counter[float]()
+    counts = Counter[float]()
     for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
         hours = (now - user.status_since).total_seconds() / 3600
         counts[max(one.begins for one in found.buckets if one.begins <= hours)] += 1
@@ -77,7 +94,7 @@ def test_the_percentiles_are_those_of_first_decisions(found: Figures) -> None:
     assert found.waited == waited(decided())
 
 
-def test_each_partner_has_its_own(found: Figures) -> None:
+def test_each_partner_has_its_own(found: Figures, now: datetime) -> None:
     assert len(found.partners) > 1
     for one in found.partners:
         theirs = [change for change in decided() if change.partner_id == one.partner.pk]
@@ -85,7 +102,7 @@ def test_each_partner_has_its_own(found: Figures) -> None:
         assert dict(one.outcomes) == dict(Counter(change.to_status for change in theirs))
         assert one.waited == waited(theirs)
         assert one.waiting == pending.count()
-        assert one.late == pending.filter(status_since__lte=timezone.now() - timedelta(hours=20)).count()
+        assert one.late == pending.filter(status_since__lte=now - timedelta(hours=20)).count()
 
 
 def test_who_has_most_to_do_comes_first(found: Figures) -> None:

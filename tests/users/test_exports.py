@@ -173,6 +173,7 @@ def test_both_lists_hold_the_same_users(ada: User, create_user: Callable[..., Re
         ({"created_to": "yesterday"}, set()),
     ],
 )
+@pytest.mark.usefixtures("within_one_day")
 def test_a_list_is_narrowed(
     filters: dict[str, str], found: set[str], api: PartnerClient, other_api: PartnerClient, partner: Partner
 ) -> None:
