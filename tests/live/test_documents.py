@@ -145,7 +145,7 @@ def test_slow_readers_leave_threads_for_everybody_else(client: PartnerClient, se
 def test_memory_stays_flat_whatever_the_size(client: PartnerClient, server: Server, user: User) -> None:
     content = LONG * (64 * MIB // len(LONG))
     document, small = add_document(user, content), add_document(user, LONG)
-    for _ in range(4):  # both threads have sent one before
+    for _ in range(4):  # a thread has sent one before
         client.get(url(small))
     (worker,) = psutil.Process(server.process.pid).children()
     before, most, digest = worker.memory_info().rss, 0, hashlib.sha256()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from config.serve import THREADS
 from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server, serving
@@ -93,8 +94,8 @@ def silent_host() -> Iterator[str]:
 def test_a_host_that_drops_packets_is_a_503_for_all_within_seconds(cluster: Cluster, silent_host: str) -> None:
     with serving(DATABASE_URL=silent_host, **PRODUCTION) as server:
         api = cluster.client(server.transport)
-        # Eight clients on two threads: were each to wait for a connection, the last would be late.
-        with load(api, server.port, mixed, pause=0.05) as tally:
+        # More clients than threads: were each to wait for a connection, the last would be late.
+        with load(api, server.port, mixed, clients=4 * THREADS, pause=0.05) as tally:
             time.sleep(2 * ANSWER_SECONDS)
     print(f"{dict(tally.statuses)}, slowest {tally.slowest:.2f} s")  # noqa: T201 - figures of a long run, shown with -s
     assert (tally.failures, tally.malformed, set(tally.statuses)) == ([], [], {503})
