@@ -31,7 +31,7 @@ class ServerFormatter(logging.Formatter):
 
 
 class ThreadsAreIntended(logging.Filter):
-    """Leaves out granian's advice at every start on few processors: the number of threads is chosen (config/serve.py)."""
+    """Leaves out granian's advice at a start on few processors: the number of threads is chosen (config/serve.py)."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is another."""

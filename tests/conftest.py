@@ -81,7 +81,7 @@ def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     with psycopg.connect(database_url(roles.SERVING, SUPERUSER), autocommit=True) as superuser:
         # Triggers refuse it to everybody else.
         superuser.execute("SET session_replication_role = replica")
-        superuser.execute(f"TRUNCATE {tables} CASCADE")
+        superuser.execute(f"TRUNCATE {tables}, staff_cache, django_session CASCADE")
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,7 @@ from tests.timeouts import CONNECT_SECONDS, WAIT_SECONDS
 
 
 def test_in_production_an_answer_comes_within_seconds() -> None:
-    # The logs of this process stay as the tests have them.
-    with patch.dict(os.environ, deployment() | {"REPLICA_DATABASE_URL": ""}), patch("config.logs.configure"):
+    with patch.dict(os.environ, deployment() | {"REPLICA_DATABASE_URL": ""}):
         default = runpy.run_path(f"{settings.BASE_DIR}/config/settings.py")["DATABASES"]["default"]
     options = default["OPTIONS"]
     assert default["ANSWER_SECONDS"] == 4.5
