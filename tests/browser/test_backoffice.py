@@ -96,6 +96,7 @@ def test_keys_claim_approve_and_lead_on_but_not_while_typing(
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("c")  # with a dialog open
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.get_by_role("button", name="Claim", exact=True)).to_be_visible()
     page.keyboard.press("c")
     expect(page.get_by_text("You have claimed this case")).to_be_visible()
@@ -105,6 +106,7 @@ def test_keys_claim_approve_and_lead_on_but_not_while_typing(
     dialog.get_by_label("Note").press_sequentially("a crnq?")
     expect(dialog.get_by_label("Note")).to_have_value("a crnq?")
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     page.keyboard.press("r")
     expect(page.get_by_role("dialog", name="Reject: Grace Byron")).to_be_visible()
     page.keyboard.press("Escape")
