@@ -60,3 +60,18 @@ def test_a_head_of_32_kib_is_refused_by_the_server_itself(servers: Servers, path
 def test_a_head_that_is_large_and_well_is_answered(servers: Servers) -> None:
     start = b"GET /docs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n"
     assert exchange(servers[0], start + b"X-Padding: %b\r\n\r\n" % (b"a" * 15 * 1024))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status", "heading"),
+    [
+        ("/admin/account/login/", {"Host": "evil.example"}, 400, b"<h1>Bad request</h1>"),
+        ("/nothing", {}, 404, b"Page not found"),
+        ("/static/nothing.css", {}, 404, b"Page not found"),
+    ],
+)
+def test_a_page_of_an_error_is_the_product_s_own(
+    servers: Servers, path: str, headers: dict[str, str], status: int, heading: bytes
+) -> None:
+    answer = servers[0].transport("GET", path, {"X-Forwarded-Proto": "https"} | headers, b"")
+    assert (answer.status, heading in answer.body, bool(answer.header("X-Request-Id"))) == (status, True, True)
