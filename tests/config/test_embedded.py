@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,13 @@ JOIN = (
     "s = EmbeddedServer(Path(sys.argv[1])); s.ensure_running();"
     "psycopg.connect(s.url(SERVICE_ROLE)).execute('SELECT 1'); print('joined', flush=True); sys.stdin.read()"
 )
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Not pytest's own: each further session of pytest closes that to other accounts, and the server runs as one."""
+    with tempfile.TemporaryDirectory(prefix="psi-embedded-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def member(folder: Path) -> "subprocess.Popen[str]":
