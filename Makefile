@@ -7,6 +7,9 @@ DEMO_STAMP := $(VENV)/.installed-demo
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
 
+# The two rules that install would meet in one folder.
+.NOTPARALLEL:
+
 .PHONY: help install demo serve test browser-test resilience-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
 
 help: ## this list

@@ -1,4 +1,4 @@
-"""Django's request, for pages and forms, with a Content-Type that no sender can choose a codec by.
+"""Django's request and handler for pages and forms: no sender can choose a codec, and no reader can hold a thread.
 
 Django decodes parameters of RFC 2231 (`x*=punycode''…`), and forms under a `charset`, with whichever of Python's codecs
 the sender names. Some take time that grows with the square of the text, and one that does not exist is an error before
@@ -6,9 +6,13 @@ Django can answer it.
 """
 
 import re
+from contextlib import closing
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.http.response import HttpResponseBase
+
+from partners.streaming import PiecesResponse
 
 # Of RFC 2046, section 5.1.1, quoted or not.
 _BOUNDARY = re.compile(
@@ -36,3 +40,14 @@ class PlainHandler(WSGIHandler):
     """Django's WSGI handler with PlainRequest."""
 
     request_class = PlainRequest
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> HttpResponseBase | list[bytes]:  # type: ignore[override]
+        """Answers a request. What holds no slot for it (partners/streaming.py) goes to the server in one piece.
+
+        That is WhiteNoise's files: in pieces, each would hold its thread until the slowest reader has taken it.
+        """
+        response = super().__call__(environ, start_response)
+        if not response.streaming or isinstance(response, PiecesResponse):
+            return response
+        with closing(response):
+            return [b"".join(response)]

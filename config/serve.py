@@ -19,7 +19,7 @@ from config.workers import CONTEXT, Master
 THREADS = 6
 # A thread has a connection to the database: it is kept over a quiet minute.
 THREAD_IDLE_SECONDS = 300
-# Connections that wait to be accepted, over all workers.
+# Connections that wait to be accepted, for each worker.
 BACKLOG = 1024
 # What the server reads of a request's head before it looks whether that is all. It reads once more as much at the
 # most, so a head of 16 KiB is always taken, and one of 32 KiB never (431).

@@ -155,6 +155,10 @@ class Master(MPServer):
         # By the worker's number: deaths in a row, and whether its successor waits for the end of a pause.
         self._deaths: dict[int, int] = {}
         self._paused: set[int] = set()
+        # What granian starts a worker with.
+        self._targets: tuple[Any, Any] = (None, None)
+        # Those that a reload has replaced and that have not ended.
+        self._draining: list[WorkerProcess] = []
         self._is_reloading = False
         # Whether it ends because no worker could load the service.
         self.has_failed = False
@@ -195,82 +199,111 @@ class Master(MPServer):
 
     def _reload(self, spawn_target: Any, target_loader: Any) -> None:
         self._is_reloading = True
-        super()._reload(spawn_target, target_loader)  # type: ignore[no-untyped-call]
-        self._is_reloading = False
+        # New code may be what the dead ones need.
+        self._paused.clear()
+        try:
+            super()._reload(spawn_target, target_loader)  # type: ignore[no-untyped-call]
+        finally:
+            self._is_reloading = False
 
     def _respawn_workers(self, workers: list[int], spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
-        # All of them are looked at: granian forgets a death that it is told of while it handles another.
-        for idx, old in enumerate(self.wrks):
-            if self.interrupt_signal:
-                break
-            if not _is_running(old):
-                self._replace_dead(idx, spawn_target, target_loader)
-            elif self._is_reloading and not self._replace(idx, spawn_target, target_loader):
-                break
+        self._targets = spawn_target, target_loader
+        self._replace_dead()
+        if self._is_reloading:
+            for idx, worker in enumerate(self.wrks):
+                if _is_running(worker) and not self._replace(idx):
+                    break
         if self.interrupt_signal:
             # granian may have cleared what wakes it up since the signal came.
             self.main_loop_interrupt.set()
 
-    def _replace_dead(self, idx: int, spawn_target: Any, target_loader: Any) -> None:
-        """Puts a new worker in the place of one that died, now or after a pause."""
+    def _replace_dead(self, *, but: int | None = None) -> None:
+        """Replaces the workers that died, but for one. All are looked at: granian forgets a death that it is told of
+        while it handles another.
+        """
+        for idx, worker in enumerate(self.wrks):
+            if idx != but and not self.interrupt_signal and not _is_running(worker):
+                self._bury(idx)
+                if idx not in self._paused and not self.has_failed:
+                    self._revive(idx)
+
+    def _bury(self, idx: int) -> None:
+        """Closes the socket of a worker that died, so that nobody waits there, and decides when it is replaced."""
         old = self.wrks[idx]
-        if (loaded := self._loaded.pop(old, None)) is not None:  # not looked at before
-            listener = self._listeners[idx]
-            self._bind(idx)
-            listener.close()
-            has_refused = not loaded.is_set() and (old.inner.exitcode or 0) > 0
-            if has_refused and not self._is_any_serving():
-                # Another would not load either.
-                self.has_failed = True
-                self.signal_handler_interrupt()  # type: ignore[no-untyped-call]
-                return
-            is_steady = time.monotonic() - old.birth > STEADY_SECONDS
-            deaths = self._deaths[idx] = 1 if is_steady else self._deaths.get(idx, 0) + 1
-            if pause := RESTART_PAUSES_SECONDS[min(deaths, len(RESTART_PAUSES_SECONDS)) - 1]:
-                logger.warning("A worker that died is replaced in %s s", pause)
-                self._paused.add(idx)
-                timer = threading.Timer(pause, self._end_pause, [idx])
-                timer.daemon = True
-                timer.start()
-        if idx not in self._paused or self._is_reloading:
-            new = self.wrks[idx] = self._spawn_worker(idx, spawn_target, target_loader)
-            new.start()  # type: ignore[no-untyped-call]
+        loaded = self._loaded.pop(old, None)
+        if loaded is None:  # done already
+            return
+        has_refused = not loaded.is_set() and (old.inner.exitcode or 0) > 0
+        if has_refused and not any(map(_is_running, self.wrks)):
+            # Another would not load either.
+            self.has_failed = True
+            self.signal_handler_interrupt()  # type: ignore[no-untyped-call]
+            return
+        self._listeners[idx].close()
+        is_steady = time.monotonic() - old.birth > STEADY_SECONDS
+        deaths = self._deaths[idx] = 1 if is_steady else self._deaths.get(idx, 0) + 1
+        # One that could not load the service is not tried again at once.
+        pause = RESTART_PAUSES_SECONDS[min(deaths, len(RESTART_PAUSES_SECONDS)) - 1] or int(has_refused)
+        if pause:
+            logger.warning("A worker that died is replaced in %s s", pause)
+            self._pause(idx, pause)
+
+    def _pause(self, idx: int, seconds: float) -> None:
+        self._paused.add(idx)
+        timer = threading.Timer(seconds, self._end_pause, [idx])
+        timer.daemon = True
+        timer.start()
 
     def _end_pause(self, idx: int) -> None:
         self._paused.discard(idx)
+        # What makes granian's loop call for a replacement.
         self.interrupt_children.append(idx)
         self.main_loop_interrupt.set()
 
-    def _is_any_serving(self) -> bool:
-        return any(loaded.is_set() and _is_running(worker) for worker, loaded in self._loaded.items())
+    def _revive(self, idx: int) -> None:
+        """Puts a new worker in the place of one that died, or tries again later where there is no room for one."""
+        try:
+            self._bind(idx)
+            new = self._spawn_worker(idx, *self._targets)
+            new.start()  # type: ignore[no-untyped-call]
+        except OSError as error:
+            logger.error("A worker cannot be started: %s", error.strerror)
+            self._pause(idx, RESTART_PAUSES_SECONDS[1])
+        else:
+            self.wrks[idx] = new
 
-    def _replace(self, idx: int, spawn_target: Any, target_loader: Any) -> bool:
-        """Puts a new worker in an old one's place once it serves; whether it does."""
-        old, new = self.wrks[idx], self._spawn_worker(idx, spawn_target, target_loader)
-        # Its failure is ours to handle: the old one goes on.
-        new.interrupt_by_parent = True
-        new.start()  # type: ignore[no-untyped-call]
+    def _replace(self, idx: int) -> bool:
+        """Puts a new worker in a living one's place once it serves; whether it does."""
+        try:
+            new = self._spawn_worker(idx, *self._targets)
+            # Its failure is ours to handle: the old one goes on.
+            new.interrupt_by_parent = True
+            new.start()  # type: ignore[no-untyped-call]
+        except OSError as error:
+            logger.error("A new worker cannot be started: %s", error.strerror)
+            return False
         deadline = time.monotonic() + LOADING_SECONDS
         while not self._loaded[new].wait(POLL_SECONDS):
-            if not _is_running(new) or time.monotonic() > deadline:
-                logger.error("A new worker does not start: the others stay as they are")
+            self._replace_dead(but=idx)
+            if not _is_running(new) or time.monotonic() > deadline or self.interrupt_signal:
+                if not self.interrupt_signal:
+                    logger.error("A new worker does not start: the others stay as they are")
                 new.inner.kill()
                 self._loaded.pop(new)
                 return False
-        self.wrks[idx] = new
+        old, self.wrks[idx] = self.wrks[idx], new
         new.interrupt_by_parent = False
+        self._draining.append(old)
         self._tell_to_drain([old])
         self._wait_for([old])
-        if not _is_running(new):
-            # It died before anybody looked after it.
-            self.interrupt_children.append(idx)
-            self.main_loop_interrupt.set()
+        # Looked at here, since it may have died before it was the master's to look after.
+        self._replace_dead()
         return True
 
     def _stop_workers(self) -> None:
         # The master has closed the socket (not shut it down: granian's workers would spin); with them it is gone.
         self._tell_to_drain(self.wrks)
-        self._wait_for(self.wrks)
+        self._wait_for([*self.wrks, *self._draining])
         self.wrks.clear()
         # Else granian takes a worker that died on its own for a failure of the stop.
         self.interrupt_children.clear()
@@ -283,12 +316,20 @@ class Master(MPServer):
             _send(worker, DRAIN if loaded and loaded.is_set() else signal.SIGKILL)
 
     def _wait_for(self, workers: list[WorkerProcess]) -> None:
+        """Waits until workers have drained, and kills those that do not in time.
+
+        The others are looked after meanwhile; a signal to stop ends the wait for those that a reload replaces.
+        """
+        is_stopping = self.interrupt_signal
         sent = time.monotonic()
         deadline = sent + DRAINING_SECONDS + self._stopping_seconds
         for worker in workers:
             # Not by join: granian's own thread joins it too, and then an ended one can look alive for a moment.
             while _is_running(worker) and time.monotonic() < deadline:
+                if self.interrupt_signal and not is_stopping:
+                    return
                 time.sleep(POLL_SECONDS)
+                self._replace_dead()
                 if time.monotonic() > sent + REPEAT_SECONDS:
                     sent = time.monotonic()
                     _send(worker, DRAIN)
@@ -296,6 +337,7 @@ class Master(MPServer):
                 logger.warning("A worker is killed that did not stop in time")
                 worker.inner.kill()
                 worker.inner.join()
+        self._draining.clear()
 
 
 def _send(worker: WorkerProcess, number: signal.Signals) -> None:

@@ -44,11 +44,13 @@ class BoundedConnection(psycopg.Connection[Any]):
 
 
 @contextmanager
-def longer_statements(connection: BaseDatabaseWrapper, seconds: int) -> Iterator[None]:
-    """Lets the statements of the present transaction take `seconds`, on the server and here."""
+def answers_within(connection: BaseDatabaseWrapper, seconds: float) -> Iterator[None]:
+    """Waits for up to `seconds` for each answer; around a transaction whose `statement_timeout` is as long.
+
+    Around it, so that its COMMIT may take as long too. Nothing changes on a connection without a limit.
+    """
+    connection.ensure_connection()
     driver = connection.connection
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
     before = driver.answer_seconds
     driver.answer_seconds = None if before is None else seconds + MARGIN_SECONDS
     try:

@@ -12,6 +12,7 @@ with what follows it, a statement that was left waiting with the next one, the l
 import itertools
 import re
 import select
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -144,6 +145,8 @@ class _Session:
     def __init__(self, driver: BoundedConnection) -> None:
         self.driver = driver
         self.begins = False
+        # By when the present statements are to be answered (monotonic); None is never.
+        self._deadline: float | None = None
         self.waiting: Waiting | None = None
         self.last: tuple[str, Sequence[object]] | None = None
         self.poll = select.poll()
@@ -160,6 +163,7 @@ class _Session:
     def run_together(self, steps: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
         """The result of each of these prepared statements, sent in one go. What follows one that fails is not run."""
         pgconn = self.driver.pgconn
+        self._begin_to_wait()
         pgconn.enter_pipeline_mode()
         try:
             for name, given in steps:
@@ -175,6 +179,7 @@ class _Session:
 
     def run(self, send: Callable[[], None]) -> PGresult:
         """The result of one statement. send: gives it to libpq. Raises AnswerTimeoutError."""
+        self._begin_to_wait()
         send()
         self._send()
         result, following = self._result(), self._result()
@@ -192,10 +197,14 @@ class _Session:
             pgconn.consume_input()
         return pgconn.get_result()
 
+    def _begin_to_wait(self) -> None:
+        seconds = self.driver.answer_seconds
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
     def _await(self, poll: select.poll) -> None:
         """Waits until the server has sent something, or takes more. Raises AnswerTimeoutError."""
-        seconds = self.driver.answer_seconds
-        if not poll.poll(None if seconds is None else seconds * 1000):
+        left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0) * 1000
+        if not poll.poll(left):
             raise self.driver.give_up()
 
     def _results(self) -> list[PGresult]:

@@ -15,6 +15,7 @@ import structlog
 from django.db import (
     DEFAULT_DB_ALIAS,
     DatabaseError,
+    Error,
     InterfaceError,
     NotSupportedError,
     OperationalError,
@@ -95,15 +96,22 @@ def _fetch_one_connecting(statement: str, parameters: Sequence[object], answers:
     was_open, in_write = connection.connection is not None, prepared.has_begun(connection.connection)
     try:
         row = fetch_one(statement, parameters)
-    except (OperationalError, InterfaceError):
+    except (OperationalError, InterfaceError) as error:
+        if is_answer_timeout(error):
+            # Another wait as long would be too long for the request.
+            raise
         if connection.in_atomic_block or in_write or connection.is_usable():
             _reach.found()
             raise
         connection.close()
-        if was_open and not _reach.is_in_doubt:
+        if was_open:
             return _fetch_one_connecting(statement, parameters, answers)
         # Not tried again: to connect in vain can take seconds.
         _reach.lost(answers)
+        raise
+    except Error:
+        # It has answered, if with a refusal.
+        _reach.found()
         raise
     _reach.found()
     return row
@@ -186,6 +194,11 @@ def sqlstate(failure: Exception) -> str | None:
     return state
 
 
+def is_answer_timeout(failure: Exception) -> bool:
+    """Whether the database took a statement and did not answer in time (partners/bounded.py)."""
+    return isinstance(failure.__cause__, AnswerTimeoutError)
+
+
 def is_unreachable(failure: BaseException) -> bool:
     """Whether a failure means that the database cannot be reached, or did not answer in time.
 
@@ -219,14 +232,14 @@ def _execute_on(
     connection: BaseDatabaseWrapper, statement: str, parameters: Sequence[object], row: RowMaker[T], *, as_text: bool
 ) -> tuple[int, list[T]]:
     connection.ensure_connection()
-    begun = time.perf_counter()
+    begun, answers = time.perf_counter(), _reach.answers
     try:
         with connection.wrap_database_errors:
             found = prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
     except OperationalError as error:
-        if connection.alias == DEFAULT_DB_ALIAS and isinstance(error.__cause__, AnswerTimeoutError):
+        if connection.alias == DEFAULT_DB_ALIAS and is_answer_timeout(error):
             # It would keep whoever asks next waiting as long.
-            _reach.lost(_reach.answers)
+            _reach.lost(answers)
         raise
     else:
         if connection.alias == DEFAULT_DB_ALIAS:

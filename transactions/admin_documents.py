@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 
 from partners.admin_sections import SectionedAdmin, Table
 from partners.moments import moment
-from partners.streaming import TooManyStreamsError
+from partners.streaming import STAFF, TooManyStreamsError
 from transactions.admin_lists import ListOfUsers
 from transactions.models import Document, FaultCause
 from transactions.sending import FaultError, file_of, respond
@@ -104,7 +104,7 @@ class DocumentAdmin(ListOfUsers, SectionedAdmin):
             request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"
         )
         try:
-            return respond(file_of(document), request_id=record.request_id, headers={})
+            return respond(file_of(document), owner=STAFF, request_id=record.request_id, headers={})
         except TooManyStreamsError:
             return too_many_downloads(request)
         except FaultError as fault:

@@ -45,7 +45,9 @@ class DocumentFile(PartnerAPIView):
         user = find_user(sender=self.sender, external_id=external_id)
         file = _find(user.id, document_id)
         try:
-            return respond(file, request_id=self.request_id, headers=self.answer_headers)
+            return respond(
+                file, owner=self.sender.caller.partner_slug, request_id=self.request_id, headers=self.answer_headers
+            )
         except TooManyStreamsError:
             raise UnavailableError from None
         except FaultError as fault:

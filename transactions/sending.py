@@ -8,14 +8,15 @@ broken off before its last byte, so that nobody takes it for the document (contr
 import hashlib
 import time
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from typing import IO, Any
 
 import structlog
 from django.core.files.storage import storages
 from django.db import DatabaseError, InterfaceError
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse
 
-from partners.streaming import stream
+from partners.streaming import PiecesResponse, stream
 from transactions import document_queries
 from transactions.contents import content_disposition
 from transactions.document_queries import PublishedFile
@@ -112,25 +113,29 @@ class Sending(Iterator[bytes]):
         return round((time.perf_counter() - self._begun) * 1000, 1)
 
 
-def respond(file: PublishedFile, *, request_id: str, headers: Mapping[str, str]) -> StreamingHttpResponse:
-    """The answer that sends a file. headers: further ones. Raises FaultError and TooManyStreamsError before the first
-    byte.
+def respond(
+    file: PublishedFile, *, owner: str, request_id: str, headers: Mapping[str, str]
+) -> HttpResponse | PiecesResponse:
+    """The answer that sends a file: whole where it is one piece, else in pieces (partners/streaming.py).
+
+    owner: whose download it is. headers: further ones. Raises FaultError and TooManyStreamsError before the first byte.
 
     The declared length is the recorded one: an answer that is broken off is shorter, and every client sees it.
     """
     sending = Sending(file, request_id=request_id)
-    return stream(
-        sending,
-        headers={
-            "Content-Type": file.content_type,
-            "Content-Length": str(file.size_bytes),
-            "Content-Disposition": content_disposition(file.title, file.content_type),
-            "ETag": f'"{file.sha256}"',
-            "Accept-Ranges": "none",
-            "X-Content-Type-Options": "nosniff",
-            **headers,
-        },
-    )
+    all_headers = {
+        "Content-Type": file.content_type,
+        "Content-Length": str(file.size_bytes),
+        "Content-Disposition": content_disposition(file.title, file.content_type),
+        "ETag": f'"{file.sha256}"',
+        "Accept-Ranges": "none",
+        "X-Content-Type-Options": "nosniff",
+        **headers,
+    }
+    if file.size_bytes > PIECE:
+        return stream(sending, owner=owner, headers=all_headers)
+    with closing(sending):
+        return HttpResponse(b"".join(sending), headers=all_headers)
 
 
 def _verified(file: PublishedFile) -> Generator[bytes, None, None]:

@@ -13,7 +13,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from partners import sql
-from partners.bounded import longer_statements
+from partners.bounded import answers_within
 from transactions import runs
 from transactions.lines import ImportedConversion
 
@@ -27,7 +27,7 @@ STATEMENT_SECONDS = 300
 # The limits that keep a request short are not for many rows at once. The statistics of a temporary table are not known:
 # a plan made without them could read all conversions, where each row's index entry is wanted.
 _SET_UP = """
-    SELECT set_config('lock_timeout', '1min', true),
+    SELECT set_config('statement_timeout', '5min', true), set_config('lock_timeout', '1min', true),
            set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
            set_config('enable_seqscan', 'off', true)
 """
@@ -140,7 +140,7 @@ class Database:
         return self._store(batch)
 
     def _store(self, batch: Batch) -> Stored:
-        with transaction.atomic(), longer_statements(connection, STATEMENT_SECONDS):
+        with answers_within(connection, STATEMENT_SECONDS), transaction.atomic():
             _stage(batch)
             imported, problems = _insert(len(batch.rows), _INSERT, _FIND_OTHERS_STORED, known=self._mostly_known)
             stored = _stored(batch, imported, problems)
@@ -162,7 +162,7 @@ class Rehearsal:
 
     def __call__(self, batch: Batch) -> Stored:
         """Notes the batch, for those after it, in a temporary table."""
-        with transaction.atomic(), longer_statements(connection, STATEMENT_SECONDS):
+        with answers_within(connection, STATEMENT_SECONDS), transaction.atomic():
             if not self._begun:
                 sql.run(_CREATE_REHEARSED, ())
                 sql.run(_INDEX_REHEARSED, ())

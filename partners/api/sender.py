@@ -48,7 +48,7 @@ class Sender:
         The caller is confirmed then, and where something else failed, so that the request is counted; not where the
         database is away. Raises as `confirmed`.
         """
-        if self.is_confirmed:
+        if self.is_confirmed or sql.is_answer_timeout(failure):
             return False
         driver = sql.default_connection().connection
         try:

@@ -51,7 +51,7 @@ def mark_living() -> None:
     little, since another process, or another account's, can get it.
     """
     global _mark  # noqa: PLW0603 - the process's one, open as long as the process lives
-    _mark = os.open(_marker(os.getpid()), os.O_CREAT | os.O_WRONLY, 0o600)
+    _mark = os.open(_marker(os.getpid()), os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     fcntl.flock(_mark, fcntl.LOCK_EX)
 
 
@@ -63,7 +63,13 @@ def mark_serving() -> None:
 
 def serving_workers() -> int:
     """How many workers there are that answer requests."""
-    return sum(_lives(marker) and marker.read_bytes() == SERVING for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
+    return sum(_lives(marker) and _is_serving(marker) for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
+
+
+def _is_serving(marker: Path) -> bool:
+    with suppress(FileNotFoundError):  # it has ended since
+        return marker.read_bytes() == SERVING
+    return False
 
 
 def _folder() -> Path:

@@ -2,6 +2,7 @@
 
 import hashlib
 import http.client
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from pytest_django import Settings
 
 from config.serve import THREADS
 from partners.models import Partner
-from partners.streaming import MOST_AT_ONCE
+from partners.streaming import MOST_OF_ONE
 from tests import factories
 from tests.client import PartnerClient
 from tests.documents import LONG, add_document, path_of, stored_at
@@ -45,6 +46,13 @@ def server(django_db_setup: None, kept: Path) -> Iterator[Server]:
 @pytest.fixture
 def client(server: Server, partner: Partner, kept: Path, settings: Settings) -> PartnerClient:
     settings.STORAGES = stored_at(kept.as_uri())
+    return factories.client_of(partner, server.transport)
+
+
+@pytest.fixture
+def other_client(client: PartnerClient, server: Server) -> PartnerClient:
+    """Of another partner."""
+    partner = factories.PartnerFactory.create(slug=f"committed-{secrets.token_hex(4)}")
     return factories.client_of(partner, server.transport)
 
 
@@ -128,13 +136,19 @@ def test_who_goes_away_leaves_the_server_as_it_was(client: PartnerClient, server
     assert faults(document) == {}
 
 
-def test_slow_readers_leave_threads_for_everybody_else(client: PartnerClient, server: Server, user: User) -> None:
-    document = add_document(user, LONG * (32 * MIB // len(LONG)))
+def test_slow_readers_leave_threads_for_everybody_else(
+    client: PartnerClient, other_client: PartnerClient, server: Server, user: User
+) -> None:
+    document, small = add_document(user, LONG * (32 * MIB // len(LONG))), add_document(user)
     with ExitStack() as stack:
         # More than connections hold, and more readers than the worker has threads; none of them reads on.
         answers = [stack.enter_context(begun(client, server, document)) for _ in range(THREADS + 2)]
-        assert [answer.status for answer in answers] == [200] * MOST_AT_ONCE + [503] * (THREADS + 2 - MOST_AT_ONCE)
+        assert [answer.status for answer in answers] == [200] * MOST_OF_ONE + [503] * (THREADS + 2 - MOST_OF_ONE)
         assert answers[-1].getheader("Retry-After")
+        # Another partner downloads as ever, and what is one piece is sent to all.
+        others = User.objects.get(pk=other_client.post("/v1/users", factories.user_body()).json()["userId"])
+        assert other_client.get(url(add_document(others, LONG))).status == 200
+        assert client.get(url(small)).status == 200
         with ThreadPoolExecutor(4) as pool:
             pings = pool.map(lambda _: client.get("/v1/ping").status, range(20))
             assert set(pings) == {200}

@@ -1,8 +1,38 @@
 """Staff's pages as production serves them, behind a proxy that ends TLS."""
 
-from tests.live.conftest import Server
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+from config.serve import THREADS
+from tests.live.conftest import Server, serving
 
 Servers = tuple[Server, Server]
+
+
+def begun_and_not_read(server: Server, path: str) -> socket.socket:
+    """A request whose answer waits in buffers as small as there are."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    connection.connect(("127.0.0.1", server.port))
+    connection.sendall(b"GET %b HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-Proto: https\r\n\r\n" % path.encode())
+    assert connection.recv(12) == b"HTTP/1.1 200"
+    return connection
+
+
+def test_who_does_not_read_a_file_of_a_page_holds_nobody_up(django_db_setup: None, tmp_path: Path) -> None:
+    # More than connections hold, as files of pages may be one day.
+    (tmp_path / "large.css").write_bytes(b"a" * 8 * 1024 * 1024)
+    (tmp_path / "settings_with_a_file.py").write_text(
+        f"from tests.server_settings import *\nSTATICFILES_DIRS = [{str(tmp_path)!r}]\n"
+        "WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True\n"
+        "STORAGES['staticfiles'] = {'BACKEND': 'django.contrib.staticfiles.storage.StaticFilesStorage'}\n"
+    )
+    environment = {"DJANGO_SETTINGS_MODULE": "settings_with_a_file", "PYTHONPATH": str(tmp_path)}
+    with serving(**environment) as server, ExitStack() as stack:
+        for _ in range(2 * THREADS):
+            stack.enter_context(begun_and_not_read(server, "/static/large.css"))
+        assert server.transport("GET", "/v1/ping", {}, b"").status == 401
 
 
 def test_staff_are_sent_to_https(servers: Servers) -> None:

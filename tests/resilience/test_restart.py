@@ -23,11 +23,12 @@ from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server, free_port, production, serving
 from tests.resilience.load import KeptConnection, load
-from tests.watched import starting, wait_until
+from tests.watched import starting, wait_until, watched
 from users.models import User
 
 # LIVE_REQUESTS=20000 for the long run.
 REQUESTS = int(os.environ.get("LIVE_REQUESTS", "1000"))
+
 
 WAITING = """
     SELECT count(*) FROM pg_stat_activity
@@ -177,6 +178,58 @@ def test_nobody_waits_for_a_worker_that_died(api: PartnerClient, server: Server)
         assert {api.get("/v1/ping").status for _ in range(30)} == {200}
     finally:
         psutil.Process(successor).resume()
+
+
+def test_nobody_waits_for_a_worker_that_dies_while_another_drains(
+    api: PartnerClient, server: Server, session: Session
+) -> None:
+    wait_until(lambda: len(serving_workers(server)) == 2)
+    body = factories.user_body()
+    api.post("/v1/users", body)
+    blocker, observer = session(), session()
+    blocker.execute("SELECT FROM users_user WHERE external_id = %s FOR UPDATE", [body["externalId"]])
+    observer.autocommit = True
+    before = workers(server)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(api.patch, f"/v1/users/{body['externalId']}", {"city": "Ottawa"})
+        wait_until(lambda: observer.execute(WAITING).fetchone() == (1,))
+        server.process.send_signal(signal.SIGHUP)
+        # The reload now waits for the worker that has the request, with at least one new worker beside it.
+        wait_until(lambda: serving_workers(server) - before)
+        for new in serving_workers(server) - before:
+            psutil.Process(new).kill()
+        # It is replaced although the reload has not ended.
+        wait_until(lambda: len(serving_workers(server)) >= 2)
+        assert not answer.done()
+        assert {api.get("/v1/ping").status for _ in range(20)} == {200}
+        blocker.rollback()
+        assert answer.result().status == 200
+    wait_until(lambda: len(serving_workers(server) - before) == 2)
+
+
+def test_a_worker_that_cannot_be_forked_is_tried_again(partner: Partner, tmp_path: Path, django_db_setup: None) -> None:
+    (tmp_path / "sitecustomize.py").write_text(FORKS_THAT_FAIL)
+    with watched(tmp_path / "log", PYTHONPATH=str(tmp_path), WEB_WORKERS="2") as service:
+        wait_until(lambda: service.internal("/metrics").body.count(b"psi_workers 2.0") == 1)
+        (tmp_path / "no-forks").touch()
+        killed = service.children()["workers"][0]
+        killed.kill()
+        wait_until(lambda: "A worker cannot be started" in service.log.read_text())
+        api = factories.client_of(partner, service.transport)
+        assert {api.get("/v1/ping").status for _ in range(10)} == {200}
+        (tmp_path / "no-forks").unlink()
+        wait_until(lambda: service.internal("/metrics").body.count(b"psi_workers 2.0") == 1)
+
+
+FORKS_THAT_FAIL = """
+import os, pathlib
+fork = os.fork
+def failing():
+    if (pathlib.Path(__file__).parent / "no-forks").exists():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    return fork()
+os.fork = failing
+"""
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from partners.bounded import longer_statements
-from partners.streaming import RETRY_SECONDS, TooManyStreamsError, stream
+from partners.bounded import answers_within
+from partners.streaming import RETRY_SECONDS, STAFF, TooManyStreamsError, stream
 
 log = structlog.get_logger("users.exports")
 
@@ -37,12 +37,12 @@ def snapshot() -> Iterator[None]:
     """All statements within see the database as it is now, and write nothing."""
     # Within somebody else's transaction that one's view holds.
     begins = not connection.in_atomic_block
-    with transaction.atomic(), connection.cursor() as cursor:
+    with answers_within(connection, STATEMENT_SECONDS), transaction.atomic(), connection.cursor() as cursor:
         if begins:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")
-        with longer_statements(connection, STATEMENT_SECONDS):
-            yield
+        cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
+        yield
 
 
 def too_many_downloads(request: HttpRequest) -> HttpResponse:
@@ -70,7 +70,10 @@ def download(
 
     try:
         return stream(
-            sent(), content_type=content_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+            sent(),
+            owner=STAFF,
+            content_type=content_type,
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
     except TooManyStreamsError:
         return too_many_downloads(request)
