@@ -43,7 +43,7 @@ class Command(BaseCommand):
         parser.add_argument("--exit", action="store_true", help="end after the walk; exit status 0 if all was right")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs the demo. Raises CommandError where an answer was not right, or a signal ended the demo before it served.
+        """Runs the demo. Raises CommandError where an answer was not right, or a signal came before the walk's end.
 
         SIGINT, SIGTERM and SIGHUP end it and the service, and with them the embedded PostgreSQL.
         """
