@@ -25,8 +25,21 @@ from partners.observing.facts import facts
 
 # Whose texts are made of what was sent, or of the path.
 MADE_OF_VALUES = ("django.security", "django.request")
+# What Django logs as an error with a traceback, and any client can cause with one request: a host that is not ours, a
+# form that is too large. The request's own line says 400.
+CAUSED_BY_CLIENTS = tuple(
+    f"django.security.{name}"
+    for name in ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
+)
 # Enough to find the place; a recursion must not fill the disk.
 MOST_LINES = 100
+
+
+def as_warning(record: logging.LogRecord) -> bool:
+    """A filter of loggers that lets each record through, as a warning without a traceback."""
+    record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+    record.exc_info = None
+    return True
 
 
 def describe(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
@@ -146,6 +159,7 @@ def configure(*, debug: bool) -> None:
                 "django.request": {"level": "ERROR"},
                 # Its text is a part of the query; the request line says 400.
                 "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
+                **{name: {"filters": [as_warning]} for name in CAUSED_BY_CLIENTS},
             },
         }
     )

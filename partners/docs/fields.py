@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 Schema = dict[str, Any]
 Document = dict[str, Any]
 
-# What a schema says of a value besides its type, and the words for it.
+# What a schema says of a value in addition to its type, and the words for it.
 _BOUNDS = {
     "minimum": "at least {}",
     "maximum": "at most {}",

@@ -96,7 +96,7 @@ def _request(document: Document, path: str, method: str, described: dict[str, An
 
 
 def _headers(document: Document, parameters: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The headers of a request besides those that sign it. Postman makes a new UUID for each request."""
+    """The headers of a request, without those that sign it. Postman makes a new UUID for each request."""
     uuids = {one["name"] for one in parameters if one["schema"].get("format") == "uuid"}
     for header in _values(document, parameters, "header"):
         yield header | ({"value": "{{$guid}}", "disabled": False} if header["key"] in uuids else {})

@@ -189,7 +189,7 @@ GROUPS: Groups = (
                 "The request is old, or the clock is behind",
                 "The timestamp is {off} {way} the service's time now; at most {allowed} may be between them. If you"
                 " did not send it just now, this says nothing.",
-                "Set the machine's clock, best by NTP, and sign each request anew, a repeated one too.",
+                "Set the machine's clock, best by NTP, and sign each request again before it is sent, a retry too.",
                 level=WARNING,
             ),
             _clock_behind,

@@ -13,21 +13,21 @@ EMPTY_SECRET = Cause(
     "signed-with-empty-secret",
     ERROR,
     "The signature was made with an empty secret",
-    "It is the HMAC under a secret of no characters, as where a variable is not set.{besides}",
+    "It is the HMAC under a secret of no characters, as where a variable is not set.{text_error}",
     "Have your program read the secret that was issued with the API key, and stop where it finds none.",
 )
 API_KEY_AS_SECRET = Cause(
     "signed-with-api-key",
     ERROR,
     "The signature was made with the API key",
-    "It is the HMAC under the API key, which takes the place of the secret.{besides}",
+    "It is the HMAC under the API key, which takes the place of the secret.{text_error}",
     "Use the secret that was issued with the API key.",
 )
 NO_HMAC = Cause(
     "hash-instead-of-hmac",
     ERROR,
     "The signature is a SHA-256 without a secret",
-    "It is the plain SHA-256 of the text, which anybody can compute.{besides}",
+    "It is the plain SHA-256 of the text, which anybody can compute.{text_error}",
     "Compute the HMAC-SHA256 of the canonical request, with the secret as its key.",
 )
 CAUSES = (EMPTY_SECRET, API_KEY_AS_SECRET, NO_HMAC)
@@ -49,10 +49,10 @@ def recognised(sent: Sent, signed: Sequence[Candidate]) -> Finding | None:
         text = candidate.canonical_request.encode()
         for cause, made in ways:
             if made(text) == signature:
-                return cause.found(besides=_besides(candidate))
+                return cause.found(text_error=_text_error(candidate))
     return None
 
 
-def _besides(candidate: Candidate) -> str:
-    """What is wrong with the text that was signed, if anything."""
+def _text_error(candidate: Candidate) -> str:
+    """A sentence on what is wrong with the text that was signed; empty if it is right."""
     return "" if candidate.cause == CORRECT else f" What was signed is not right either: {candidate.title}."

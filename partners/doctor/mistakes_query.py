@@ -121,7 +121,7 @@ MISTAKES = (
             "query-not-signed",
             "The query is not signed",
             "Line 3 is empty, but the request was sent with a query.",
-            "Sign the query in line 3: decoded, encoded anew and sorted.",
+            "Sign the query in line 3: decoded, encoded again and sorted.",
         ),
         _left_out,
     ),
@@ -250,7 +250,7 @@ MISTAKES = (
         _cause(
             "query-as-sent",
             "The query is signed as it was sent",
-            "The query may be written in more than one way, so it is decoded, encoded anew and sorted before it is"
+            "The query may be written in more than one way, so it is decoded, encoded again and sorted before it is"
             " signed.",
             "Build line 3 from the decoded names and values.",
         ),

@@ -262,7 +262,7 @@ MISTAKES = (
         _path(
             "path-as-sent",
             "The path is signed as it was sent",
-            "The URL may be written in more than one way, so the path is decoded and encoded anew before it is signed.",
+            "A URL may be written in more than one way, so the path is decoded and encoded again before it is signed.",
             "Decode the path, then percent-encode each byte but A-Z a-z 0-9 - . _ ~ and /.",
         ),
         _as_sent,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-# Larger and deeper JSON is left out: each body is written anew in some forty ways, and indenting costs the product
+# Larger and deeper JSON is left out: each body is written again in some forty ways, and indenting costs the product
 # of size and depth. A user takes less than a tenth of this.
 _LARGEST_BYTES = 8 * 1024
 _DEEPEST = 8

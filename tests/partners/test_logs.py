@@ -143,6 +143,34 @@ def test_while_debugging_lines_are_for_people() -> None:
         json.loads(text.splitlines()[0])
 
 
+REFUSED_HOST = """
+from config import logs
+logs.configure(debug={debug})
+import logging
+from django.core.exceptions import DisallowedHost
+for _ in range(2):
+    try:
+        raise DisallowedHost("Invalid HTTP_HOST header: 'elsewhere.example'.")
+    except DisallowedHost as error:
+        logging.getLogger("django.security.DisallowedHost").error(str(error), exc_info=error)
+"""
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_refused_host_is_one_line_and_no_error(debug: bool) -> None:  # noqa: FBT001 - pytest gives it
+    ended = subprocess.run(
+        [sys.executable, "-c", REFUSED_HOST.format(debug=debug)],
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = ended.stderr.splitlines()
+    assert len(lines) == 2
+    assert all("warning" in line and "Traceback" not in line for line in lines)
+    assert debug or "elsewhere" not in ended.stderr
+
+
 def test_without_a_standard_error_lines_are_lost_and_nothing_else() -> None:
     script = (
         "from config import logs; logs.configure(debug=False); import structlog; structlog.get_logger('x').info('y')"

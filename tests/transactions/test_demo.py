@@ -22,6 +22,7 @@ from transactions.demo.papers import papers_of
 from transactions.models import Conversion, Document, DocumentType
 from transactions.sending import STORAGE
 from users.backoffice.hints import HintCode, hints_for
+from users.backoffice.reasons import reasons_for
 from users.models import StatusChange, User, UserEvent
 from users.statuses import Status
 
@@ -77,6 +78,25 @@ def test_decisions_are_spread_over_weeks_and_stand_in_the_history(seeded: Partne
         assert times == sorted(times)
         assert (times[0], times[-1]) == (user.created_at, user.updated_at)
         assert [event.updated_at for event in events] == times
+
+
+def test_later_decisions_and_events_have_higher_ids(seeded: Partner) -> None:
+    """The back office lists them by id, newest first."""
+    for times in (
+        StatusChange.objects.filter(partner=seeded).order_by("pk").values_list("created_at", flat=True),
+        UserEvent.objects.filter(partner=seeded).order_by("pk").values_list("pgh_created_at", flat=True),
+    ):
+        assert len(times) > USERS / 2
+        assert list(times) == sorted(times)
+
+
+def test_several_reviewers_decided_for_reasons_that_the_case_page_offers(seeded: Partner) -> None:
+    changes = StatusChange.objects.filter(partner=seeded)
+    assert len({change.by_id for change in changes}) > 1
+    assert len({change.reason for change in changes}) > 10
+    for change in changes:
+        offered = reasons_for(Status(change.from_status), Status(change.to_status))
+        assert change.reason_code in {reason.code for reason in offered}
 
 
 def test_the_rules_of_the_history_hold_again(seeded: Partner) -> None:

@@ -4,24 +4,24 @@ Made again, it is the same: what is there already stays. Only the key and the pa
 """
 
 import json
+import random
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
 from partners import history, keys
-from partners.api.errors import ConflictError
 from partners.models import ApiKey, Partner
 from transactions.demo.backdating import backdate_records, backdate_users
 from transactions.demo.conversions import import_conversions
 from transactions.demo.lives import Life, Step, lives
 from transactions.demo.papers import publish_papers
+from transactions.demo.reasons import REASONS
 from transactions.models import Document
-from users.compliance import change_status
+from users.compliance import PERMISSION, change_status
 from users.models import Staff, User
 from users.profile import create_user, update_user
 from users.roles import ROLES
@@ -30,14 +30,17 @@ from users.statuses import Status
 
 PARTNER = "demo"
 KEY_LABEL = "seed_demo"
-# With a code of those that the case page offers (users/backoffice/reasons.py).
-REASONS = {
-    Status.ACTIVE: ("verified", "Identity and address verified."),
-    Status.REJECTED: ("notVerified", "The address could not be verified."),
-    Status.PENDING_COMPLIANCE: ("newInformation", "The user sent a new proof of address."),
-    Status.SUSPENDED: ("unusualActivity", "Unusual conversions are under review."),
-    Status.CLOSED: ("userRequest", "The user asked for it."),
-}
+# Of each role there is one account, and of those who decide a second.
+ACCOUNTS = {f"demo-{role}": role for role in ROLES} | {"demo-reviewer-2": "reviewer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A staff account. password: the new one, which is shown once."""
+
+    role: str
+    username: str
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,7 @@ class Seeded:
 
     partner: Partner
     key: keys.IssuedKey
-    # By role: user name and password.
-    staff: dict[str, tuple[str, str]] = field(repr=False)
+    staff: Sequence[Account] = field(repr=False)
     users: int
     conversions: int
     documents: int
@@ -59,12 +61,12 @@ def seed(*, users: int, conversions: int, say: Callable[[str], None] = lambda _:
     users, conversions: how many of each there are to be in all. say: takes a line on what is done next.
     """
     partner, _ = Partner.objects.get_or_create(slug=PARTNER, defaults={"name": "Demo Bank"})
-    staff = {role: _staff_member(role) for role in ROLES}
+    staff = [_account(username, role) for username, role in ACCOUNTS.items()]
     began = timezone.now()
     # Seen from when the demo was first seeded, so that a second time plans the same.
     planned = list(lives(users, now=partner.created_at))
     say(f"Making {users} users, and deciding about them …")
-    _make_users(partner, planned, Staff.objects.get(username=staff["reviewer"][0]))
+    _make_users(partner, planned)
     say(f"Importing {conversions} conversions …")
     import_conversions(partner, planned, conversions=conversions)
     say("Publishing documents …")
@@ -77,8 +79,7 @@ def seed(*, users: int, conversions: int, say: Callable[[str], None] = lambda _:
     return Seeded(partner, keys.issue(partner=partner, label=KEY_LABEL), staff, users, conversions, documents)
 
 
-def _staff_member(role: str) -> tuple[str, str]:
-    username = f"demo-{role}"
+def _account(username: str, role: str) -> Account:
     present = Staff.objects.filter(username=username).first()
     if present is None:
         _, password = create_staff(username=username, email=f"{username}@example.com", role=role)
@@ -87,40 +88,60 @@ def _staff_member(role: str) -> tuple[str, str]:
         present.set_password(password)
         present.password_is_one_time = True
         present.save(update_fields=["password", "password_is_one_time"])
-    return username, password
+    return Account(role, username, password)
 
 
-def _make_users(partner: Partner, planned: Sequence[Life], reviewer: Staff) -> None:
-    """Takes those who are not there yet through their lives, and then moves these to their times."""
-    made: dict[UUID, Sequence[datetime]] = {}
+def _make_users(partner: Partner, planned: Sequence[Life]) -> None:
+    """Takes those who are not there yet through their lives, and then moves these to their times.
+
+    The events of all of them are made in the order of their planned times, so that later rows have higher ids.
+    """
+    reviewers = list(Staff.objects.filter(username__in=_deciding()).order_by("pk"))
+    present = set(User.objects.filter(partner=partner).values_list("external_id", flat=True))
+    missing = [life for life in planned if life.external_id not in present]
+    users: dict[int, User] = {}
+    for _, life, step in sorted(_events(missing), key=lambda event: (event[0], event[1].number)):
+        if step is None:
+            users[life.number] = _create(partner, life)
+        elif step.status is None:
+            _update(users[life.number], step)
+        else:
+            _decide(users[life.number], step.status, reviewers)
+    if users:
+        backdate_users({users[life.number].pk: life.instants for life in missing})
+
+
+def _deciding() -> list[str]:
+    return [username for username, role in ACCOUNTS.items() if PERMISSION in ROLES[role]]
+
+
+def _events(planned: Sequence[Life]) -> Iterator[tuple[datetime, Life, Step | None]]:
+    """The time of each event, the user, and the step, which is None for the registration."""
     for life in planned:
-        user = _create(partner, life)
-        if user is not None:
-            for step in life.steps:
-                _take(step, user, reviewer)
-            made[user.pk] = life.instants
-    if made:
-        backdate_users(made)
+        yield life.registered_at, life, None
+        yield from ((step.at, life, step) for step in life.steps)
 
 
-def _create(partner: Partner, life: Life) -> User | None:
+def _create(partner: Partner, life: Life) -> User:
     body = {"externalId": life.external_id, **life.profile}
-    try:
-        with transaction.atomic():
-            history.set_context(partner=partner.slug, command="seed_demo")
-            create_user(partner_id=partner.pk, body=json.dumps(body).encode())
-    except ConflictError:
-        return None
+    with transaction.atomic():
+        history.set_context(partner=partner.slug, command="seed_demo")
+        create_user(partner_id=partner.pk, body=json.dumps(body).encode())
     return User.objects.get(partner=partner, external_id=life.external_id)
 
 
-def _take(step: Step, user: User, reviewer: Staff) -> None:
-    if step.status is None:
-        with transaction.atomic():
-            history.set_context(partner=user.partner.slug, command="seed_demo")
-            update_user(
-                partner_id=user.partner_id, external_id=user.external_id, body=json.dumps(dict(step.changes)).encode()
-            )
-        return
-    code, reason = REASONS[step.status]
-    change_status(user=user, to_status=step.status, by=reviewer, reason=reason, reason_code=code, source="seed_demo")
+def _update(user: User, step: Step) -> None:
+    with transaction.atomic():
+        history.set_context(partner=user.partner.slug, command="seed_demo")
+        update_user(
+            partner_id=user.partner_id, external_id=user.external_id, body=json.dumps(dict(step.changes)).encode()
+        )
+
+
+def _decide(user: User, status: Status, reviewers: Sequence[Staff]) -> None:
+    user.refresh_from_db()
+    move = Status(user.status), status
+    rng = random.Random(f"decision {user.external_id} {move}")  # noqa: S311 - the same each time, and nobody's secret
+    code, reason = rng.choice(REASONS[move])
+    by = rng.choice(reviewers)
+    change_status(user=user, to_status=status, by=by, reason=reason, reason_code=code, source="seed_demo")

@@ -113,7 +113,7 @@ function tellFit({way, candidate, isIssued}) {
   const isRight = candidate.dataset.cause === "correct";
   const what = `The signature you sent is that of “${candidate.textContent}” under ${way}.`;
   if (isRight && isIssued && document.querySelector("#result li.error, #result li.warning")) {
-    tell("good", "The signature is right.", `${what} See the findings above for what is wrong besides.`);
+    tell("good", "The signature is right.", `${what} See the findings above for what else is wrong.`);
   } else if (isRight && isIssued) {
     tell("good", "The signature is right.", `${what} A 401 then means that the key is not in force, belongs to another`
       + " secret, or that the request was changed on its way.");

@@ -8,7 +8,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.conf import settings
@@ -25,7 +25,11 @@ from transactions.management.commands.seed_demo import summary
 USERS = 40
 CONVERSIONS = 600
 START_SECONDS = 30
+# What a shell reports for a command that Ctrl-C ended.
+INTERRUPTED = 130
 LOG = settings.BASE_DIR / ".local" / "demo-service.log"
+# Ctrl-C, `kill` and service managers, and the terminal's window being closed.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Command(BaseCommand):
@@ -39,9 +43,20 @@ class Command(BaseCommand):
         parser.add_argument("--exit", action="store_true", help="end after the walk; exit status 0 if all was right")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs the demo. Raises CommandError where an answer was not right."""
+        """Runs the demo. Raises CommandError where an answer was not right, or a signal came before the walk's end.
+
+        SIGINT, SIGTERM and SIGHUP end it and the service, and with them the embedded PostgreSQL.
+        """
         if not settings.DEBUG:
             raise CommandError("The demo is for development: it runs while DEBUG=true alone.")
+        try:
+            _interrupt_on_signals()
+            self.run(keep_serving=not options["exit"])
+        except KeyboardInterrupt as interrupt:
+            raise CommandError("The demo was interrupted.", returncode=INTERRUPTED) from interrupt
+
+    def run(self, *, keep_serving: bool) -> None:
+        """Seeds, serves and walks. keep_serving: until KeyboardInterrupt, which is then the normal end."""
         self.say("Migrating the database …")
         call_command("migrate", verbosity=0)
         seeded = seed(users=USERS, conversions=CONVERSIONS, say=self.say)
@@ -55,9 +70,10 @@ class Command(BaseCommand):
             except (WrongAnswerError, NoAnswerError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps answered as the contract says.\n")
-            if not options["exit"]:
+            if keep_serving:
                 self.tell_where_to_go_on(base_url, seeded)
-                process.wait()
+                with suppress(KeyboardInterrupt):
+                    process.wait()
 
     def approve(self, user: str) -> None:
         """Lets the demo's reviewer make the user active."""
@@ -99,6 +115,21 @@ def _user_with_conversions() -> tuple[str, int]:
     return user, Conversion.objects.filter(partner__slug=PARTNER, user__external_id=user).count()
 
 
+def _interrupt_on_signals() -> None:
+    """Has the first of these signals raise KeyboardInterrupt; later ones do not disturb the orderly end."""
+
+    def interrupt(*_: object) -> None:
+        for number in ENDING:
+            # A function and not SIG_IGN, which the programs started from here would inherit.
+            signal.signal(number, lambda *_: None)
+        raise KeyboardInterrupt
+
+    # What this process was started to ignore (nohup, a shell's background job) it goes on ignoring.
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
+
+
 @contextmanager
 def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """The service as it is served everywhere, on PORT or, where that is taken, on a free one; its log apart."""
@@ -113,8 +144,6 @@ def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         )
     try:
         yield process, f"http://{settings.HOST}:{port}"
-    except KeyboardInterrupt:
-        pass
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

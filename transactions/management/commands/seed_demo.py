@@ -44,8 +44,8 @@ def as_json(seeded: Seeded) -> dict[str, Any]:
         "apiKey": seeded.key.api_key,
         "secret": seeded.key.secret,
         "staff": [
-            {"role": role, "username": username, "password": password}
-            for role, (username, password) in seeded.staff.items()
+            {"role": account.role, "username": account.username, "password": account.password}
+            for account in seeded.staff
         ],
         "users": seeded.users,
         "conversions": seeded.conversions,
@@ -60,5 +60,5 @@ def summary(seeded: Seeded) -> list[str]:
         f"Partner   {seeded.partner.slug}: {counts}",
         f"API key   {seeded.key.api_key}",
         f"Secret    {seeded.key.secret}",
-        *(f"Staff     {username:22} {password}" for username, password in seeded.staff.values()),
+        *(f"Staff     {account.username:22} {account.password}" for account in seeded.staff),
     ]
