@@ -67,9 +67,12 @@ def pack(client: Client, user: User) -> tuple[dict[str, Any], str]:
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_exports_or_not(role: str, ada: User) -> None:
     client = client_as(role)
-    asked = [client.get(FORM), client.get(evidence_of(ada))]
-    asked += [client.post(path) for path in (CSV, NDJSON, evidence_of(ada))]
-    assert {answer.status_code for answer in asked} == {200 if role in MAY else 403}
+    statuses = {client.get(path).status_code for path in (FORM, evidence_of(ada))}
+    for path in (CSV, NDJSON, evidence_of(ada)):
+        answer = client.post(path)
+        statuses.add(answer.status_code)
+        b"".join(answer)  # type: ignore[arg-type] # what is not read keeps its place among downloads
+    assert statuses == {200 if role in MAY else 403}
     assert AccessRecord.objects.filter(kind="exported").count() == (3 if role in MAY else 0)
 
 
