@@ -196,15 +196,16 @@ def test_nobody_waits_for_a_worker_that_dies_while_another_drains(
         server.process.send_signal(signal.SIGHUP)
         # The reload now waits for the worker that has the request, with at least one new worker beside it.
         wait_until(lambda: serving_workers(server) - before)
-        for new in serving_workers(server) - before:
+        killed = serving_workers(server) - before
+        for new in killed:
             psutil.Process(new).kill()
-        # It is replaced although the reload has not ended.
-        wait_until(lambda: len(serving_workers(server)) >= 2)
+        # They are replaced although the reload has not ended.
+        wait_until(lambda: serving_workers(server) - before - killed)
         assert not answer.done()
         assert {api.get("/v1/ping").status for _ in range(20)} == {200}
         blocker.rollback()
         assert answer.result().status == 200
-    wait_until(lambda: len(serving_workers(server) - before) == 2)
+    wait_until(lambda: len(serving_workers(server) - before - killed) == 2)
 
 
 def test_a_worker_that_cannot_be_forked_is_tried_again(partner: Partner, tmp_path: Path, django_db_setup: None) -> None:
