@@ -96,7 +96,7 @@ class UserAdmin(DecidingAdmin):
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's; whoever is shown a user here has looked at them as on the case page."""
-        access.record(request, AccessKind.OPENED, user=kwargs["obj"], detail="User page.")
+        access.record(request, AccessKind.OPENED, user=kwargs["obj"], detail=access.USER_PAGE)
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("name"))
@@ -183,7 +183,7 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's; whoever is shown what a user was has looked at them."""
-        access.record(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail="Profile history.")
+        access.record(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=access.HISTORY_PAGE)
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("when"))

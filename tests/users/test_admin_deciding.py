@@ -156,7 +156,7 @@ def test_the_list_approves_by_the_rules_of_the_queue(make: Make, api: PartnerCli
     assert "not opened yet" in page
     api.patch(f"/v1/users/{edited.external_id}", {"city": "Ottawa"})
     report = confirm(client, page)
-    assert "nobody has opened it" in report
+    assert "nobody who may decide has opened it" in report
     assert "Changed since you loaded the page: City." in report
     assert not StatusChange.objects.exists()
 

@@ -80,7 +80,7 @@ def _page(
     code: int = 200,
 ) -> HttpResponse:
     # Whatever asked for it: who is shown a case has opened it.
-    access.record(request, AccessKind.OPENED, user=user)
+    access.record(request, AccessKind.OPENED, user=user, detail=access.CASE_PAGE)
     context = context_of(request, user, refusal=refusal, asked=form)
     return render(request, "backoffice/case.html", context, status=code)
 
