@@ -130,7 +130,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     list_display = (
         "created_at",
         "external_id",
-        "partner",
+        "partner_of_user",
         "from_status",
         "to_status",
         "by",
@@ -153,8 +153,8 @@ class StatusChangeAdmin(ReadOnlyAdmin):
         return change.user.external_id
 
     @admin.display(description=_("partner"))
-    def partner(self, change: StatusChange) -> str:
-        """The user's. A decision's own column is for the dashboard, and may be empty."""
+    def partner_of_user(self, change: StatusChange) -> str:
+        """The user's. A decision's own column `partner` is for the dashboard, and may be empty."""
         return str(change.user.partner)
 
 
