@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
 from tests.client import PartnerClient, Response
-from tests.staff import ROLES, client_as, client_of, hidden_version
+from tests.staff import ROLES, client_as, client_of, hidden_version, words
 from users.backoffice import bulk, claims
 from users.models import StatusChange, User
 from users.statuses import Status
@@ -244,3 +244,13 @@ def test_a_users_page_takes_as_many_statements_for_a_long_history_as_for_a_short
         api.patch(f"/v1/users/{user.external_id}", {"city": city})
         with django_assert_num_queries(14):
             client.get(page_of(user))
+
+
+def test_the_button_that_closes_an_account_is_not_named_as_the_one_that_leaves_the_page(make: Make) -> None:
+    user = make()
+    factories.move_to(user, Status.ACTIVE)
+    page = text_of(client_as("reviewer"), page_of(user))
+    labels = [words(label) for label in re.findall(r"<(?:a|button)\b[^>]*>(.*?)</(?:a|button)>", page, re.DOTALL)]
+    assert "Close account" in labels
+    assert labels.count("Close") <= 1
+    assert len([label for label in labels if label.startswith("Close account, ")]) == 2
