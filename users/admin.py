@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -94,10 +95,15 @@ class UserAdmin(DecidingAdmin):
         shown = [column for column in SHOWN_PROFILE if column not in {*IDENTITY_COLUMNS, "born"}]
         return (self.fieldsets[0], (self.fieldsets[1][0], {"fields": shown}))
 
-    def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Django's; whoever is shown a user here has looked at them as on the case page."""
         access.record(request, AccessKind.OPENED, user=kwargs["obj"], detail=access.USER_PAGE)
-        return super().render_change_form(request, *args, **kwargs)
+        context |= {"show_history": request.user.has_perm("users.view_userevent")}
+        return super().render_change_form(request, context, **kwargs)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """To the profile history of this user; the admin's own log has no edits of users."""
+        return redirect(reverse("admin:users_userevent_changelist", query={"q": object_id}))
 
     @admin.display(description=_("name"))
     def name(self, user: User) -> str:

@@ -254,3 +254,49 @@ def test_the_button_that_closes_an_account_is_not_named_as_the_one_that_leaves_t
     assert "Close account" in labels
     assert labels.count("Close") <= 1
     assert len([label for label in labels if label.startswith("Close account, ")]) == 2
+
+
+def test_a_decision_that_was_refused_still_comes_back_to_the_users_page(make: Make) -> None:
+    user, client = make(), client_as("reviewer")
+    sent = {"to_status": "active", "reason_code": "", "note": "", "then": "stay", "decided_on": "user"}
+    sent["version"] = hidden_version(text_of(client, page_of(user)), "/decide/")
+    refused = client.post(f"/admin/cases/{user.pk}/decide/", sent)
+    assert refused.status_code == 422
+    page = unescape(refused.content.decode())
+    assert 'name="decided_on" value="user"' in page
+    assert 'name="decided_on"' not in text_of(client, f"/admin/cases/{user.pk}/")
+
+
+@pytest.mark.parametrize("role", sorted(READERS))
+def test_the_history_of_a_users_page_is_that_of_the_profile(role: str, make: Make) -> None:
+    user, client = make(), client_as(role)
+    make()
+    history = f"{USERS}{user.pk}/history/"
+    assert (f'href="{history}"' in text_of(client, page_of(user))) is (role != "viewer")
+    answer = client.get(history)
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"/admin/users/userevent/?q={user.pk}")
+    if role != "viewer":
+        found = client.get(answer.headers["Location"]).context["cl"].result_list
+        assert {event.pgh_obj_id for event in found} == {user.pk}
+
+
+def test_the_report_leads_back_to_the_list_that_the_choices_came_from(make: Make) -> None:
+    client = client_as("reviewer")
+    report = confirm(client, act(client, "approve_selected", make()))
+    assert f'href="{USERS}">Back to the list<' in report
+    assert "Back to the queue" not in report
+
+
+@pytest.mark.parametrize("role", sorted(READERS))
+def test_the_sidebar_leads_those_who_may_decide_to_the_users_who_wait(role: str, make: Make) -> None:
+    waiting, active = make(), make()
+    factories.move_to(active, Status.ACTIVE)
+    client = client_as(role)
+    pending = f"{USERS}?status__exact=pendingCompliance"
+    page = text_of(client, "/admin/queue/")
+    assert (f'href="{pending}"' in page) is (role in DECIDERS)
+    assert (f'href="{USERS}"' in page) is (role not in DECIDERS)
+    if role in DECIDERS:
+        found = client.get(pending)
+        assert [user.pk for user in found.context["cl"].result_list] == [waiting.pk]
+        assert 'href="?"' in unescape(found.content.decode())

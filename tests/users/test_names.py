@@ -28,7 +28,7 @@ def page_of(client: Client, path: str, language: str = "en") -> str:
 def sidebar(page: str) -> dict[str, str]:
     """Names by address."""
     links = re.findall(
-        r'<a href="(/admin/[^"?]*)"[^>]*>(.*?)</a>',
+        r'<a href="(/admin/[^"?]*)(?:\?[^"]*)?"[^>]*>(.*?)</a>',
         page.partition('id="nav-sidebar-inner"')[2].partition("</nav>")[0],
         re.DOTALL,
     )
