@@ -22,6 +22,7 @@ from users.admin_deciding import DecidingAdmin
 from users.backoffice import access
 from users.backoffice.ages import AgeState, age_of
 from users.backoffice.labels import birth_in_words
+from users.backoffice.reasons import label_of
 from users.cases import AccessKind, AccessRecord
 from users.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models import StatusChange, User, UserEvent
@@ -60,7 +61,7 @@ class CountryFilter(TextFilter):
 class UserAdmin(DecidingAdmin):
     """Users: nothing is edited. Who may decide does so here as on the case page."""
 
-    list_display = ("name", "external_id", "partner", "state", "waiting", "created_at")
+    list_display = ("name", "external_id", "partner_name", "state", "waiting", "created_at")
     list_filter = ("status", "partner", CountryFilter)
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
@@ -110,6 +111,11 @@ class UserAdmin(DecidingAdmin):
         """As people are called."""
         return f"{user.first_name} {user.last_name}"
 
+    @admin.display(description=_("partner"))
+    def partner_name(self, user: User) -> str:
+        """As in the queue."""
+        return user.partner.name
+
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:
         """With the age."""
@@ -140,14 +146,14 @@ class StatusChangeAdmin(ReadOnlyAdmin):
         "from_status",
         "to_status",
         "by",
-        "reason_code",
+        "why",
     )
     list_select_related = ("by", "user__partner")
     search_fields = ("user",)
     search_help_text = UserAdmin.search_help_text
     ordering = ("-id",)
     continuation = ("id__lt", "id")
-    fields = ("created_at", "user", "from_status", "to_status", "by", "reason_code", "reason")
+    fields = ("created_at", "user", "from_status", "to_status", "by", "why", "reason")
 
     def matching(self, term: str) -> Q:
         """By the user."""
@@ -161,7 +167,12 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     @admin.display(description=_("partner"))
     def partner_of_user(self, change: StatusChange) -> str:
         """The user's. A decision's own column `partner` is for the dashboard, and may be empty."""
-        return str(change.user.partner)
+        return change.user.partner.name
+
+    @admin.display(description=_("reason code"))
+    def why(self, change: StatusChange) -> str:
+        """In words."""
+        return label_of(change.reason_code)
 
 
 @admin.register(UserEvent)

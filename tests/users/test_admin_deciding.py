@@ -63,7 +63,7 @@ def test_a_row_says_who_whose_in_which_status_and_how_long_they_have_waited(make
     page = text_of(client_as("viewer"), USERS)
     rows = {row: page.partition(row)[2].partition("</tr>")[0] for row in ("Grace Hopper", f"Ada {active.last_name}")}
     assert all(
-        text in rows["Grace Hopper"] for text in (waiting.partner.slug, "Pending compliance", "0 min", "In time")
+        text in rows["Grace Hopper"] for text in (waiting.partner.name, "Pending compliance", "0 min", "In time")
     )
     assert re.search(r'class="bo-badge bo-good">Active<', rows[f"Ada {active.last_name}"])
     assert "0 min" not in rows[f"Ada {active.last_name}"]
@@ -300,3 +300,18 @@ def test_the_sidebar_leads_those_who_may_decide_to_the_users_who_wait(role: str,
         found = client.get(pending)
         assert [user.pk for user in found.context["cl"].result_list] == [waiting.pk]
         assert 'href="?"' in unescape(found.content.decode())
+
+
+def test_decisions_are_shown_in_words(make: Make) -> None:
+    user, client = make(), client_as("reviewer")
+    page = act(client, "approve_selected", user)
+    confirm(client, page)
+    change = StatusChange.objects.get(user=user)
+    decisions = "/admin/users/statuschange/"
+    shown = [text_of(client, path) for path in (decisions, f"{decisions}{change.pk}/change/", page_of(user))]
+    # The page of a user shows the reason that is kept too, which here is the label's own text.
+    assert [text.count("Identity and address verified") for text in shown] == [1, 2, 2]
+    assert "<title>Pending compliance → Active" in " ".join(shown[1].split()).replace("<title> ", "<title>")
+    assert not any("pendingCompliance →" in text for text in shown)
+    tables = [words(heading) for heading in re.findall(r"<h2>(.*?)</h2>", shown[2], re.DOTALL)]
+    assert {"Decisions", "Profile history"} <= set(tables)
