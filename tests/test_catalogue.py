@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib import admin
-from django.utils.translation import override, trim_whitespace
+from django.utils.translation import trim_whitespace
 
 FOLDER = Path(settings.BASE_DIR) / "locale" / "fr" / "LC_MESSAGES"
 # What programs fill in: of %-formatting.
@@ -110,8 +110,6 @@ def test_the_catalogue_has_each_marked_string(floor: str) -> None:
 def test_it_has_the_names_of_what_the_admin_shows() -> None:
     known = {entry["msgid"] for entry in ENTRIES}
     shown = [model for model in admin.site._registry if model._meta.app_label in FLOORS]
-    # Another test may have left this thread in French.
-    with override(None):
-        names = {str(n) for model in shown for n in (model._meta.verbose_name, model._meta.verbose_name_plural)}
+    names = {text for model in shown for text in (str(model._meta.verbose_name), str(model._meta.verbose_name_plural))}
     assert names
     assert names <= known, "Add it to partners/names.py, then `make messages`."
