@@ -38,6 +38,7 @@ class Link:
     """A line of the sidebar. view: the name of its URL. permission: who sees it.
 
     title: also the name of the page in the breadcrumbs. below: the path of pages that belong to it, if not its own.
+    query: the part of a list that the line leads to, for those who have query_permission.
     """
 
     title: Any
@@ -45,15 +46,22 @@ class Link:
     view: str
     permission: str
     below: str = ""
+    query: str = ""
+    query_permission: str = ""
+
+    def address(self, request: HttpRequest) -> str:
+        """Where the line leads the person of this request."""
+        query = self.query if request.user.has_perm(self.query_permission) else ""
+        return reverse(self.view) + query
 
 
-def _list_of(app: str, model: str, icon: str) -> Link:
+def _list_of(app: str, model: str, icon: str, **options: str) -> Link:
     """The admin's list of a model, under the model's own name."""
 
     def title() -> str:
         return str(capfirst(apps.get_model(app, model)._meta.verbose_name_plural))  # noqa: SLF001 - public in all but name
 
-    return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}")
+    return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}", **options)
 
 
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
@@ -62,7 +70,13 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
         (
             Link(_("Queue"), "inbox", "backoffice_queue", "users.view_user", below="/admin/cases/"),
             Link(_("Changed since approval"), "published_with_changes", "backoffice_changed", "users.view_user"),
-            _list_of("users", "user", "group"),
+            _list_of(
+                "users",
+                "user",
+                "group",
+                query="?status__exact=pendingCompliance",
+                query_permission="users.decide_user",
+            ),
             _list_of("transactions", "conversion", "currency_exchange"),
             _list_of("transactions", "document", "description"),
         ),
@@ -100,7 +114,8 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
         {
             "title": title,
             "items": [
-                {"title": link.title, "icon": link.icon, "link": path, "active": link is here} for link, path in links
+                {"title": link.title, "icon": link.icon, "link": link.address(request), "active": link is here}
+                for link, _path in links
             ],
         }
         for title, links in groups

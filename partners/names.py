@@ -33,8 +33,8 @@ def translate_names(models: Iterable[type[Model]]) -> None:
     for model in models:
         options = model._meta  # noqa: SLF001 - Django's public name for it
         options.verbose_name = gettext_lazy(str(options.verbose_name_raw))
-        if type(options.verbose_name_plural) is str:
-            options.verbose_name_plural = gettext_lazy(options.verbose_name_plural)
+        # Where a model gives none, Django derives the plural from the singular, lazily and in English.
+        options.verbose_name_plural = gettext_lazy(str(options.verbose_name_plural))
         for field in options.local_fields:
             if type(field.verbose_name) is str:
                 field.verbose_name = gettext_lazy(field.verbose_name)

@@ -19,6 +19,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.db import connections
+from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
 from config.embedded.server import SUPERUSER
@@ -127,6 +128,12 @@ def counts_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallies, "_pending", tallies._Pending())
     hour = tallies.present_hour()
     monkeypatch.setattr(tallies, "present_hour", lambda: hour)
+
+
+@pytest.fixture(autouse=True)
+def language_of_settings() -> None:
+    """A page in French of another test does not leave this thread in French."""
+    translation.deactivate()
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Staff in front of the back office, as the tests send them."""
 
 import itertools
+import re
 from html import unescape
-from re import search
 
 from django.contrib.admin.models import LogEntry
 from django.test import Client
@@ -38,9 +38,15 @@ def client_as(role: str) -> Client:
 
 def hidden_version(page: str, action: str) -> str:
     """The version that a form of the page was shown for. action: the end of the form's URL."""
-    found = search(rf'action="[^"]*{action}".*?name="version"(?: value="([^"]*)")?', page.replace("\n", " "))
+    found = re.search(rf'action="[^"]*{action}".*?name="version"(?: value="([^"]*)")?', page.replace("\n", " "))
     assert found, f"There is no form for {action}."
     return unescape(found[1] or "")
+
+
+def words(html: str) -> str:
+    """The text of a piece of a page, without the names of icons."""
+    without_icons = re.sub(r"<span[^>]*material-symbols-outlined.*?</span>", " ", html, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", without_icons).split())
 
 
 def log_lines() -> list[str]:

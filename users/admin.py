@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -21,6 +22,7 @@ from users.admin_deciding import DecidingAdmin
 from users.backoffice import access
 from users.backoffice.ages import AgeState, age_of
 from users.backoffice.labels import birth_in_words
+from users.backoffice.reasons import label_of
 from users.cases import AccessKind, AccessRecord
 from users.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models import StatusChange, User, UserEvent
@@ -59,7 +61,7 @@ class CountryFilter(TextFilter):
 class UserAdmin(DecidingAdmin):
     """Users: nothing is edited. Who may decide does so here as on the case page."""
 
-    list_display = ("name", "external_id", "partner", "state", "waiting", "created_at")
+    list_display = ("name", "external_id", "partner_name", "state", "waiting", "created_at")
     list_filter = ("status", "partner", CountryFilter)
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
@@ -94,15 +96,25 @@ class UserAdmin(DecidingAdmin):
         shown = [column for column in SHOWN_PROFILE if column not in {*IDENTITY_COLUMNS, "born"}]
         return (self.fieldsets[0], (self.fieldsets[1][0], {"fields": shown}))
 
-    def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Django's; whoever is shown a user here has looked at them as on the case page."""
-        access.record(request, AccessKind.OPENED, user=kwargs["obj"], detail="User page.")
-        return super().render_change_form(request, *args, **kwargs)
+        access.record(request, AccessKind.OPENED, user=kwargs["obj"], detail=access.USER_PAGE)
+        context |= {"show_history": request.user.has_perm("users.view_userevent")}
+        return super().render_change_form(request, context, **kwargs)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """To the profile history of this user; the admin's own log has no edits of users."""
+        return redirect(reverse("admin:users_userevent_changelist", query={"q": object_id}))
 
     @admin.display(description=_("name"))
     def name(self, user: User) -> str:
         """As people are called."""
         return f"{user.first_name} {user.last_name}"
+
+    @admin.display(description=_("partner"))
+    def partner_name(self, user: User) -> str:
+        """As in the queue."""
+        return user.partner.name
 
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:
@@ -130,18 +142,18 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     list_display = (
         "created_at",
         "external_id",
-        "partner",
+        "partner_of_user",
         "from_status",
         "to_status",
         "by",
-        "reason_code",
+        "why",
     )
     list_select_related = ("by", "user__partner")
     search_fields = ("user",)
     search_help_text = UserAdmin.search_help_text
     ordering = ("-id",)
     continuation = ("id__lt", "id")
-    fields = ("created_at", "user", "from_status", "to_status", "by", "reason_code", "reason")
+    fields = ("created_at", "user", "from_status", "to_status", "by", "why", "reason")
 
     def matching(self, term: str) -> Q:
         """By the user."""
@@ -153,9 +165,14 @@ class StatusChangeAdmin(ReadOnlyAdmin):
         return change.user.external_id
 
     @admin.display(description=_("partner"))
-    def partner(self, change: StatusChange) -> str:
-        """The user's. A decision's own column is for the dashboard, and may be empty."""
-        return str(change.user.partner)
+    def partner_of_user(self, change: StatusChange) -> str:
+        """The user's. A decision's own column `partner` is for the dashboard, and may be empty."""
+        return change.user.partner.name
+
+    @admin.display(description=_("reason code"))
+    def why(self, change: StatusChange) -> str:
+        """In words."""
+        return label_of(change.reason_code)
 
 
 @admin.register(UserEvent)
@@ -183,7 +200,7 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's; whoever is shown what a user was has looked at them."""
-        access.record(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail="Profile history.")
+        access.record(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=access.HISTORY_PAGE)
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("when"))

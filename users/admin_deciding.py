@@ -21,6 +21,7 @@ from unfold.enums import ActionVariant
 from partners.admin_sections import SectionedAdmin
 from users import compliance
 from users.backoffice import approval, bulk, claims
+from users.backoffice.case import USERS_PAGE
 from users.backoffice.case_page import head_of
 from users.models import Staff, User
 
@@ -62,7 +63,9 @@ class DecidingAdmin(SectionedAdmin):
         if "confirmed" in request.POST:
             form = bulk.approval_form(request.POST)
             if form.is_valid():
-                return approval.approve(request, by=_staff(request), back=request.get_full_path())
+                return approval.approve(
+                    request, by=_staff(request), back=request.get_full_path(), back_title=_("Back to the list")
+                )
         else:
             form = bulk.approval_form()
         users = self._chosen(request, queryset)
@@ -93,7 +96,8 @@ class DecidingAdmin(SectionedAdmin):
                 "subtitle": None,
                 "page_name": f"{obj.first_name} {obj.last_name}",
                 # Where a decision comes back to.
-                "decided_on": "user",
+                "decided_on": USERS_PAGE,
+                "leads_to_case": True,
             }
         return super().render_change_form(request, context, **kwargs)
 

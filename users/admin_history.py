@@ -7,10 +7,12 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from partners.admin_sections import SHOWN, Table, table
 from partners.moments import moment
+from users.backoffice.reasons import label_of
 from users.columns import PROFILE_COLUMNS
 from users.models import StatusChange, User, UserEvent
 from users.statuses import Status
@@ -43,7 +45,7 @@ def status_changes(user: User) -> Table:
     """The latest moves of a user's status."""
     latest = user.status_changes.select_related("by").order_by("-created_at", "-id")[: SHOWN + 1]
     return table(
-        _("Changes of status"),
+        _name_of(StatusChange),
         (_("when"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),
         [
             (
@@ -51,7 +53,7 @@ def status_changes(user: User) -> Table:
                 Status(change.from_status).label,
                 Status(change.to_status).label,
                 change.by.get_username(),
-                change.reason_code or "–",
+                label_of(change.reason_code) or "–",
                 change.reason,
             )
             for change in latest
@@ -65,7 +67,7 @@ def events(user: User) -> Table:
     # One more than is told, to see whether there are more, and to compare the last with.
     latest = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: SHOWN + 1])
     return table(
-        _("History of the profile"),
+        _name_of(UserEvent),
         (_("when"), _("changed"), _("by"), _("through"), _("status")),
         [
             (
@@ -91,6 +93,11 @@ def _with_changes(latest: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 def _link(model: str, pk: object, when: datetime) -> str:
     return format_html('<a href="{}">{}</a>', reverse(f"admin:users_{model}_change", args=(pk,)), moment(when))
+
+
+def _name_of(model: Any) -> str:
+    """As the sidebar names the list of all of them."""
+    return str(capfirst(model._meta.verbose_name_plural))  # noqa: SLF001
 
 
 def _list_of(model: Any, user: User) -> str:

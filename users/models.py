@@ -176,7 +176,7 @@ class StatusChange(models.Model):
         triggers = STATUS_CHANGE_TRIGGERS
 
     def __str__(self) -> str:
-        return f"{self.from_status} → {self.to_status}"
+        return f"{Status(self.from_status).label} → {Status(self.to_status).label}"
 
 
 # Django finds models here alone.

@@ -162,6 +162,24 @@ def test_chosen_users_are_approved_from_the_list(
     assert status_for(client, user) == "active"
 
 
+def test_the_bar_of_actions_leaves_the_last_row_to_be_seen(page: Page, login: Login, register: Register) -> None:
+    for number in range(12):
+        register(country="NZ", province="", postalCode="6011", email=f"row-{number}@example.com")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    login(page, "reviewer", path="/admin/users/user/?country=NZ")
+    boxes = page.get_by_role("checkbox", name="Select record")
+    boxes.first.check()
+    expect(page.get_by_role("combobox")).to_be_visible()
+    page.mouse.move(700, 300)
+    page.mouse.wheel(0, 100_000)
+    # Not a click of Playwright's: it would scroll the box out from under the bar by itself.
+    is_clear = """box => {
+        const {left, top, width, height} = box.getBoundingClientRect();
+        return document.elementFromPoint(left + width / 2, top + height / 2) === box;
+    }"""
+    page.wait_for_function(is_clear, arg=boxes.last.element_handle())
+
+
 def test_a_viewer_sees_no_birth_date_and_nothing_to_decide_with(page: Page, login: Login, register: Register) -> None:
     user = register()
     login(page, "viewer", path=case_of(user))

@@ -12,6 +12,7 @@ from tests import factories
 from tests.client import Response
 from tests.staff import ROLES, client_as
 from users.models import User, UserEvent
+from users.statuses import Status
 
 USERS = "/admin/users/user/"
 CHANGES = "/admin/users/statuschange/"
@@ -97,7 +98,7 @@ def test_a_superuser_edits_and_adds_no_user(user: User) -> None:
 
 
 def test_a_viewer_is_not_shown_the_history_of_the_profile(user: User) -> None:
-    assert "History of the profile" not in client_as("viewer").get(page_of(user)).content.decode()
+    assert "Profile history" not in client_as("viewer").get(page_of(user)).content.decode()
 
 
 # Finding
@@ -180,6 +181,19 @@ def test_the_list_takes_as_many_statements_for_many_users_as_for_one(
         create_user()
     with django_assert_num_queries(7):
         client.get(USERS)
+
+
+def test_the_decisions_take_as_many_statements_for_many_as_for_few(
+    create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("viewer")
+    client.get(CHANGES)
+    for number in (1, 4):
+        for _ in range(number):
+            user = User.objects.get(pk=create_user().json()["userId"])
+            factories.move_to(user, Status.ACTIVE)
+        with django_assert_num_queries(7):
+            assert user.partner.name in client.get(CHANGES).content.decode()
 
 
 def test_a_list_counts_no_further_than_its_limit_and_goes_on_from_there(

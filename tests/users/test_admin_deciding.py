@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
 from tests.client import PartnerClient, Response
-from tests.staff import ROLES, client_as, client_of, hidden_version
+from tests.staff import ROLES, client_as, client_of, hidden_version, words
 from users.backoffice import bulk, claims
 from users.models import StatusChange, User
 from users.statuses import Status
@@ -63,7 +63,7 @@ def test_a_row_says_who_whose_in_which_status_and_how_long_they_have_waited(make
     page = text_of(client_as("viewer"), USERS)
     rows = {row: page.partition(row)[2].partition("</tr>")[0] for row in ("Grace Hopper", f"Ada {active.last_name}")}
     assert all(
-        text in rows["Grace Hopper"] for text in (waiting.partner.slug, "Pending compliance", "0 min", "In time")
+        text in rows["Grace Hopper"] for text in (waiting.partner.name, "Pending compliance", "0 min", "In time")
     )
     assert re.search(r'class="bo-badge bo-good">Active<', rows[f"Ada {active.last_name}"])
     assert "0 min" not in rows[f"Ada {active.last_name}"]
@@ -156,7 +156,7 @@ def test_the_list_approves_by_the_rules_of_the_queue(make: Make, api: PartnerCli
     assert "not opened yet" in page
     api.patch(f"/v1/users/{edited.external_id}", {"city": "Ottawa"})
     report = confirm(client, page)
-    assert "nobody has opened it" in report
+    assert "nobody who may decide has opened it" in report
     assert "Changed since you loaded the page: City." in report
     assert not StatusChange.objects.exists()
 
@@ -244,3 +244,74 @@ def test_a_users_page_takes_as_many_statements_for_a_long_history_as_for_a_short
         api.patch(f"/v1/users/{user.external_id}", {"city": city})
         with django_assert_num_queries(14):
             client.get(page_of(user))
+
+
+def test_the_button_that_closes_an_account_is_not_named_as_the_one_that_leaves_the_page(make: Make) -> None:
+    user = make()
+    factories.move_to(user, Status.ACTIVE)
+    page = text_of(client_as("reviewer"), page_of(user))
+    labels = [words(label) for label in re.findall(r"<(?:a|button)\b[^>]*>(.*?)</(?:a|button)>", page, re.DOTALL)]
+    assert "Close account" in labels
+    assert labels.count("Close") <= 1
+    assert len([label for label in labels if label.startswith("Close account, ")]) == 2
+
+
+def test_a_decision_that_was_refused_still_comes_back_to_the_users_page(make: Make) -> None:
+    user, client = make(), client_as("reviewer")
+    sent = {"to_status": "active", "reason_code": "", "note": "", "then": "stay", "decided_on": "user"}
+    sent["version"] = hidden_version(text_of(client, page_of(user)), "/decide/")
+    refused = client.post(f"/admin/cases/{user.pk}/decide/", sent)
+    assert refused.status_code == 422
+    page = unescape(refused.content.decode())
+    assert 'name="decided_on" value="user"' in page
+    assert 'name="decided_on"' not in text_of(client, f"/admin/cases/{user.pk}/")
+
+
+@pytest.mark.parametrize("role", sorted(READERS))
+def test_the_history_of_a_users_page_is_that_of_the_profile(role: str, make: Make) -> None:
+    user, client = make(), client_as(role)
+    make()
+    history = f"{USERS}{user.pk}/history/"
+    assert (f'href="{history}"' in text_of(client, page_of(user))) is (role != "viewer")
+    answer = client.get(history)
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"/admin/users/userevent/?q={user.pk}")
+    if role != "viewer":
+        found = client.get(answer.headers["Location"]).context["cl"].result_list
+        assert {event.pgh_obj_id for event in found} == {user.pk}
+
+
+def test_the_report_leads_back_to_the_list_that_the_choices_came_from(make: Make) -> None:
+    client = client_as("reviewer")
+    report = confirm(client, act(client, "approve_selected", make()))
+    assert f'href="{USERS}">Back to the list<' in report
+    assert "Back to the queue" not in report
+
+
+@pytest.mark.parametrize("role", sorted(READERS))
+def test_the_sidebar_leads_those_who_may_decide_to_the_users_who_wait(role: str, make: Make) -> None:
+    waiting, active = make(), make()
+    factories.move_to(active, Status.ACTIVE)
+    client = client_as(role)
+    pending = f"{USERS}?status__exact=pendingCompliance"
+    page = text_of(client, "/admin/queue/")
+    assert (f'href="{pending}"' in page) is (role in DECIDERS)
+    assert (f'href="{USERS}"' in page) is (role not in DECIDERS)
+    if role in DECIDERS:
+        found = client.get(pending)
+        assert [user.pk for user in found.context["cl"].result_list] == [waiting.pk]
+        assert 'href="?"' in unescape(found.content.decode())
+
+
+def test_decisions_are_shown_in_words(make: Make) -> None:
+    user, client = make(), client_as("reviewer")
+    page = act(client, "approve_selected", user)
+    confirm(client, page)
+    change = StatusChange.objects.get(user=user)
+    decisions = "/admin/users/statuschange/"
+    shown = [text_of(client, path) for path in (decisions, f"{decisions}{change.pk}/change/", page_of(user))]
+    # The page of a user shows the reason that is kept too, which here is the label's own text.
+    assert [text.count("Identity and address verified") for text in shown] == [1, 2, 2]
+    assert "<title>Pending compliance → Active" in " ".join(shown[1].split()).replace("<title> ", "<title>")
+    assert not any("pendingCompliance →" in text for text in shown)
+    tables = [words(heading) for heading in re.findall(r"<h2>(.*?)</h2>", shown[2], re.DOTALL)]
+    assert {"Decisions", "Profile history"} <= set(tables)

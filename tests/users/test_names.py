@@ -5,15 +5,19 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
+from django.contrib import admin
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from tests import factories
 from tests.client import Response
-from tests.staff import client_as
+from tests.staff import client_as, words
 from users.models import Staff, StatusChange, User
 from users.statuses import Status
 
+# Words alike in both languages.
+ALIKE = {"Conversions", "Documents", "conversion", "conversions", "document", "documents"}
+PRODUCT = {"users", "partners", "transactions"}
 ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "superuser")
 
 
@@ -21,20 +25,19 @@ def page_of(client: Client, path: str, language: str = "en") -> str:
     return unescape(client.get(path, headers={"Accept-Language": language}).content.decode())
 
 
-def words(html: str) -> str:
-    """The text of a piece of a page, without the names of icons."""
-    without_icons = re.sub(r"<span[^>]*material-symbols-outlined.*?</span>", " ", html, flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]*>", " ", without_icons).split())
-
-
 def sidebar(page: str) -> dict[str, str]:
     """Names by address."""
     links = re.findall(
-        r'<a href="(/admin/[^"?]*)"[^>]*>(.*?)</a>',
+        r'<a href="(/admin/[^"?]*)(?:\?[^"]*)?"[^>]*>(.*?)</a>',
         page.partition('id="nav-sidebar-inner"')[2].partition("</nav>")[0],
         re.DOTALL,
     )
     return {path: words(text) for path, text in links if "account/" not in path and path != "/admin/"}
+
+
+def translated(name: object, language: str) -> str:
+    with translation.override(language):
+        return str(name)
 
 
 def heading(page: str) -> str:
@@ -54,6 +57,19 @@ def test_each_page_of_the_sidebar_has_the_name_that_it_has_there(language: str, 
     for path, name in names.items():
         page = page_of(client, path, language)
         assert (heading(page), window_title(page)) == (name, name), path
+
+
+def test_the_names_in_the_sidebar_are_french_in_french(db: None) -> None:
+    client = client_as("superuser")
+    english, french = (sidebar(page_of(client, "/admin/queue/", language)) for language in ("en", "fr"))
+    assert {name for path, name in english.items() if french[path] == name} <= ALIKE
+    assert (french["/admin/users/user/"], french["/admin/partners/partner/"]) == ("Utilisateurs", "Partenaires")
+
+
+def test_the_names_of_models_are_french_in_french() -> None:
+    for model in (model for model in admin.site._registry if model._meta.app_label in PRODUCT):
+        for name in (model._meta.verbose_name, model._meta.verbose_name_plural):
+            assert translated(name, "fr") != translated(name, "en") or str(name) in ALIKE, name
 
 
 def test_the_names_are_those_of_the_product(db: None) -> None:

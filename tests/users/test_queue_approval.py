@@ -12,9 +12,12 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import client_as, client_of
+from users import compliance
 from users.backoffice import bulk, claims
+from users.columns import IDENTITY_PERMISSION
 from users.compliance import change_status
-from users.models import StatusChange, User
+from users.models import StatusChange, User, UserEvent
+from users.roles import ROLES
 from users.statuses import Status
 
 Make = Callable[..., User]
@@ -80,7 +83,7 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
     assert statuses(edited, decided, claimed, fine) == ["pendingCompliance", "rejected", "pendingCompliance", "active"]
 
 
-REFUSED = "It has hints, and nobody has opened it as it is now: open it first."
+REFUSED = "It has hints, and nobody who may decide has opened it as it is now: open it first."
 
 
 def test_a_case_with_hints_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
@@ -90,11 +93,55 @@ def test_a_case_with_hints_that_nobody_has_opened_is_left_as_it_is(client: Clien
     assert statuses(with_hint, without) == ["pendingCompliance", "active"]
 
 
-def test_a_case_with_hints_that_anybody_has_opened_is_approved(client: Client, make: Make) -> None:
+@pytest.mark.parametrize("page", ["/admin/cases/{}/", "/admin/users/user/{}/change/"])
+@pytest.mark.parametrize("role", ["reviewer", "superuser"])
+def test_a_case_with_hints_that_somebody_who_may_decide_has_opened_is_approved(
+    role: str, page: str, client: Client, make: Make
+) -> None:
     user = make(isCiroAffiliate=True)
-    client_as("auditor").get(f"/admin/cases/{user.pk}/")
+    assert client_as(role).get(page.format(user.pk)).status_code == 200
     assert "1 user was approved" in approve(client, choices(client))
     assert statuses(user) == ["active"]
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor"])
+def test_an_opening_by_somebody_who_may_not_decide_does_not_count(role: str, client: Client, make: Make) -> None:
+    user = make(isCiroAffiliate=True)
+    for page in ("cases/{}/", "users/user/{}/change/"):
+        assert client_as(role).get(f"/admin/{page.format(user.pk)}").status_code == 200
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_who_may_decide_sees_all_hints() -> None:
+    deciding = [permissions for permissions in ROLES.values() if compliance.PERMISSION in permissions]
+    assert deciding
+    assert all(IDENTITY_PERMISSION in permissions for permissions in deciding)
+
+
+def test_reading_the_profile_history_does_not_count_as_an_opening(client: Client, make: Make) -> None:
+    user = make(isCiroAffiliate=True)
+    event = UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
+    assert client.get(f"/admin/users/userevent/{event.pk}/change/").status_code == 200
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_an_opening_before_another_user_gave_the_same_email_address_does_not_count(client: Client, make: Make) -> None:
+    user = make()
+    client.get(f"/admin/cases/{user.pk}/")
+    make(email=user.email.upper())
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_an_opening_before_another_user_became_the_same_person_does_not_count(
+    client: Client, make: Make, api: PartnerClient
+) -> None:
+    user, other = make(), make()
+    client.get(f"/admin/cases/{user.pk}/")
+    assert bulk.unread_hints([user.pk]) == set()
+    assert api.patch(f"/v1/users/{other.external_id}", {"lastName": user.last_name}).status == 200
+    assert bulk.unread_hints([user.pk]) == {user.pk}
+    client.get(f"/admin/cases/{user.pk}/")
+    assert bulk.unread_hints([user.pk]) == set()
 
 
 def test_an_opening_before_the_profile_changed_does_not_count(client: Client, make: Make, api: PartnerClient) -> None:

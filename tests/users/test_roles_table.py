@@ -100,7 +100,7 @@ def world(api: PartnerClient, partner: Partner, folder: Path) -> World:
         changed=changed,
         event=UserEvent.objects.filter(pgh_obj=user).latest("pgh_id"),
         decision=StatusChange.objects.get(user=changed),
-        access=AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=colleague),
+        access=AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=factories.make_staff("reviewer")),
         conversion=Conversion.objects.create(**factories.conversion_fields(user)),
         document=add_document(user),
         partner=partner,

@@ -5,6 +5,10 @@ from django.http import HttpRequest
 from users.cases import AccessKind, AccessRecord
 from users.models import Staff, User
 
+# The pages that show a user, as the detail of an opening.
+CASE_PAGE, USER_PAGE, HISTORY_PAGE = "", "User page.", "Profile history."
+PAGES_WITH_HINTS = (CASE_PAGE, USER_PAGE)
+
 
 def record(request: HttpRequest, kind: AccessKind, *, user: User | None = None, detail: str = "") -> AccessRecord:
     """Keeps for good that the person of this request did this. detail: for a list, its filters; nothing personal."""

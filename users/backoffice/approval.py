@@ -24,10 +24,10 @@ def choices_of(request: HttpRequest) -> list[bulk.Choice]:
     return [choice for text in sent if (choice := bulk.Choice.parse(text))]
 
 
-def approve(request: HttpRequest, *, by: Staff, back: str) -> HttpResponse:
+def approve(request: HttpRequest, *, by: Staff, back: str, back_title: str) -> HttpResponse:
     """Approves what a POST with a valid form chose; the report of what was done and what was not.
 
-    back: the address of the list that the choices come from.
+    back: the address of the list that the choices come from; back_title: of the link to it.
     """
     try:
         results = bulk.approve_all(
@@ -46,6 +46,7 @@ def approve(request: HttpRequest, *, by: Staff, back: str) -> HttpResponse:
         "done": [result for result in results if not result.refusal],
         "refused": [result for result in results if result.refusal],
         "back": back,
+        "back_title": back_title,
     }
     return render(request, "backoffice/queue_report.html", context)
 

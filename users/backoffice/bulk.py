@@ -1,6 +1,6 @@
 """Approving several cases at once: each by the same checks as a single one, in a transaction of its own.
 
-One more rule holds here alone: a case with hints is not approved before somebody has opened it.
+One more rule holds here alone: a case with hints is not approved before somebody who may decide has seen them all.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,20 +9,23 @@ from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError
-from django.db.models import Exists, OuterRef
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 from psycopg.errors import LockNotAvailable
 
 from users import compliance
+from users.backoffice import access
 from users.backoffice.changes import Version
 from users.backoffice.decisions import ClaimedError, DecisionForm, StaleError, decide
-from users.backoffice.hints import count_hints
+from users.backoffice.hints import count_hints, same_email, same_person
 from users.cases import AccessKind, AccessRecord
 from users.models import Staff, User
 from users.statuses import Status
 
 AT_MOST = 100
+# What permissions are looked up by; the login's backend extends it.
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class TooManyError(Exception):
@@ -78,7 +81,7 @@ def approve_all(
     refusals = [
         (
             choice,
-            _("It has hints, and nobody has opened it as it is now: open it first.")
+            _("It has hints, and nobody who may decide has opened it as it is now: open it first.")
             if choice.user_id in unread
             else _approve(choice, data, by=by, source=source, sees_identity=sees_identity),
         )
@@ -88,18 +91,45 @@ def approve_all(
 
 
 def unread_hints(user_ids: Collection[UUID]) -> set[UUID]:
-    """Which of these users wait with hints while nobody has opened them since they waited and last changed.
+    """Which of these users wait with hints that nobody who may decide has seen.
 
+    An opening counts where the page shows hints, where the person may decide, and where since then neither the user
+    nor another user who shares the e-mail address, or is the same person, was created or changed.
     All hints count, whatever the approver may see. In two statements.
     """
-    opened = AccessRecord.objects.filter(
+    waiting = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
+        opened_at=_last_opening(),
+        same_email_at=_last_change(same_email(OuterRef("email"), OuterRef("pk"))),
+        same_person_at=_last_change(
+            same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), OuterRef("pk"))
+        ),
+    )
+    unopened = [user for user in waiting if not _was_opened(user)]
+    return {pk for pk, hints in count_hints(unopened).items() if hints}
+
+
+def _was_opened(user: Any) -> bool:
+    """Whether the opening is not older than anything that may have given the user a hint."""
+    moments = (user.status_since, user.profile_changed_at, user.same_email_at, user.same_person_at)
+    return user.opened_at is not None and all(moment is None or moment <= user.opened_at for moment in moments)
+
+
+def _last_opening() -> Subquery:
+    # Every role that may decide sees identity, and so all hints: users/roles.py.
+    deciders = Staff.objects.with_perm(compliance.PERMISSION, backend=_BACKEND)
+    openings = AccessRecord.objects.filter(
         user=OuterRef("pk"),
         kind=AccessKind.OPENED,
-        # PostgreSQL's GREATEST passes over a profile that never changed.
-        created_at__gte=Greatest(OuterRef("status_since"), OuterRef("profile_changed_at")),
+        detail__in=access.PAGES_WITH_HINTS,
+        staff__in=deciders.values("pk"),
     )
-    unopened = User.objects.filter(~Exists(opened), pk__in=user_ids, status=Status.PENDING_COMPLIANCE)
-    return {pk for pk, hints in count_hints(list(unopened)).items() if hints}
+    return Subquery(openings.order_by("-id").values("created_at")[:1])
+
+
+def _last_change(others: QuerySet[User]) -> Subquery:
+    # PostgreSQL's GREATEST passes over a profile that never changed.
+    changed = others.annotate(last_change=Greatest("created_at", "profile_changed_at"))
+    return Subquery(changed.order_by("-last_change").values("last_change")[:1])
 
 
 def _approve(choice: Choice, data: Mapping[str, Any], *, by: Staff, source: str, sees_identity: bool) -> str:

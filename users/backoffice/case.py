@@ -23,6 +23,8 @@ from users.models import Staff, StatusChange, User
 from users.statuses import Status
 
 SEEN_BY = "users.view_user"
+# What forms of the admin's page of a user send as `decided_on`.
+USERS_PAGE = "user"
 
 
 @require_safe
@@ -80,8 +82,11 @@ def _page(
     code: int = 200,
 ) -> HttpResponse:
     # Whatever asked for it: who is shown a case has opened it.
-    access.record(request, AccessKind.OPENED, user=user)
+    access.record(request, AccessKind.OPENED, user=user, detail=access.CASE_PAGE)
     context = context_of(request, user, refusal=refusal, asked=form)
+    if _is_of_users_page(request):
+        # The next try comes back there too.
+        context["decided_on"] = USERS_PAGE
     return render(request, "backoffice/case.html", context, status=code)
 
 
@@ -93,8 +98,7 @@ def _after(request: HttpRequest, user: User, staff: Staff, change: StatusChange)
     if request.POST.get("then") == "stay":
         messages.success(request, done)
         # Back to the page that was decided on: this one, or the admin's page of the user.
-        is_admin_page = request.POST.get("decided_on") == "user"
-        return redirect("admin:users_user_change" if is_admin_page else "backoffice_case", user.pk)
+        return redirect("admin:users_user_change" if _is_of_users_page(request) else "backoffice_case", user.pk)
     try:
         following = claims.next_case(staff=staff, request_id=request.request_id)  # type: ignore[attr-defined]
     except claims.ClaimRefusedError:
@@ -104,6 +108,10 @@ def _after(request: HttpRequest, user: User, staff: Staff, change: StatusChange)
         return redirect("backoffice_queue")
     messages.success(request, _("%(done)s This is the next case.") % {"done": done})
     return redirect("backoffice_case", following.pk)
+
+
+def _is_of_users_page(request: HttpRequest) -> bool:
+    return request.POST.get("decided_on") == USERS_PAGE
 
 
 def _changed(stale: StaleError) -> dict[str, Any]:

@@ -110,7 +110,7 @@ _WORDS: Mapping[tuple[Status, Status], tuple[Any, Any, str]] = {
     ),
 }
 _SHORTCUTS = {(Status.PENDING_COMPLIANCE, Status.ACTIVE): "a", (Status.PENDING_COMPLIANCE, Status.REJECTED): "r"}
-_CLOSE = (_("Close"), _("For good: a closed user can never be opened again."), "bo-danger")
+_CLOSE = (_("Close account"), _("For good: a closed user can never be opened again."), "bo-danger")
 
 
 def moves(user: User, *, asked: DecisionForm | None = None, is_open: bool = False) -> Iterator[Move]:

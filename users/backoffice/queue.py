@@ -117,7 +117,7 @@ def approve(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Nothing was done: say why they are approved."))
         sent = frozenset(request.POST.getlist("chosen"))
         return _list(request, _view(request), unapproved=form, chosen=sent, code=422)
-    return approval.approve(request, by=staff, back=_address(request, WAITING))
+    return approval.approve(request, by=staff, back=_address(request, WAITING), back_title=_("Back to the queue"))
 
 
 def _list(

@@ -76,6 +76,11 @@ def reasons_for(present: Status, to_status: Status) -> tuple[Reason, ...]:
     return REASONS.get((present, to_status), ())
 
 
+def label_of(code: str) -> str:
+    """A kept code as staff read it; the code itself where it is a command's own."""
+    return next((str(reason.label) for reasons in REASONS.values() for reason in reasons if reason.code == code), code)
+
+
 def needs_note(to_status: Status, code: str) -> bool:
     """Whether a code is too little."""
     return to_status in NOTED or code == OTHER.code
