@@ -14,8 +14,8 @@ from granian.log import LogLevels
 from config import internal, server_log
 from config.workers import CONTEXT, Master
 
-# Of a worker, at the most; more than two run when as many requests wait. Those beyond partners/streaming.MOST_AT_ONCE
-# are never held by whoever reads slowly.
+# Of a worker, at most: granian starts one when a request waits for it. Slow readers of downloads can hold
+# partners/streaming.MOST_AT_ONCE of them.
 THREADS = 6
 # A thread has a connection to the database: it is kept over a quiet minute.
 THREAD_IDLE_SECONDS = 300

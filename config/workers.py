@@ -223,11 +223,11 @@ class Master(MPServer):
         """
         for idx, worker in enumerate(self.wrks):
             if idx != but and not self.interrupt_signal and not _is_running(worker):
-                self._bury(idx)
+                self._note_death(idx)
                 if idx not in self._paused and not self.has_failed:
-                    self._revive(idx)
+                    self._start_successor(idx)
 
-    def _bury(self, idx: int) -> None:
+    def _note_death(self, idx: int) -> None:
         """Closes the socket of a worker that died, so that nobody waits there, and decides when it is replaced."""
         old = self.wrks[idx]
         loaded = self._loaded.pop(old, None)
@@ -260,7 +260,7 @@ class Master(MPServer):
         self.interrupt_children.append(idx)
         self.main_loop_interrupt.set()
 
-    def _revive(self, idx: int) -> None:
+    def _start_successor(self, idx: int) -> None:
         """Puts a new worker in the place of one that died, or tries again later where there is no room for one."""
         try:
             self._bind(idx)

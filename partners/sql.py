@@ -238,7 +238,7 @@ def _execute_on(
             found = prepared.execute(connection.connection, statement, parameters, row, as_text=as_text)
     except OperationalError as error:
         if connection.alias == DEFAULT_DB_ALIAS and is_answer_timeout(error):
-            # It would keep whoever asks next waiting as long.
+            # The next request would wait as long.
             _reach.lost(answers)
         raise
     else:
