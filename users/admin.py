@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -103,7 +104,12 @@ class UserAdmin(DecidingAdmin):
         return super().render_change_form(request, context, **kwargs)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """To the profile history of this user; the admin's own log has no edits of users."""
+        """Redirect to the profile history of this user; the admin's own log has no edits of users.
+
+        Raises PermissionDenied for those who may not see it.
+        """
+        if not request.user.has_perm("users.view_userevent"):
+            raise PermissionDenied
         return redirect(reverse("admin:users_userevent_changelist", query={"q": object_id}))
 
     @admin.display(description=_("name"))

@@ -26,6 +26,11 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("documents")
 
 
+def obey_all_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def demo(documents: Path) -> Iterator["subprocess.Popen[str]"]:
     """A demo on the test database; its standard output can be read."""
@@ -46,6 +51,8 @@ def demo(documents: Path) -> Iterator["subprocess.Popen[str]"]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # Whatever the tests themselves were started to ignore, as under nohup.
+        preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
     )
     try:
         yield process
