@@ -1,6 +1,6 @@
 """Runs several commands of manage.py, each in a fork of one process that has loaded Django.
 
-To load it anew for each command would take most of a test's time.
+Loading it for each command would take most of a test's time.
 
 python -m tests.forked FILE: JSON, a list of objects with "arguments" and "stdin" (text). Writes a list of objects with
 "returncode" and "stderr", in the same order.

@@ -228,7 +228,7 @@ def _example_request(
         method=method.upper(),
         path=path,
         query={one["name"]: str(values[one["name"]]) for one in parameters if one["in"] == "query"},
-        # Whoever copies the call starts at the beginning: only what has a default is sent.
+        # A first call starts at the beginning: only parameters with a default are sent.
         usual=[one["name"] for one in parameters if one.get("required") or "default" in one.get("schema", {})],
         headers={one["name"]: str(values[one["name"]]) for one in parameters if one["in"] == "header"},
         body=bodies[0] if bodies else None,
