@@ -21,9 +21,12 @@
     }
   }
 
-  // Typing in a field is typing; and a dialog has keys of its own.
+  // Typing in a field is typing, and a dialog has keys of its own. A field of a dialog just closed keeps the focus
+  // until the browser draws the page again: nobody types there.
   function isBusy(target) {
-    return target.closest("input, textarea, select, [contenteditable]") !== null || document.querySelector("dialog[open]") !== null;
+    if (document.querySelector("dialog[open]")) return true;
+    const field = target.closest("input, textarea, select, [contenteditable]");
+    return field !== null && field.closest("dialog") === null;
   }
 
   document.addEventListener("DOMContentLoaded", () => {
