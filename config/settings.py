@@ -114,7 +114,7 @@ DATABASES = {"default": _database(_database_url, "DATABASE_URL")}
 DATABASES["default"] |= {
     # A server that stands still keeps no statement_timeout; an answer is due within 5 s all the same.
     "ANSWER_SECONDS": 4.5,
-    # Each thread that serves keeps one; partners/sql.py replaces it where it broke.
+    # Each thread that serves keeps one; our backend replaces it where it broke.
     "CONN_MAX_AGE": None,
     "OPTIONS": {
         **DATABASES["default"].get("OPTIONS", {}),
@@ -126,8 +126,8 @@ DATABASES["default"] |= {
         "keepalives_count": 2,
         "application_name": "partner-service",
         "server_side_binding": True,
-        # What is to be prepared is (partners/prepared.py). psycopg, which knows nothing of that, would end all prepared
-        # statements of a connection whenever a transaction is rolled back.
+        # What is to be prepared is (config/database/pipeline.py). psycopg, which knows nothing of that, would end all
+        # prepared statements of a connection whenever a transaction is rolled back.
         "prepare_threshold": None,
         # An answer comes within seconds, whatever holds a lock; jit costs more than it saves on short statements.
         "options": "-c timezone=UTC -c datestyle=ISO -c jit=off -c statement_timeout=4s -c lock_timeout=3s"
@@ -172,25 +172,22 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
-    # Not rest_framework: it would add its browsable pages and template tags, which nothing here shows, and for which
-    # every command would wait a tenth of a second.
+    "rest_framework",
     "drf_spectacular",
     "pgtrigger",
     "pghistory",
 ]
 
-# Partners' requests, under /v1, pass the first list; the docs the second; all others the third (config/wsgi.py).
-API_MIDDLEWARE = ["partners.api.middleware.RequestMiddleware"]
-DOCS_MIDDLEWARE = [
-    "partners.api.middleware.RequestMiddleware",
-    "django.middleware.security.SecurityMiddleware",
-    "users.door.csp.ContentSecurityPolicyMiddleware",
-    "partners.docs.answers.AnswersMiddleware",
-]
+# A request passes these top down, until one of them answers.
 MIDDLEWARE = [
     "partners.api.middleware.RequestMiddleware",
+    # Answers partners' requests, all under /v1.
+    "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "users.door.csp.ContentSecurityPolicyMiddleware",
+    # Answers readers of the docs, who have no session.
+    "partners.docs.middleware.DocsMiddleware",
+    # Files and staff.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -224,8 +221,9 @@ TEMPLATES = [
     },
 ]
 
+# Views declare the rest (partners/api/views.py); partners/checks.py refuses what no view would heed.
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "EXCEPTION_HANDLER": "partners.api.errors.exception_handler",
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_SCHEMA_CLASS": "partners.docs.openapi.OperationSchema",

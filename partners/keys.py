@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 from cryptography.fernet import InvalidToken
@@ -19,6 +19,7 @@ from django.db.models.functions import Least, Now
 
 from partners import encryption, sql
 from partners.models import ApiKey, Partner
+from partners.sql import Query
 
 log = structlog.get_logger("partners.keys")
 
@@ -27,7 +28,7 @@ SECRET_PREFIX = "psi_secret_"  # noqa: S105 - what a secret begins with, for sca
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
 TOUCH_AFTER = timedelta(minutes=5)
-MOST_REMEMBERED = 10_000
+MOST_SECRETS = 10_000
 
 
 class KeyNotFoundError(LookupError):
@@ -45,13 +46,12 @@ class IssuedKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who signs with a key: what a request needs to know of a partner."""
+    """The partner that an API key belongs to, and the key: what a request needs to know of them."""
 
     partner_id: int
     partner_slug: str
     rate_limit: str
     key_id: int
-    key_digest: bytes
     key_prefix: str
     secret: str = field(repr=False)
     may_call: bool
@@ -61,24 +61,13 @@ class Caller:
 
 
 class PartnerRef(NamedTuple):
-    """What PARTNER takes: a partner known for certain, or what is remembered of a caller."""
+    """What PARTNER takes: a partner's id, or the digest of one of its API keys."""
 
     partner_id: int | None
     key_digest: bytes | None = None
-    slug: str | None = None
-    rate_limit: str | None = None
-
-    @classmethod
-    def remembered(cls, caller: Caller) -> "PartnerRef":
-        """The partner of a caller, if all is still as it was when the database was asked last."""
-        return cls(None, caller.key_digest, caller.partner_slug, caller.rate_limit)
 
 
-# By the key's digest.
-_remembered: dict[bytes, Caller] = {}
-
-
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=MOST_SECRETS)
 def _decrypt(encrypted: str) -> str:
     return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
 
@@ -151,45 +140,33 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
 MAY_CALL = """
     partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
 """
-_IS_TOUCHED = f"key.last_used_at >= now() - interval '{TOUCH_AFTER.total_seconds():.0f} seconds'"
-
-# For the place of the partner in a statement; takes a PartnerRef. Null, so that the statement finds nothing, where
-# a caller is remembered who may not call any more, or of whom there is something new to know or to note.
-PARTNER = f"""
-    coalesce(%s::bigint, (
-        SELECT partner.id FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
-         WHERE key.digest = %s AND partner.slug = %s AND partner.rate_limit = %s AND {MAY_CALL} AND {_IS_TOUCHED}))
-"""
+# The partner's id in a statement; takes a PartnerRef. A digest is of use before the request is authenticated, for what
+# is read in one round trip with its key; whether the key is in force is not asked here.
+PARTNER = "coalesce(%s::bigint, (SELECT partner_id FROM partners_apikey WHERE digest = %s))"
 
 _FIND_CALLER = f"""
-    SELECT key.id, key.prefix, key.encrypted_secret,
-           partner.id, partner.slug, partner.rate_limit,
-           {MAY_CALL}, {_IS_TOUCHED} IS NOT TRUE
+    SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, {MAY_CALL},
+           (key.last_used_at >= now() - interval '{TOUCH_AFTER.total_seconds():.0f} seconds') IS NOT TRUE
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s
 """
 
 
-def find_caller(api_key: str) -> Caller | None:
-    """Who a request's key belongs to, as it stands at this moment."""
-    key_digest = digest(api_key)
-    row = sql.fetch_one_afresh(_FIND_CALLER, (key_digest,))
-    if row is None:
-        _remembered.pop(key_digest, None)
-        return None
-    key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = row
+def find_caller(key_digest: bytes, *reads: Query[Any]) -> tuple[Caller | None, list[list[Any]]]:
+    """The partner and key of a digest as they are at this moment, and the rows of each of `reads`.
+
+    reads: queries that go to the database and back with this one; what they find must not be used for a caller who may
+    not call. Raises Django's database errors.
+    """
+    callers, *found = sql.fetch_first(Query(_FIND_CALLER, (key_digest,)), *reads)
+    if not callers:
+        return None, found
+    key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = callers[0]
     secret, is_lost = _secret(encrypted)
     if is_lost:
         # The encryption key that it was made under has been retired, or this process does not have it yet.
         log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)
-    caller = Caller(partner_id, slug, rate_limit, key_id, key_digest, prefix, secret, may_call, should_touch, is_lost)
-    if len(_remembered) >= MOST_REMEMBERED:
-        _remembered.clear()
-    if may_call and not is_lost:
-        _remembered[key_digest] = caller
-    else:
-        _remembered.pop(key_digest, None)
-    return caller
+    return Caller(partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch, is_lost), found
 
 
 def _secret(encrypted: str) -> tuple[str, bool]:
@@ -200,19 +177,11 @@ def _secret(encrypted: str) -> tuple[str, bool]:
         return nobody().secret, True
 
 
-def remembered(api_key: str) -> Caller | None:
-    """Who a key belonged to when the database was asked last: enough to check a signature, and for nothing else.
-
-    Whether they may call, the database says anew for each request (PARTNER, find_caller).
-    """
-    return _remembered.get(digest(api_key))
-
-
 @lru_cache(maxsize=1)
 def nobody() -> Caller:
-    """Whom an unknown key belongs to: a caller whose secret nobody has, so that checking costs the same."""
+    """The caller of an unknown key, whose secret nobody has: checking a signature costs the same."""
     encrypted = _encrypt(secrets.token_bytes(ENTROPY_BYTES).hex())
-    return Caller(0, "", "", 0, b"", "", _decrypt(encrypted), may_call=False, should_touch=False)
+    return Caller(0, "", "", 0, "", _decrypt(encrypted), may_call=False, should_touch=False)
 
 
 def touch(key_id: int) -> None:

@@ -96,7 +96,7 @@ class Verified:
 def verify(examination: Examination) -> Verified:
     """Looks the request's API key up and tries its secret on the canonical requests that may have been signed."""
     api_key = examination.sent.header("X-Api-Key")
-    caller = keys.find_caller(api_key) if api_key else None
+    caller = keys.find_caller(keys.digest(api_key))[0] if api_key else None
     if caller is None:
         return Verified(KeyState.UNKNOWN if api_key else KeyState.MISSING, "", "", 0, None)
     state = _state(caller)

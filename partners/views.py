@@ -2,10 +2,11 @@
 
 from datetime import UTC, datetime
 
+from django.http import HttpResponse
+
 from partners.api.description import describes
 from partners.api.json import rfc_3339
-from partners.api.request import ServiceRequest
-from partners.api.response import JsonResponse
+from partners.api.request import PartnerRequest
 from partners.api.views import PartnerAPIView
 from partners.described import PING
 
@@ -14,6 +15,6 @@ class Ping(PartnerAPIView):
     """GET /v1/ping: contract, section 9."""
 
     @describes(PING)
-    def get(self, request: ServiceRequest) -> JsonResponse:
-        """Who the service takes the caller for, and its clock."""
-        return self.read({"partner": self.caller.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})
+    def get(self, request: PartnerRequest) -> HttpResponse:
+        """The partner that the API key belongs to, and the service's clock."""
+        return self.read({"partner": request.user.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
-from partners import signing, sql
+from partners import signing
 from tests import drift
 from tests.timeouts import WAIT_SECONDS
 
@@ -136,7 +136,7 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     try:
-        with patch.object(sql, "renew"):
+        with patch("config.requests.renew_connection"):
             result: Any = application(environ, start_response)
         content = b"".join(result)
         if hasattr(result, "close"):  # PEP 3333 asks for it where there is one

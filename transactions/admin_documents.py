@@ -104,7 +104,7 @@ class DocumentAdmin(ListOfUsers, SectionedAdmin):
             request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"
         )
         try:
-            return respond(file_of(document), owner=STAFF, request_id=record.request_id, headers={})
+            return respond(file_of(document), owner=STAFF, request_id=record.request_id)
         except TooManyStreamsError:
             return too_many_downloads(request)
         except FaultError as fault:

@@ -5,55 +5,85 @@ it on, and a cursor that no row answers to was never given.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
 from rest_framework.pagination import BasePagination
 
-from partners.api.errors import FieldError, invalid_parameter
+from partners.api.errors import FieldError, invalid_fields, invalid_parameter
+from partners.api.json import JsonRenderer, rfc_3339
+from partners.api.request import PartnerRequest
+from partners.api.response import json_response
+from transactions import keyset
 from transactions.positions import HIGHEST_LIMIT, Position
 
 DEFAULT_LIMIT = 25
 NOT_A_CURSOR = "Must be a nextCursor of this list."
 
 _DIGITS = re.compile(r"[0-9]+")
+Row = TypeVar("Row")
 
 
 class CursorPagination(BasePagination):
-    """Reads `cursor` and `limit`, fetches a page, and says where the next one begins."""
+    """Reads `cursor` and `limit`, takes a page, and says where the next one begins."""
 
-    def __init__(self, parameters: Mapping[str, Sequence[str]], problems: list[FieldError]) -> None:
-        """parameters: the query's values by name. What is wrong with them is added to `problems`."""
-        self.after: Position | None = None
-        self.limit = DEFAULT_LIMIT
+    start: Position | None = None
+    limit = DEFAULT_LIMIT
+    next_cursor: str | None = None
+
+    def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
+        """Reads the query's values by name; returns what is wrong with them."""
+        problems = []
         if "cursor" in parameters:
             given = _single(parameters["cursor"])
-            self.after = None if given is None else Position.parse(given)
-            if self.after is None:
+            self.start = None if given is None else Position.parse(given)
+            if self.start is None:
                 problems.append(FieldError("cursor", NOT_A_CURSOR))
         if "limit" in parameters:
             given = _single(parameters["limit"]) or ""
             self.limit = int(given[-12:]) if _DIGITS.fullmatch(given) and not given[:-12].strip("0") else 0
             if not 1 <= self.limit <= HIGHEST_LIMIT:
                 problems.append(FieldError("limit", f"Must be a whole number from 1 to {HIGHEST_LIMIT}."))
+        return problems
 
-    def page(self, fetch: Callable[[Position | None, int], list[Any]]) -> tuple[list[Any], str | None]:
-        """The rows of the page, newest first, and the next page's cursor, or None where nothing follows.
+    @property
+    def count(self) -> int:
+        """How many rows to read: the cursor's own, and one that tells whether anything follows, with the page."""
+        return self.limit + (1 if self.start is None else 2)
 
-        fetch: given where to begin (that row included) and how many, the rows from there on, each with
-        a `position`. Raises BadRequestError where the cursor was never given for this list.
-        """
-        # One row more than asked tells whether anything follows.
-        if self.after is None:
-            rows = fetch(None, self.limit + 1)
-        else:
-            rows = fetch(self.after, self.limit + 2)
-            if not rows or rows.pop(0).position != self.after:
+    def paginate_queryset(self, queryset: QuerySet[Any], request: PartnerRequest, view: object = None) -> list[Any]:  # type: ignore[override]
+        """The page of a queryset of conversions or documents. Raises BadRequestError for parameters and cursor."""
+        if problems := self.read(request.parameters()):
+            raise invalid_fields(problems)
+        ordered = queryset.order_by("-created_at", "-tiebreak")
+        if self.start is not None:
+            at, tiebreak = self.start
+            ordered = ordered.filter(Q(created_at__lt=at) | Q(created_at=at, tiebreak__lte=tiebreak))
+        rows = list(ordered[: self.count])
+        return self.take(rows, [Position(rfc_3339(row.created_at), row.tiebreak) for row in rows])
+
+    def paginate_rows(self, rows: list[keyset.Row]) -> list[keyset.Row]:
+        """The page of the first `count` rows from `start` on. Raises BadRequestError for a cursor of another list."""
+        edges = {0, self.limit} if self.start is not None else {self.limit - 1}
+        return self.take(rows, {at: keyset.position(rows[at]) for at in edges if at < len(rows)})
+
+    def take(self, rows: list[Row], positions: Any) -> list[Row]:
+        """The page of rows; positions: of those at its edges, by index."""
+        if self.start is not None:
+            if not rows or positions[0] != self.start:
                 raise invalid_parameter("cursor", NOT_A_CURSOR)
+            rows = rows[1:]
         if len(rows) <= self.limit:
-            return rows, None
-        del rows[self.limit :]
-        return rows, rows[-1].position.cursor()
+            return rows
+        self.next_cursor = positions[self.limit - (self.start is None)].cursor()
+        return rows[: self.limit]
+
+    def get_paginated_response(self, data: list[Any], head: Mapping[str, object] = {}) -> HttpResponse:  # type: ignore[override]
+        """The answer with a page. head: what comes before it, such as whose list it is."""
+        body = {**head, "nextCursor": self.next_cursor, "items": data}
+        return json_response(200, JsonRenderer().render(body))
 
 
 def _single(values: Sequence[str]) -> str | None:

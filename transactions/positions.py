@@ -8,8 +8,6 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-from partners.keys import PartnerRef
-
 HIGHEST_LIMIT = 100
 # A page with the row before it, and one that tells whether anything follows.
 MOST_ROWS = HIGHEST_LIMIT + 2
@@ -40,15 +38,3 @@ class Position(NamedTuple):
     def cursor(self) -> str:
         """The cursor that names this position: itself a valid RFC 3339 date-time."""
         return f"{self.created_at[:-1]}{self.tiebreak:0{TIEBREAK_DIGITS}}Z"
-
-
-class Owner(NamedTuple):
-    """Whose list it is: a user, as partners name them."""
-
-    partner: PartnerRef
-    external_id: str
-
-    @classmethod
-    def of(cls, partner_id: int, external_id: str) -> "Owner":
-        """The owner whose partner is certain."""
-        return cls(PartnerRef(partner_id), external_id)

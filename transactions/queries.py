@@ -1,43 +1,16 @@
-"""The prepared statements on conversions.
+"""The prepared statements on conversions and documents."""
 
-Values come as the text that PostgreSQL writes (numeric's own is plain notation with the digits as
-recorded), so that a row needs next to no conversion.
-"""
-
-from functools import partial
+import uuid
 from typing import NamedTuple
 
-from django.db import DEFAULT_DB_ALIAS
-from psycopg.rows import RowMaker
-
 from partners import sql
-from partners.keys import PARTNER
-from transactions.positions import MOST_ROWS, Owner, Position
-
-_COLUMNS = """
-    created_at, tiebreak, conversion_id, type, from_currency, from_amount, to_currency, to_amount, rate, user_id
-"""
-# A row is read by its owner's names: to look the owner up first would be a statement more.
-_OWNER = f"(SELECT id FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s)"
-# The inner limit is a number, so that the planner sees how little it is asked for, and plans once and for all.
-_NEWEST = f"""
-    SELECT {_COLUMNS}
-      FROM (SELECT * FROM transactions_conversion WHERE user_id = {_OWNER}
-             ORDER BY created_at DESC, tiebreak DESC LIMIT {MOST_ROWS}) page
-     ORDER BY created_at DESC, tiebreak DESC LIMIT %s
-"""
-_FROM_POSITION = f"""
-    SELECT {_COLUMNS}
-      FROM (SELECT * FROM transactions_conversion
-             WHERE user_id = {_OWNER} AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)
-             ORDER BY created_at DESC, tiebreak DESC LIMIT {MOST_ROWS}) page
-     ORDER BY created_at DESC, tiebreak DESC LIMIT %s
-"""
+from transactions.keyset import UserRows
 
 
 class ConversionRow(NamedTuple):
-    """A conversion: text throughout. created_at: for sql.rfc_3339."""
+    """A conversion in a list (transactions/keyset.py)."""
 
+    user_id: str
     created_at: str
     tiebreak: str
     conversion_id: str
@@ -47,26 +20,55 @@ class ConversionRow(NamedTuple):
     to_currency: str
     to_amount: str
     rate: str
+
+
+class DocumentRow(NamedTuple):
+    """A document in a list (transactions/keyset.py). sha256: lower-case hex."""
+
     user_id: str
+    created_at: str
+    tiebreak: str
+    document_id: str
+    type: str
+    title: str
+    content_type: str
+    size_bytes: str
+    sha256: str
 
-    @property
-    def position(self) -> Position:
-        """Where the row stands in its user's list."""
-        return Position(sql.rfc_3339(self.created_at), int(self.tiebreak))
+
+class PublishedFile(NamedTuple):
+    """What is needed to send a document's file. id: the row's. sha256: lower-case hex."""
+
+    id: int
+    document_id: uuid.UUID
+    title: str
+    content_type: str
+    size_bytes: int
+    sha256: str
+    storage_name: str
 
 
-# As ConversionRow._make does, without a call of Python for each row.
-_row: RowMaker[ConversionRow] = partial(tuple.__new__, ConversionRow)
+CONVERSIONS: UserRows[ConversionRow] = UserRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
+DOCUMENTS: UserRows[DocumentRow] = UserRows(
+    "transactions_document", (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')"), DocumentRow
+)
+
+_FIND_DOCUMENT = """
+    SELECT id, document_id, title, content_type, size_bytes, encode(sha256, 'hex'), storage_name
+      FROM transactions_document WHERE document_id = %s AND user_id = %s
+"""
+_COUNT_FAULT = """
+    INSERT INTO transactions_documentfault AS fault (document_id, cause, count) VALUES (%s, %s, 1)
+        ON CONFLICT (document_id, cause) DO UPDATE SET count = fault.count + 1, last_at = now()
+"""
 
 
-def page(owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[ConversionRow]:
-    """At most `count` conversions of a user, newest first, from the row at `start` on (that row included).
+def find_document(user_id: str, document_id: uuid.UUID) -> PublishedFile | None:
+    """The user's document of this documentId; another user's is not found."""
+    row = sql.fetch_one(_FIND_DOCUMENT, (document_id, user_id))
+    return None if row is None else PublishedFile._make(row)
 
-    using: the database's alias. Raises ValueError for more than MOST_ROWS.
-    """
-    if count > MOST_ROWS:
-        raise ValueError("More rows than a statement gives.")
-    of_user = (*owner.partner, owner.external_id)
-    if start is None:
-        return sql.fetch_text(_row, _NEWEST, (*of_user, count), using)
-    return sql.fetch_text(_row, _FROM_POSITION, (*of_user, *start, count), using)
+
+def count_fault(row_id: int, cause: str) -> None:
+    """Counts that a document could not be sent whole, and keeps when. row_id: the document row's."""
+    sql.run(_COUNT_FAULT, (row_id, cause))

@@ -8,15 +8,14 @@ list may be of a user that the replica does not have, and a cursor's row may not
 import time
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import TypeVar
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
 
 from partners import sql
-from transactions.document_queries import DocumentRow
-from transactions.positions import Owner, Position
-from transactions.queries import ConversionRow
+from transactions import keyset
+from transactions.keyset import Owner, Row, UserRows
+from transactions.positions import Position
 
 log = structlog.get_logger("transactions.replica")
 
@@ -31,25 +30,15 @@ _PRIMARY_POSITION = "SELECT pg_current_wal_lsn()::text"
 _HAS_REACHED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn"
 
 
-Row = TypeVar("Row", ConversionRow, DocumentRow)
-
-
-def page(
-    fetch: Callable[[Owner, Position | None, int, str], list[Row]],
-    owner: Owner,
-    start: Position | None,
-    count: int,
-) -> list[Row]:
-    """A page of a user's list (see `queries.page`), from the replica or from the primary; raises the primary's errors.
-
-    From the replica only where the owner's partner is certain: it may not know yet that a key was revoked.
-
-    fetch: given owner, start, count and the database's alias, the rows.
-    """
-    replica = _replica() if owner.partner.partner_id else None
-    rows = replica.read(partial(fetch, owner, start, count, ALIAS)) if replica else None
-    # The replica's word is taken for rows that are there, never for their absence.
-    return rows if rows and start in {None, rows[0].position} else fetch(owner, start, count, DEFAULT_DB_ALIAS)
+def page(rows: UserRows[Row], owner: Owner, start: Position | None, count: int) -> list[Row]:
+    """A page of a user's list (UserRows.query), from the replica or from the primary; raises the primary's errors."""
+    replica = _replica()
+    found = replica.read(partial(rows.fetch, owner, start, count, ALIAS)) if replica else None
+    # What the replica has is relied on, never that something is absent there.
+    has_rows = found and found[0].created_at
+    if found and has_rows and start in {None, keyset.position(found[0])}:
+        return found
+    return rows.fetch(owner, start, count, DEFAULT_DB_ALIAS)
 
 
 class Replica:

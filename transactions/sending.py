@@ -7,7 +7,7 @@ broken off before its last byte, so that nobody takes it for the document (contr
 
 import hashlib
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import IO, Any
 
@@ -17,10 +17,10 @@ from django.db import DatabaseError, InterfaceError
 from django.http import HttpResponse
 
 from partners.streaming import PiecesResponse, stream
-from transactions import document_queries
+from transactions import queries
 from transactions.contents import content_disposition
-from transactions.document_queries import PublishedFile
 from transactions.models import Document, FaultCause
+from transactions.queries import PublishedFile
 
 log = structlog.get_logger("transactions.sending")
 
@@ -105,7 +105,7 @@ class Sending(Iterator[bytes]):
         # The server prints what is raised, with its cause's text; the line above has what may be told of it.
         fault.__cause__ = None
         try:
-            document_queries.count_fault(self._file.id, fault.cause.value)
+            queries.count_fault(self._file.id, fault.cause.value)
         except (DatabaseError, InterfaceError):
             self._log.warning("a document's fault could not be counted", exc_info=True)
 
@@ -113,12 +113,10 @@ class Sending(Iterator[bytes]):
         return round((time.perf_counter() - self._begun) * 1000, 1)
 
 
-def respond(
-    file: PublishedFile, *, owner: str, request_id: str, headers: Mapping[str, str]
-) -> HttpResponse | PiecesResponse:
+def respond(file: PublishedFile, *, owner: str, request_id: str) -> HttpResponse | PiecesResponse:
     """The answer that sends a file: whole where it is one piece, else in pieces (partners/streaming.py).
 
-    owner: whose download it is. headers: further ones. Raises FaultError and TooManyStreamsError before the first byte.
+    owner: whose download it is. Raises FaultError and TooManyStreamsError before the first byte.
 
     The declared length is the recorded one: an answer that is broken off is shorter, and every client sees it.
     """
@@ -130,7 +128,6 @@ def respond(
         "ETag": f'"{file.sha256}"',
         "Accept-Ranges": "none",
         "X-Content-Type-Options": "nosniff",
-        **headers,
     }
     if file.size_bytes > PIECE:
         return stream(sending, owner=owner, headers=all_headers)

@@ -13,7 +13,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from partners import sql
-from partners.bounded import answers_within
+from partners.sql import answers_within
 from transactions import runs
 from transactions.lines import ImportedConversion
 
@@ -140,7 +140,7 @@ class Database:
         return self._store(batch)
 
     def _store(self, batch: Batch) -> Stored:
-        with answers_within(connection, STATEMENT_SECONDS), transaction.atomic():
+        with answers_within(STATEMENT_SECONDS), transaction.atomic():
             _stage(batch)
             imported, problems = _insert(len(batch.rows), _INSERT, _FIND_OTHERS_STORED, known=self._mostly_known)
             stored = _stored(batch, imported, problems)
@@ -162,7 +162,7 @@ class Rehearsal:
 
     def __call__(self, batch: Batch) -> Stored:
         """Notes the batch, for those after it, in a temporary table."""
-        with answers_within(connection, STATEMENT_SECONDS), transaction.atomic():
+        with answers_within(STATEMENT_SECONDS), transaction.atomic():
             if not self._begun:
                 sql.run(_CREATE_REHEARSED, ())
                 sql.run(_INDEX_REHEARSED, ())

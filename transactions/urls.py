@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from transactions.document_views import DocumentFile, DocumentList
-from transactions.views import TransactionList
+from transactions.views import DocumentFile, DocumentList, TransactionList
 
 urlpatterns = [
     path("v1/users/<str:external_id>/transactions", TransactionList.as_view()),

@@ -1,21 +1,114 @@
-"""A user's conversions: contract, sections 6 and 9."""
+"""A user's conversions and documents: contract, sections 6, 7 and 9."""
+
+import re
+import uuid
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.serializers import BaseSerializer
 
 from partners.api.description import describes
-from partners.api.request import ServiceRequest
-from partners.api.response import JsonResponse
-from transactions import queries
-from transactions.described import LIST_TRANSACTIONS
-from transactions.listing import UserList
-from transactions.serializers import ConversionSerializer
+from partners.api.errors import FieldError, InternalError, NotFoundError, UnavailableError, invalid_fields
+from partners.api.request import PartnerRequest
+from partners.api.views import PartnerAPIView
+from partners.keys import PartnerRef
+from partners.sql import Query
+from partners.streaming import TooManyStreamsError
+from transactions import keyset, queries, replica
+from transactions.described import GET_DOCUMENT, LIST_DOCUMENTS, LIST_TRANSACTIONS, NO_SUCH_DOCUMENT
+from transactions.keyset import Owner, UserRows
+from transactions.models import FaultCause
+from transactions.pagination import CursorPagination
+from transactions.queries import PublishedFile
+from transactions.sending import FaultError, respond
+from transactions.serializers import ConversionSerializer, DocumentSerializer
+from users.fields import external_id_problems
+from users.profile import no_such_user
+from users.views import UserView
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+
+
+class UserList(PartnerAPIView):
+    """A list of one user's rows, newest first. A subclass names the rows and how one is shown."""
+
+    pagination_class = CursorPagination
+    serializer_class: ClassVar[type[BaseSerializer[Any]]]
+    rows: ClassVar[UserRows[Any]]
+
+    paginator: CursorPagination
+    problems: list[FieldError]
+
+    def first_query(self, request: PartnerRequest, external_id: str) -> Query[Any] | None:  # type: ignore[override]
+        """The page. Where there is a replica, it is read there once the request is authenticated."""
+        self.paginator = self.pagination_class()
+        self.problems = [*external_id_problems(external_id), *self.paginator.read(request.parameters())]
+        if self.problems or replica.is_configured():
+            return None
+        owner = Owner(PartnerRef(None, request.key_digest), external_id)
+        return self.rows.query(owner, self.paginator.start, self.paginator.count)
+
+    def page(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        """The page that the parameters ask for. Raises BadRequestError and NotFoundError."""
+        if self.problems:
+            raise invalid_fields(self.problems)
+        found = request.found
+        if found is None:
+            owner = Owner(PartnerRef(request.user.partner_id), external_id)
+            found = replica.page(self.rows, owner, self.paginator.start, self.paginator.count)
+        if not found:
+            raise no_such_user()
+        page = self.paginator.paginate_rows(keyset.present(found))
+        return self.paginator.get_paginated_response(
+            self.serializer_class(page, many=True).data,
+            head={"externalId": external_id, "userId": found[0].user_id},
+        )
 
 
 class TransactionList(UserList):
     """/v1/users/{externalId}/transactions."""
 
-    serializer = ConversionSerializer()
-    rows = queries.page
+    serializer_class = ConversionSerializer
+    rows = queries.CONVERSIONS
 
     @describes(LIST_TRANSACTIONS)
-    def get(self, request: ServiceRequest, external_id: str) -> JsonResponse:
+    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """A page of the user's conversions, newest first."""
-        return self.page(external_id)
+        return self.page(request, external_id)
+
+
+class DocumentList(UserList):
+    """/v1/users/{externalId}/documents."""
+
+    serializer_class = DocumentSerializer
+    rows = queries.DOCUMENTS
+
+    @describes(LIST_DOCUMENTS)
+    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        """A page of the user's documents, newest first."""
+        return self.page(request, external_id)
+
+
+class DocumentFile(UserView):
+    """/v1/users/{externalId}/documents/{documentId}."""
+
+    @describes(GET_DOCUMENT)
+    def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
+        """The document's file."""
+        file = _find(self.user(external_id).id, document_id)
+        try:
+            return respond(file, owner=request.user.partner_slug, request_id=request.request_id)
+        except TooManyStreamsError:
+            raise UnavailableError from None
+        except FaultError as fault:
+            # Logged and counted already.
+            raise (UnavailableError() if fault.cause == FaultCause.STORAGE_FAILED else InternalError()) from None
+
+
+def _find(user_id: str, document_id: str) -> PublishedFile:
+    """The user's document. Raises NotFoundError, for what is no documentId too."""
+    file = queries.find_document(user_id, uuid.UUID(document_id)) if _UUID.fullmatch(document_id) else None
+    if file is None:
+        raise NotFoundError(NO_SUCH_DOCUMENT)
+    return file

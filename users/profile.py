@@ -1,13 +1,12 @@
-"""Creating and updating users: what a partner does. Run inside the gate's transaction."""
+"""Creating and updating users: what a partner does, in the transaction of its request (partners/api/idempotency.py)."""
 
-from functools import partial
+import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from partners.api.errors import ConflictError, NotFoundError
-from partners.api.json import parse_object
-from partners.api.sender import Sender
 from users import queries
-from users.queries import StoredUser, UserSummary
-from users.serializers import serializer
+from users.queries import StoredUser
 
 
 def no_such_user() -> NotFoundError:
@@ -15,37 +14,29 @@ def no_such_user() -> NotFoundError:
     return NotFoundError("There is no such user.")
 
 
-def create_user(*, partner_id: int, body: bytes) -> dict[str, str]:
-    """Registers the user that a body describes; what create answers.
+def create_user(*, partner_id: int, values: Mapping[str, Any]) -> dict[str, str]:
+    """Registers a user; what create answers. values: by column, as UserSerializer validated them.
 
-    Raises BadRequestError, UnprocessableEntityError, ConflictError.
+    Raises ConflictError.
     """
-    values = serializer.to_internal_value(parse_object(body))
-    created = queries.insert(partner_id, values)
-    if created is None:
+    user_id = uuid.uuid4()
+    status = queries.insert(user_id, partner_id, values)
+    if status is None:
         raise ConflictError("A user with this externalId already exists.")
-    user_id, status = created
     return {"userId": str(user_id), "externalId": values["external_id"], "status": status}
 
 
-def update_user(*, partner_id: int, external_id: str, body: bytes) -> StoredUser:
-    """Changes what a body holds, and nothing where it holds what is stored; the user afterwards.
-
-    Raises NotFoundError, BadRequestError, UnprocessableEntityError.
-    """
+def lock_user(*, partner_id: int, external_id: str) -> StoredUser:
+    """The partner's user, locked against other writers until the transaction ends. Raises NotFoundError."""
     stored = queries.lock(partner_id, external_id)
     if stored is None:
         raise no_such_user()
-    values = serializer.to_internal_value(parse_object(body), stored)
+    return stored
+
+
+def update_user(stored: StoredUser, *, values: Mapping[str, Any]) -> StoredUser:
+    """Stores what differs from a locked user, and nothing where nothing does; the user afterwards."""
     wanted = stored._replace(**values)
     if wanted == stored:
         return stored
     return wanted._replace(updated_at=queries.update(wanted))
-
-
-def find_user(*, sender: Sender, external_id: str) -> UserSummary:
-    """The partner's user. Raises NotFoundError, and what Sender.ask does."""
-    user = sender.ask(partial(queries.find, external_id))
-    if user is None:
-        raise no_such_user()
-    return user

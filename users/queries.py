@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from partners import sql
 from partners.keys import PARTNER, PartnerRef
+from partners.sql import Query
 from users.columns import PROFILE_COLUMNS
 
 
@@ -63,32 +64,32 @@ _UPDATE = f"""
 """
 
 
-def insert(partner_id: int, values: Mapping[str, Any]) -> tuple[uuid.UUID, str] | None:
-    """The new user's id and status, or None where the partner has one with this externalId.
+def insert(user_id: uuid.UUID, partner_id: int, values: Mapping[str, Any]) -> str | None:
+    """Stores a new user; its status, or None where the partner has one with this externalId.
 
     values: by column, external_id and all of PROFILE_COLUMNS.
     """
-    user_id = uuid.uuid4()
     profile = [values[column] for column in PROFILE_COLUMNS]
     row = sql.fetch_one(_INSERT, (user_id, partner_id, values["external_id"], *profile))
-    return None if row is None else (user_id, row[0])
+    return None if row is None else row[0]
 
 
-def find(external_id: str, partner: PartnerRef) -> UserSummary | None:
+def find(partner: PartnerRef, external_id: str) -> Query[UserSummary]:
     """The partner's user of this externalId."""
-    found = sql.fetch_text(UserSummary._make, _FIND, (*partner, external_id))
-    return found[0] if found else None
+    return Query(_FIND, (*partner, external_id), UserSummary._make, as_text=True)
 
 
 def lock(partner_id: int, external_id: str) -> StoredUser | None:
     """The partner's user of this externalId, held against other writers until the transaction ends."""
-    found = sql.fetch_text(StoredUser._make, _LOCK, (partner_id, external_id))
+    found = sql.fetch(Query(_LOCK, (partner_id, external_id), StoredUser._make, as_text=True))
     return found[0] if found else None
 
 
 def update(user: StoredUser) -> str:
     """Stores the profile of a locked user; its new updatedAt, which the database sets."""
-    moved = sql.fetch_text(tuple, _UPDATE, (*(getattr(user, column) for column in PROFILE_COLUMNS), user.id))
+    values = (*(getattr(user, column) for column in PROFILE_COLUMNS), user.id)
+    query: Query[sql.Row] = Query(_UPDATE, values, as_text=True)
+    moved = sql.fetch(query)
     if not moved:
         raise LookupError("The user is not there; it was not locked.")
     updated_at: str = moved[0][0]

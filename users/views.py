@@ -1,57 +1,86 @@
 """Create, update and read a user: contract, section 9."""
 
+from typing import Any
+
+from django.http import HttpResponse
+
 from partners.api.description import describes
 from partners.api.errors import invalid_fields
 from partners.api.idempotency import Answer
-from partners.api.json import render
-from partners.api.request import ServiceRequest
-from partners.api.response import JsonResponse
+from partners.api.request import PartnerRequest
 from partners.api.views import PartnerAPIView
+from partners.keys import PartnerRef
 from partners.signing import canonical_path
-from users import profile
+from partners.sql import Query
+from users import profile, queries
 from users.described import CREATE_USER, GET_USER, UPDATE_USER
 from users.fields import external_id_problems
-from users.serializers import serializer
+from users.queries import UserSummary
+from users.serializers import UserSerializer
 
 
-def check_external_id(external_id: str) -> None:
-    """Raises BadRequestError where the externalId of a path breaks the rules of one."""
-    if problems := external_id_problems(external_id):
-        raise invalid_fields(problems)
+class UserView(PartnerAPIView):
+    """An endpoint under one user."""
+
+    def first_query(self, request: PartnerRequest, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
+        """The user. Raises BadRequestError where the externalId breaks the rules of one."""
+        _check_external_id(external_id)
+        return queries.find(PartnerRef(None, request.key_digest), external_id)
+
+    def user(self, external_id: str) -> UserSummary:
+        """The partner's user. Raises BadRequestError and NotFoundError."""
+        _check_external_id(external_id)
+        if not self.request.found:
+            raise profile.no_such_user()
+        user: UserSummary = self.request.found[0]
+        return user
 
 
 class UserCollection(PartnerAPIView):
     """/v1/users."""
 
+    serializer_class = UserSerializer
+
     @describes(CREATE_USER)
-    def post(self, request: ServiceRequest) -> JsonResponse:
+    def post(self, request: PartnerRequest) -> HttpResponse:
         """Registers a user."""
 
-        def create(partner_id: int) -> Answer:
-            created = profile.create_user(partner_id=partner_id, body=self.received.body)
+        def create() -> Answer:
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            created = profile.create_user(partner_id=request.user.partner_id, values=serializer.validated_data)
             location = f"/v1/users/{canonical_path(created['externalId'].encode())}"
-            return Answer(201, render(created), location)
+            return Answer(201, self.renderer.render(created), location)
 
         return self.write(create)
 
 
-class UserItem(PartnerAPIView):
+class UserItem(UserView):
     """/v1/users/{externalId}."""
 
+    serializer_class = UserSerializer
+
     @describes(GET_USER)
-    def get(self, request: ServiceRequest, external_id: str) -> JsonResponse:
-        """Where the user stands."""
-        check_external_id(external_id)
-        user = profile.find_user(sender=self.sender, external_id=external_id)
-        return self.read(serializer.to_representation(user))
+    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        """The user's status."""
+        return self.read(self.serializer_class(self.user(external_id)).data)
 
     @describes(UPDATE_USER)
-    def patch(self, request: ServiceRequest, external_id: str) -> JsonResponse:
+    def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """Changes what the body holds."""
 
-        def update(partner_id: int) -> Answer:
-            check_external_id(external_id)
-            user = profile.update_user(partner_id=partner_id, external_id=external_id, body=self.received.body)
-            return Answer(200, render(serializer.to_representation(user)))
+        def update() -> Answer:
+            _check_external_id(external_id)
+            stored = profile.lock_user(partner_id=request.user.partner_id, external_id=external_id)
+            serializer = self.serializer_class(stored, data=request.data, partial=True)
+            serializer.is_valid(raise_exception=True)
+            user = profile.update_user(stored, values=serializer.validated_data)
+            return Answer(200, self.renderer.render(self.serializer_class(user).data))
 
         return self.write(update)
+
+
+def _check_external_id(external_id: str) -> None:
+    """Raises BadRequestError where the externalId of a path breaks the rules of one."""
+    if problems := external_id_problems(external_id):
+        raise invalid_fields(problems)

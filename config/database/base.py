@@ -1,24 +1,243 @@
-"""Django's PostgreSQL backend, whose waits for an answer have an end.
+"""Django's PostgreSQL backend, with what each request under /v1 needs of it.
 
-`statement_timeout` is the server's own: a server that stands still, with its connections open, does not keep it.
-ANSWER_SECONDS of an entry in DATABASES says how long an answer may take, from when a statement is sent; without it
-there is no limit, as for migrations.
+- Prepared statements, several in one round trip, and BEGIN and COMMIT sent with a neighbour: `run`, `queue`.
+  Execute wrappers, query capture and the SQL log see them like those of a cursor; transactions are Django's own.
+- A wait for an answer has an end: ANSWER_SECONDS of an entry in DATABASES, from when a statement is sent; without it
+  there is no limit, as for migrations. `statement_timeout` is the server's own and ends nothing where it stands still.
+- A database that cannot be reached is not waited for by each request (config/database/circuit.py).
+- The statements of a request are counted and timed for its log line.
+
+The apps use it through partners/sql.py.
 """
 
-from typing import Any
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, cast
 
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, NotSupportedError, OperationalError
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
+from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
+from psycopg import errors
 
-from partners.bounded import BoundedConnection
+from config.database.bounded import AnswerTimeoutError, BoundedConnection
+from config.database.circuit import Circuit
+from config.database.pipeline import BEGIN, COMMIT, Pipeline
+from partners.observing.facts import facts
+from partners.sql import Query, Result, is_stale_plan
+
+# Between what the server is told to end and what is waited for here: an answer of the server's own comes first.
+MARGIN_SECONDS = 0.5
+
+_circuits: dict[str, Circuit] = defaultdict(Circuit)
 
 
 class DatabaseWrapper(PostgresWrapper):
     """Connects by BoundedConnection; without a pool, as each thread keeps its connection."""
+
+    pipeline: Pipeline
+
+    def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
+        """As Django's."""
+        super().__init__(settings_dict, alias)
+        self._queued: list[Query[Any]] = []
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> BoundedConnection:
         """A new connection; raises psycopg's OperationalError where none can be had within `connect_timeout`."""
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = BoundedConnection.connect(**conn_params)
         connection.answer_seconds = self.settings_dict.get("ANSWER_SECONDS")
+        self.pipeline = Pipeline(connection)
+        self._queued.clear()
         return connection
+
+    # --- Prepared statements ---
+
+    def run(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
+        """Runs prepared statements in one round trip, behind the queued ones. Returns their results.
+
+        Raises Django's database errors, and what the `check` of a queued one raises.
+        """
+        queued, self._queued = self._queued, []
+        queries = [*queued, *queries]
+        may_repeat = self.autocommit and (self.connection is None or self.pipeline.is_idle)
+        try:
+            results = self._observed(queries)
+        except NotSupportedError as error:
+            if not is_stale_plan(error):
+                raise
+            # A migration has changed a column of the result.
+            self.pipeline.forget_statements()
+            if not may_repeat:
+                raise
+            results = self._observed(queries)
+        return results[len(queued) :]
+
+    def run_first(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
+        """As `run`, for the statements that a request begins with, which only read.
+
+        Where the connection was lost while it was idle, they are sent again on a new one. Raises OperationalError at
+        once while the database is known to be out of reach.
+        """
+        circuit = _circuits[self.alias]
+        answers = circuit.check()
+        was_open = self.connection is not None
+        try:
+            results = self.run(queries)
+        except (OperationalError, InterfaceError) as error:
+            if isinstance(error.__cause__, AnswerTimeoutError):
+                raise
+            if self.in_atomic_block or self.is_usable():
+                circuit.answered()
+                raise
+            self.close()
+            if not was_open:
+                # Not tried again: an attempt to connect can take seconds.
+                circuit.failed(answers)
+                raise
+            return self.run_first(queries)
+        circuit.answered()
+        return results
+
+    def queue(self, query: Query[Any]) -> None:
+        """Has a statement sent together with the next one, or with COMMIT."""
+        self._queued.append(query)
+
+    def run_queued(self) -> None:
+        """Sends what is queued now. Raises as `run`."""
+        if self._queued:
+            self.run(())
+
+    def _observed(self, queries: Sequence[Query[Any]], *, commit: bool = False) -> list[Result[Any]]:
+        """Runs statements as Django's cursors do: within execute wrappers, and logged where queries are."""
+        self.validate_no_broken_transaction()
+        if not (self.execute_wrappers or self.queries_logged):
+            return self._send(queries, commit=commit)
+        results: list[Result[Any]] = []
+        send: Callable[..., Any] = lambda *_: results.extend(self._send(queries, commit=commit))  # noqa: E731
+        for query in reversed(queries):
+            send = partial(self._observe, query, send)
+        send()
+        return results
+
+    def _observe(self, query: Query[Any], send: Callable[..., Any], *_: object) -> Any:
+        for wrapper in reversed(self.execute_wrappers):
+            send = partial(wrapper, send)
+        given = (query.statement, query.parameters, False, {"connection": self, "cursor": None})
+        if not self.queries_logged:
+            return send(*given)
+        with CursorDebugWrapper(None, self).debug_sql(query.statement, cast("Any", query.parameters)):
+            return send(*given)
+
+    def _send(self, queries: Sequence[Query[Any]], *, commit: bool) -> list[Result[Any]]:
+        """Sends statements in one round trip: BEGIN before them where a transaction is due, COMMIT behind them."""
+        self.ensure_connection()
+        circuit = _circuits[self.alias]
+        answers, begun = circuit.answers, time.perf_counter()
+        before = [BEGIN] if self.pipeline.is_idle and not self.autocommit else []
+        sent = [*before, *queries, COMMIT] if commit else [*before, *queries]
+        results = []
+        try:
+            with self.wrap_database_errors:
+                for query, result in zip(sent, self.pipeline.run(sent), strict=True):
+                    if query.check is not None:
+                        query.check(result)
+                    results.append(result)
+                if commit and results[-1].status != b"COMMIT":
+                    raise errors.InFailedSqlTransaction("A statement failed before: the transaction is rolled back.")
+        except OperationalError as error:
+            if isinstance(error.__cause__, AnswerTimeoutError):
+                circuit.failed(answers)
+            raise
+        finally:
+            facts.add_statements(len(queries), time.perf_counter() - begun)
+        return results[len(before) : len(before) + len(queries)]
+
+    # --- Transactions ---
+
+    def _commit(self) -> None:
+        """Sends what is queued and COMMIT in one round trip. Raises Django's database errors."""
+        queued, self._queued = self._queued, []
+        if self.connection is None or (self.pipeline.is_idle and not queued):
+            return
+        with debug_transaction(self, "COMMIT"):
+            self._observed(queued, commit=True)
+
+    def _rollback(self) -> None:
+        self._queued.clear()
+        super()._rollback()  # type: ignore[misc]
+
+    def _savepoint_rollback(self, sid: str) -> None:
+        self._queued.clear()
+        super()._savepoint_rollback(sid)  # type: ignore[misc]
+
+    def close(self) -> None:
+        """As Django's; what is queued goes with the connection."""
+        self._queued.clear()
+        super().close()
+
+    # --- Cursors ---
+
+    def cursor(self) -> Any:
+        """As Django's, behind what is queued."""
+        self.run_queued()
+        return super().cursor()
+
+    def chunked_cursor(self) -> Any:
+        """As Django's, behind what is queued."""
+        self.run_queued()
+        return super().chunked_cursor()
+
+    def make_cursor(self, cursor: Any) -> CursorWrapper:
+        """A cursor whose statements are timed."""
+        return _TimedCursor(cursor, self)
+
+    def make_debug_cursor(self, cursor: Any) -> CursorDebugWrapper:
+        """The same where queries are logged."""
+        return _TimedDebugCursor(cursor, self)
+
+    # --- Limits ---
+
+    @contextmanager
+    def answers_within(self, seconds: float) -> Iterator[None]:
+        """Waits for up to `seconds` for each answer; around a transaction whose `statement_timeout` is as long.
+
+        Around it, so that its COMMIT may take as long too. Nothing changes on a connection without a limit.
+        """
+        self.ensure_connection()
+        driver = self.connection
+        before = driver.answer_seconds
+        driver.answer_seconds = None if before is None else seconds + MARGIN_SECONDS
+        try:
+            yield
+        finally:
+            driver.answer_seconds = before
+
+
+class _Timed(CursorWrapper):
+    """Notes each statement for the log line of the request."""
+
+    def execute(self, sql: Any, params: Any = None) -> Any:
+        begun = time.perf_counter()
+        try:
+            return super().execute(sql, params)
+        finally:
+            facts.add_statements(1, time.perf_counter() - begun)
+
+    def executemany(self, sql: Any, param_list: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return super().executemany(sql, param_list)
+        finally:
+            facts.add_statements(1, time.perf_counter() - begun)
+
+
+class _TimedCursor(_Timed):
+    pass
+
+
+class _TimedDebugCursor(_Timed, CursorDebugWrapper):
+    pass

@@ -6,7 +6,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import structlog
+from django.http import Http404, HttpResponse
+from rest_framework import exceptions
 from rest_framework.exceptions import APIException
+
+from partners import sql
+from partners.api.response import json_response
+
+log = structlog.get_logger("partners.errors")
 
 REALM = 'HMAC-SHA256 realm="partner-service"'
 
@@ -95,8 +103,8 @@ class UnsupportedMediaTypeError(BadRequestError):
         super().__init__("Send Content-Type: application/json (with no charset but UTF-8).")
 
 
-class UnauthorizedError(ApiError):
-    """Whoever sent the request has not shown to be a partner."""
+class UnauthorizedError(ApiError, exceptions.AuthenticationFailed):
+    """The caller is not authenticated."""
 
     status_code = 401
     code = "unauthorized"
@@ -156,3 +164,39 @@ class UnavailableError(ApiError):
 
     def __init__(self) -> None:
         super().__init__("The service is not available right now. Try again shortly.", headers={"Retry-After": "2"})
+
+
+READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction
+
+
+def exception_handler(failure: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """The answer to an exception: DRF's EXCEPTION_HANDLER. The cause of an unexpected one goes to the log alone.
+
+    context: DRF's; its view renders the answer.
+    """
+    error = _api_error(failure)
+    if error is not failure and error.status_code >= InternalError.status_code:
+        log.error("request failed", status=error.status_code, sqlstate=sql.sqlstate(failure), exc_info=failure)
+    view, request = context["view"], context["request"]
+    body = error.body() | {"requestId": getattr(request, "request_id", "")}
+    return json_response(error.status_code, view.renderer.render(body), error.headers)
+
+
+def _api_error(failure: Exception) -> ApiError:  # noqa: PLR0911 - one for each exception
+    """The contract's form of an exception, DRF's own included."""
+    match failure:
+        case ApiError():
+            return failure
+        case Http404():
+            return NotFoundError("Not found.")
+        case exceptions.Throttled():
+            return TooManyRequestsError(int(getattr(failure, "wait", None) or 1))
+        case exceptions.UnsupportedMediaType():
+            return UnsupportedMediaTypeError()
+        case exceptions.ParseError():
+            return BadRequestError("The body is not well-formed JSON in UTF-8.")
+        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
+            return UnauthorizedError("The API key or the signature is not valid.")
+    # A database only reads during a failover.
+    is_unavailable = sql.is_unreachable(failure) or sql.sqlstate(failure) == READ_ONLY
+    return UnavailableError() if is_unavailable else InternalError()

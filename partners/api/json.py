@@ -1,11 +1,13 @@
 """JSON in and out: the one parser and the one renderer under /v1."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import orjson
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
 
 from partners.api.errors import BadRequestError
 
@@ -47,9 +49,30 @@ def parse_object(body: bytes) -> JsonObject:
     return value
 
 
-def render(data: object) -> bytes:
-    """`data` as JSON in UTF-8."""
-    return orjson.dumps(data)
+class JsonParser(BaseParser):
+    """The parser of every body."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> JsonObject:
+        """See `parse_object`."""
+        return parse_object(stream.read())
+
+
+class JsonRenderer(BaseRenderer):
+    """The renderer of every answer but a document's file."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self, data: object, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """`data`, which orjson can write, as JSON in UTF-8."""
+        return orjson.dumps(data)
 
 
 def rfc_3339(moment: datetime) -> str:

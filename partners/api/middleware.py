@@ -1,4 +1,4 @@
-"""The way in and out of every request: its id, its one log line, and its count."""
+"""What every request passes first: its id, its one log line, its count; and the way to the views under /v1."""
 
 import random
 import threading
@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import structlog
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import get_resolver
 from django.utils import translation
 
-from partners.api.response import Response
 from partners.observing import metrics
 from partners.observing.facts import facts
 
@@ -38,10 +39,10 @@ class RequestMiddleware:
     Both have the route's pattern, never the path: an identifier of a user is personal.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], Response]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> Response:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answers the request."""
         begun = time.perf_counter()
         # It guards nothing; to ask the kernel for randomness would let go of the interpreter.
@@ -57,13 +58,36 @@ class RequestMiddleware:
         response.headers["X-Request-Id"] = request_id
         if is_api:
             response.headers["Cache-Control"] = "no-store"
-        _report(request, response, time.perf_counter() - begun)
+        try:
+            _report(request, response, time.perf_counter() - begun)
+        except Exception:
+            # The request has taken effect: what it is answered does not change.
+            log.exception("a request could not be reported")
         return response
 
 
-def _report(request: HttpRequest, response: Response, seconds: float) -> None:
+class ApiMiddleware:
+    """Answers what is under /v1. The middlewares behind it in settings.MIDDLEWARE are for pages.
+
+    Sessions, CSRF and messages would cost a partner's request more than its own work, and have no meaning there.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answers the request."""
+        if not is_api_path(request.path_info):
+            return self.get_response(request)
+        # Every path under /v1 leads to a view, UnknownPath at last.
+        match = request.resolver_match = get_resolver().resolve(request.path_info)
+        response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+        return response
+
+
+def _report(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     method = metrics.known_method(request.method)
-    route = facts.route or (request.resolver_match.route if request.resolver_match else None)
+    route = request.resolver_match.route if request.resolver_match else None
     log.info(
         "request",
         partner=facts.partner,

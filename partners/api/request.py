@@ -1,39 +1,93 @@
-"""A request as it is signed, checked and answered: read once, from the bytes that were sent."""
+"""DRF's request, and what of it is signed: contract, section 3. All is taken from the bytes that were sent."""
 
-from dataclasses import dataclass
-from typing import Any
+import re
+from functools import cached_property
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, cast
 
-from django.core.handlers.wsgi import get_path_info
 from django.http import HttpRequest
-from django.utils.functional import cached_property
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
-from partners import signing
+from partners import keys, signing
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
-from partners.api.json import BODY_LIMIT_BYTES
+from partners.api.json import BODY_LIMIT_BYTES, JsonObject
+from partners.keys import Caller
+from partners.sql import Query
 
-UTF_8 = frozenset({"utf-8", "utf8"})
+if TYPE_CHECKING:
+    from partners.api.authentication import Signature
+
+_UTF_8 = frozenset({"utf-8", "utf8"})
+_LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-@dataclass(eq=False)
-class Received:
-    """What a partner sent. Text of headers is exactly as sent; a header that is absent is None."""
+class JsonNegotiation(BaseContentNegotiation):
+    """Every body is JSON in UTF-8, and every answer JSON, whatever `Accept` says (contract, section 1)."""
 
-    method: str
-    decoded_path: bytes
-    query: bytes
-    body: bytes
-    meta: dict[str, Any]
+    def select_parser(self, request: "PartnerRequest", parsers: list[BaseParser]) -> BaseParser | None:  # type: ignore[override]
+        """The parser of the body's media type, or None.
+
+        Parameters are compared and never decoded: Django's own parser would do so with any codec that the caller names.
+        """
+        media_type, *parameters = request.content_type.lower().split(";")
+        pairs = [(name.strip(), value.strip().strip('"')) for name, _, value in (p.partition("=") for p in parameters)]
+        if not {value for name, value in pairs if name == "charset"} <= _UTF_8:
+            return None
+        return next((parser for parser in parsers if parser.media_type == media_type.strip()), None)
+
+    def select_renderer(  # type: ignore[override]
+        self, request: Request, renderers: list[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str | None]:
+        """The view's renderer."""
+        return renderers[0], renderers[0].media_type
+
+
+class PartnerRequest(Request):
+    """A request under /v1. `user` is the Caller, `auth` the Signature (partners/api/authentication.py).
+
+    first_query: what a GET begins with, sent in one round trip with the query for the API key; found: its rows.
+    """
+
+    if TYPE_CHECKING:
+        method: str
+        request_id: str
+        user: Caller  # type: ignore[assignment]
+        auth: Signature
+    first_query: Query[Any] | None = None
+    found: list[Any] | None = None
+
+    @property
+    def key_digest(self) -> bytes:
+        """What the API key that came with the request is found by, whether there is such a key or not."""
+        return keys.digest(self.header("HTTP_X_API_KEY") or "")
 
     def header(self, name: str) -> str | None:
-        """A header's value by its WSGI name, such as HTTP_X_API_KEY."""
-        value: str | None = self.meta.get(name)
+        """A header's value exactly as sent, by its WSGI name, such as HTTP_X_API_KEY; None where it is absent."""
+        value: str | None = self._request.META.get(name)
         return value
+
+    def read_body(self) -> None:
+        """Reads the body, at most 64 KiB. Raises BodyTooLargeError, BadRequestError for one that breaks off."""
+        declared = self.header("CONTENT_LENGTH") or ""
+        length = int(declared) if _LENGTH.fullmatch(declared) else 0 if not declared else BODY_LIMIT_BYTES + 1
+        is_chunked = "HTTP_TRANSFER_ENCODING" in self._request.META
+        if length > BODY_LIMIT_BYTES and not is_chunked:
+            raise BodyTooLargeError
+        body = self._request.body
+        if len(body) > BODY_LIMIT_BYTES:
+            raise BodyTooLargeError
+        if len(body) < length and not is_chunked:
+            raise BadRequestError("The body ends before the length that Content-Length gives.")
 
     @cached_property
     def canonical_path(self) -> str:
         """Line 2 of the canonical request. Raises BadRequestError where the path is not UTF-8."""
         try:
-            return signing.canonical_path(self.decoded_path)
+            # Django's path gives %FF and %25FF one text.
+            return signing.canonical_path(self._request.META["PATH_INFO"].encode("latin-1"))
         except signing.NotUtf8Error:
             raise BadRequestError("The path, percent-decoded, is not UTF-8.") from None
 
@@ -41,14 +95,14 @@ class Received:
     def canonical_query(self) -> str:
         """Line 3 of the canonical request. Raises BadRequestError where the query is not UTF-8."""
         try:
-            return signing.canonical_query(self.query)
+            return signing.canonical_query(self._query_bytes)
         except signing.NotUtf8Error:
             raise BadRequestError("The query, percent-decoded, is not UTF-8.") from None
 
     @cached_property
     def body_digest(self) -> str:
         """Line 6 of the canonical request."""
-        return signing.body_digest(self.body)
+        return signing.body_digest(self._request.body)
 
     def canonical_request(self, timestamp: str) -> str:
         """The six lines that are signed. Raises BadRequestError where path or query is not UTF-8."""
@@ -57,83 +111,32 @@ class Received:
         return "\n".join(lines)
 
     def parameters(self) -> dict[str, list[str]]:
-        """The query's values by name, in the order sent."""
+        """The query's values by name, in the order sent: decoded as they are signed. Raises signing.NotUtf8Error."""
         values: dict[str, list[str]] = {}
-        for name, value in signing.query_pairs(self.query):
+        for name, value in signing.query_pairs(self._query_bytes):
             values.setdefault(name, []).append(value)
         return values
 
+    @property
+    def parser(self) -> BaseParser:
+        """What reads the body. Raises UnsupportedMediaTypeError."""
+        negotiator: Any = self.negotiator
+        parser: BaseParser | None = negotiator.select_parser(self, self.parsers)
+        if parser is None:
+            raise UnsupportedMediaTypeError
+        return parser
 
-class ServiceRequest(HttpRequest):
-    """What a view under /v1 needs of Django's request, and the path's bytes: its path gives %FF and %25FF one text.
+    @cached_property
+    def data(self) -> JsonObject:
+        """The body's JSON object; DRF's own takes an empty body for an empty object. Raises BadRequestError."""
+        parsed: Any = self.parser.parse(BytesIO(self._request.body), self.content_type, self.parser_context)
+        return cast("JsonObject", parsed)
 
-    What Django gets ready besides, for forms, cookies and uploads, is not there.
-    """
-
-    request_id: str
-    received: Received
-
-    def __init__(self, environ: dict[str, Any]) -> None:
-        """environ: the WSGI environment (PEP 3333)."""
-        self.META = environ
-        self.method = environ["REQUEST_METHOD"].upper()
-        self.decoded_path: bytes = environ["PATH_INFO"].encode("latin-1")
-        self.path = self.path_info = get_path_info(environ)
-        self.resolver_match = None
-
-
-def receive(request: ServiceRequest) -> Received:
-    """Reads a request from its WSGI environment.
-
-    Raises BodyTooLargeError, before reading where the length is declared; BadRequestError for a body that breaks off.
-    """
-    meta = request.META
-    return Received(
-        method=request.method or "",
-        decoded_path=request.decoded_path,
-        query=meta.get("QUERY_STRING", "").encode("latin-1"),
-        body=_read_body(meta),
-        meta=meta,
-    )
+    @property
+    def _query_bytes(self) -> bytes:
+        return str(self._request.META.get("QUERY_STRING", "")).encode("latin-1")
 
 
-def has_body(request: ServiceRequest) -> bool:
+def has_body(request: HttpRequest) -> bool:
     """Whether a body comes with the request, read or not."""
     return request.META.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
-
-
-def _read_body(meta: dict[str, Any]) -> bytes:
-    declared = meta.get("CONTENT_LENGTH") or ""
-    if declared.isdecimal():
-        length = int(declared) if len(declared) <= 9 else BODY_LIMIT_BYTES + 1  # noqa: PLR2004 - digits enough
-        if length > BODY_LIMIT_BYTES:
-            raise BodyTooLargeError
-        body = _read(meta["wsgi.input"], length)
-        if len(body) < length:
-            raise BadRequestError("The body ends before the length that Content-Length gives.")
-        return body
-    if meta.get("HTTP_TRANSFER_ENCODING"):
-        body = _read(meta["wsgi.input"], BODY_LIMIT_BYTES + 1)
-        if len(body) > BODY_LIMIT_BYTES:
-            raise BodyTooLargeError
-        return body
-    return b""
-
-
-def _read(stream: Any, length: int) -> bytes:
-    parts = []
-    while length > 0 and (part := stream.read(length)):
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
-
-
-def require_json(received: Received) -> None:
-    """Raises UnsupportedMediaTypeError unless the body is declared as application/json, in UTF-8 if it says.
-
-    Parameters are compared and never decoded: Django's parser would do so with whichever codec the caller names.
-    """
-    media_type, *parameters = (received.header("CONTENT_TYPE") or "").lower().split(";")
-    charsets = [value for name, _, value in (each.partition("=") for each in parameters) if name.strip() == "charset"]
-    if media_type.strip() != "application/json" or not {value.strip().strip('"') for value in charsets} <= UTF_8:
-        raise UnsupportedMediaTypeError

@@ -2,19 +2,21 @@
 
 A window begins with a partner's first request in it. Counts are kept in Redis, by the `limits` library, where
 REDIS_URL is set, else in this process. The limit protects the service against load, not against strangers: while
-Redis does not answer, or answers slowly, requests pass uncounted.
+Redis does not answer, or answers slowly, requests pass uncounted. Requests are counted once they are authenticated,
+while no transaction is open.
 """
 
 import math
 import threading
 import time
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from django.conf import settings
+from rest_framework.throttling import BaseThrottle
 
-from partners.api.errors import TooManyRequestsError
+from partners.api.request import PartnerRequest
 from partners.keys import Caller
 from partners.rates import Rate, parse_rate
 
@@ -29,26 +31,24 @@ REDIS_SLOW_ANSWERS = 5
 REDIS_PAUSE_SECONDS = 2.0
 
 
-def count(caller: Caller, headers: dict[str, str]) -> None:
-    """Counts a request, and sets the RateLimit fields of its answer (draft-ietf-httpapi-ratelimit-headers-10).
+class PartnerRateThrottle(BaseThrottle):
+    """Counts requests by partner, whichever of its keys signed."""
 
-    Raises TooManyRequestsError; its answer has them too.
-    """
-    rate = _rate(caller)
-    counted, reset = _counter().hit(rate, caller.partner_id)
-    # Redis rounds, and clocks differ: a window never lasts longer than its length.
-    seconds = min(max(1, math.ceil(reset - time.time())), rate.seconds)
-    headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
-    headers["RateLimit"] = f'"default";r={max(0, rate.amount - counted)};t={seconds}'
-    if counted > rate.amount:
-        raise TooManyRequestsError(seconds)
+    _seconds: int
 
+    def allow_request(self, request: PartnerRequest, view: Any) -> bool:  # type: ignore[override]
+        """Counts the request, and sets the RateLimit fields of its answer (draft-ietf-httpapi-ratelimit-headers-10)."""
+        rate = _rate(request.user)
+        counted, reset = _counter().hit(rate, request.user.partner_id)
+        # Redis rounds, and clocks differ: a window never lasts longer than its length.
+        self._seconds = min(max(1, math.ceil(reset - time.time())), rate.seconds)
+        view.headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
+        view.headers["RateLimit"] = f'"default";r={max(0, rate.amount - counted)};t={self._seconds}'
+        return counted <= rate.amount
 
-def is_used_up(caller: Caller) -> bool:
-    """Whether the caller's limit is known here to be used up, without a look elsewhere and without counting."""
-    rate = _rate(caller)
-    counted, reset = _counter().seen(rate, caller.partner_id)
-    return counted >= rate.amount and reset > time.time()
+    def wait(self) -> int:
+        """Whole seconds until the window ends, at least 1."""
+        return self._seconds
 
 
 def _rate(caller: Caller) -> Rate:
@@ -57,9 +57,6 @@ def _rate(caller: Caller) -> Rate:
 
 class Counter(Protocol):
     """Requests in the present window of each partner. Another rate of a partner has a window of its own."""
-
-    def seen(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """As `hit` told it last in this process, the window's end long past where it told none."""
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """Counts one request: how many there are now, and when the window ends (seconds since the epoch)."""
@@ -72,10 +69,6 @@ class OwnCounter:
         self._lock = threading.Lock()
         # By partner and rate: the count so far, and when the window ends.
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
-
-    def seen(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """See Counter."""
-        return self._windows.get((partner_id, rate), (0, 0.0))
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """See Counter."""
@@ -145,10 +138,6 @@ class RedisCounter:
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
         self._circuit = Circuit()
 
-    def seen(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """See Counter."""
-        return self._windows.get((partner_id, rate), (0, 0.0))
-
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """See Counter."""
         now, begun = time.time(), time.monotonic()
@@ -166,7 +155,7 @@ class RedisCounter:
     def _count(self, rate: Rate, partner_id: int, now: float) -> tuple[int, float]:
         key = f"{partner_id}/{rate.amount}/{rate.seconds}"
         count = self._storage.incr(key, rate.seconds)
-        seen, reset = self.seen(rate, partner_id)
+        seen, reset = self._windows.get((partner_id, rate), (0, 0.0))
         # A window's end is asked for once: it does not move while the window lasts. A count that fell
         # is of a new window.
         if count <= seen or reset <= now:

@@ -1,170 +1,145 @@
 """What every endpoint under /v1 shares: the order of checks, and how answers look (contract, section 1).
 
 path → method → size → authentication → rate limit → media type → idempotency → parameters →
-existence → body → age → conflict. The first four and a half stand here; the rest is the gate's
-(partners/api/idempotency.py) and the views'.
+existence → body → age → conflict. `dispatch` runs the checks up to the media type, the views the others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import structlog
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from partners import sql, traffic, troubles
-from partners.api import idempotency, throttling
+from partners import traffic, troubles
+from partners.api import idempotency
 from partners.api.authentication import SignatureAuthentication
-from partners.api.errors import (
-    ApiError,
-    InternalError,
-    MethodNotAllowedError,
-    NotFoundError,
-    UnauthorizedError,
-    UnavailableError,
-)
-from partners.api.json import render
-from partners.api.request import Received, ServiceRequest, has_body, receive, require_json
-from partners.api.response import JsonResponse, Response, json_response
-from partners.api.sender import Sender
-from partners.keys import Caller
-from partners.observing.facts import facts
+from partners.api.errors import BadRequestError, MethodNotAllowedError, NotFoundError
+from partners.api.json import JsonParser, JsonRenderer
+from partners.api.request import JsonNegotiation, PartnerRequest
+from partners.api.response import json_response
+from partners.api.throttling import PartnerRateThrottle
+from partners.sql import Query
 
 log = structlog.get_logger("partners.views")
 
-READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
-_authentication = SignatureAuthentication()
-
-
 class PartnerAPIView(APIView):
-    """An endpoint for partners. A subclass names its methods and says what each does in a few lines."""
+    """An endpoint for partners. A subclass names its methods and says what each does in a few lines.
 
+    DRF's attributes mean what they mean in DRF; partners/checks.py refuses those that are not used here.
+    """
+
+    authentication_classes = (SignatureAuthentication,)
+    throttle_classes = (PartnerRateThrottle,)
+    parser_classes = (JsonParser,)
+    renderer_classes = (JsonRenderer,)
+    content_negotiation_class = JsonNegotiation
     # HEAD and OPTIONS are methods like any other: not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
-    received: Received
-    sender: Sender
-    # By how much the sender's clock is ahead of ours.
-    skew_seconds: float
-    request_id: str
-    answer_headers: dict[str, str]
+    request: PartnerRequest
+    is_authenticated = False
 
-    def dispatch(self, request: ServiceRequest, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
-        """Answers a request, an unexpected failure included, in the form of the contract."""
-        self.answer_headers = {}
-        self.request_id = request.request_id
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answers a request, an unexpected failure included, in the form of the contract.
+
+        In place of DRF's own for the contract's order of checks: method and size come before authentication.
+        """
+        self.args, self.kwargs, self.headers = args, kwargs, {}
+        self.request = api_request = self.initialize_request(request)
         try:
-            response = self.answer(request, **kwargs)
-        except ApiError as error:
-            if not hasattr(self, "received") and has_body(request):
-                # What was not read is still to come: the connection cannot carry another request.
-                self.answer_headers["Connection"] = "close"
-            response = self.error(error)
-        except Exception as failure:  # noqa: BLE001 - a crash is answered in the contract's form too
-            # A database only reads during a failover.
-            is_unavailable = sql.is_unreachable(failure) or sql.sqlstate(failure) == READ_ONLY
-            response = self.failure(UnavailableError() if is_unavailable else InternalError(), failure)
-        self.count(response.status_code)
+            handler = self.get_handler()
+            api_request.read_body()
+            if request.method == "GET":
+                with suppress(BadRequestError):  # raised again where its turn is
+                    api_request.first_query = self.first_query(api_request, **kwargs)
+            self.perform_authentication(api_request)
+            self.check_permissions(api_request)
+            self.check_throttles(api_request)
+            if request.method in METHODS_WITH_BODY:
+                api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
+            response: HttpResponseBase = handler(api_request, **kwargs)
+        except Exception as failure:  # noqa: BLE001 - answered, and logged, by the exception handler
+            response = self.handle_exception(failure)
+        for name, value in self.headers.items():
+            response[name] = value
+        self.count(response)
         return response
 
-    def answer(self, request: ServiceRequest, **kwargs: Any) -> Response:
-        """Runs the checks that every request passes, in the contract's order, then the method's handler."""
-        handler = self.handler(request)
-        self.received = request.received = receive(request)
-        self.sender, self.skew_seconds = _authentication.authenticate(request)
-        self.sender.begin(self.admit)
-        if throttling.is_used_up(self.sender.caller):
-            self.sender.confirmed()
-        try:
-            response = self.respond(handler, request, **kwargs)
-        except UnauthorizedError:
-            raise
-        except Exception as failure:
-            # Whose key is not in force is told that and nothing else, whatever else there is to tell.
-            if not self.sender.confirmed_after(failure):
-                raise
-            response = self.respond(handler, request, **kwargs)
-        self.sender.confirmed()
-        return response
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
+        """DRF's request, with what is signed."""
+        return PartnerRequest(
+            request,
+            parsers=self.get_parsers(),
+            authenticators=self.get_authenticators(),
+            negotiator=self.get_content_negotiator(),
+            parser_context=self.get_parser_context(request),
+        )
 
-    def respond(self, handler: Callable[..., Response], request: ServiceRequest, **kwargs: Any) -> Response:
-        """The checks from the media type on, and what the method's handler answers."""
-        if request.method in METHODS_WITH_BODY:
-            require_json(self.received)
-        return handler(request, **kwargs)
-
-    def admit(self) -> None:
-        """Counts the request of a caller who may call. Raises TooManyRequestsError."""
-        throttling.count(self.sender.caller, self.answer_headers)
-
-    @property
-    def caller(self) -> Caller:
-        """Who asks; the database has said in this request that they may. Raises UnauthorizedError."""
-        return self.sender.confirmed()
-
-    def count(self, status: int) -> None:
-        """Counts the answer for the partner's report; refusals are counted with their cause, where they are raised."""
-        if hasattr(self, "sender") and self.sender.is_confirmed and status != troubles.UNAUTHORIZED:
-            replayed = "Idempotent-Replayed" in self.answer_headers
-            traffic.count(self.sender.caller.key_id, status, replayed=replayed, skew_seconds=self.skew_seconds)
-
-    def handler(self, request: ServiceRequest) -> Callable[..., Response]:
-        """The function for the request's method. Raises MethodNotAllowedError."""
-        name = (request.method or "").lower()
-        handler = getattr(self, name, None) if name in self.http_method_names else None
+    def get_handler(self) -> Callable[..., HttpResponseBase]:
+        """The method for the request's own. Raises MethodNotAllowedError."""
+        name = (self.request.method or "").lower()
+        handler: Callable[..., HttpResponseBase] | None = (
+            getattr(self, name, None) if name in self.http_method_names else None
+        )
         if handler is None:
             raise MethodNotAllowedError([m.upper() for m in self.http_method_names if hasattr(self, m)])
-        found: Callable[..., Response] = handler
-        return found
+        return handler
 
-    def write(self, effect: idempotency.Effect) -> JsonResponse:
+    def first_query(self, request: PartnerRequest, **kwargs: Any) -> Query[Any] | None:
+        """What a GET begins with reading, if anything: it is sent in one round trip with the query for the API key.
+
+        Its rows, `request.found`, are there once the request is authenticated and counted. It finds the partner by
+        `request.key_digest`. Raises BadRequestError where path or parameters are not valid; then nothing is read.
+        """
+        return None
+
+    def perform_authentication(self, request: Request) -> None:
+        """Raises UnauthorizedError."""
+        super().perform_authentication(request)
+        self.is_authenticated = True
+
+    @property
+    def renderer(self) -> JsonRenderer:
+        """What answers are written with, errors included."""
+        return self.renderer_classes[0]()
+
+    def write(self, effect: idempotency.Effect) -> HttpResponse:
         """Lets a write take effect at most once and answers it."""
-        answer = idempotency.perform(self.received, self.sender, effect, request_id=self.request_id)
+        answer = idempotency.perform(self.request, effect)
         if answer.location is not None:
-            self.answer_headers["Location"] = answer.location
+            self.headers["Location"] = answer.location
         if answer.replayed:
-            self.answer_headers["Idempotent-Replayed"] = "true"
-        return self.json(answer.status, answer.body)
+            self.headers["Idempotent-Replayed"] = "true"
+        return json_response(answer.status, answer.body)
 
-    def read(self, data: object) -> JsonResponse:
-        """Answers a read with data that orjson can write."""
-        return self.json(200, render(data))
+    def read(self, data: object) -> HttpResponse:
+        """Answers a read."""
+        return json_response(200, self.renderer.render(data))
 
-    def json(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> JsonResponse:
-        """An answer with a JSON body."""
-        return json_response(status, body, {**self.answer_headers, **headers})
-
-    def error(self, error: ApiError) -> JsonResponse:
-        """The error's JSON, with the id that X-Request-Id gives too."""
-        return self.json(error.status_code, render(error.body() | {"requestId": self.request_id}), error.headers)
-
-    def failure(self, error: ApiError, failure: Exception) -> JsonResponse:
-        """The answer to an unexpected failure; its cause goes to the log alone."""
-        log.error("request failed", status=error.status_code, sqlstate=sql.sqlstate(failure), exc_info=failure)
-        return self.error(error)
-
-
-def answering_crashes(respond: Callable[[ServiceRequest], Response]) -> Callable[[ServiceRequest], Response]:
-    """Answers in the contract's form where what is around the views fails: counting, logging, a middleware."""
-
-    def answer(request: ServiceRequest) -> Response:
+    def count(self, response: HttpResponseBase) -> None:
+        """Counts the answer for the partner's report; refusals are counted with their cause, where they are raised."""
+        if not self.is_authenticated or response.status_code == troubles.UNAUTHORIZED:
+            return
         try:
-            return respond(request)
+            request, replayed = self.request, "Idempotent-Replayed" in self.headers
+            traffic.count(
+                request.user.key_id, response.status_code, replayed=replayed, skew_seconds=request.auth.skew_seconds
+            )
         except Exception:
-            log.exception("request failed outside its view", status=InternalError.status_code)
-            request_id = facts.request_id or ""
-            body = render(InternalError().body() | {"requestId": request_id})
-            headers = {"X-Request-Id": request_id, "Cache-Control": "no-store"}
-            return json_response(InternalError.status_code, body, headers)
-
-    return answer
+            # What is done is done: the answer stays what it is.
+            log.exception("an answer could not be counted")
 
 
 class UnknownPath(PartnerAPIView):
-    """Every path under /v1 that leads nowhere: 404, whatever the method and whoever asks."""
+    """Every path under /v1 that leads nowhere: 404, whatever the method and the caller."""
 
-    def answer(self, request: ServiceRequest, **kwargs: Any) -> Response:
+    def get_handler(self) -> Callable[..., HttpResponseBase]:
         """Raises NotFoundError."""
         raise NotFoundError("There is no such path.")

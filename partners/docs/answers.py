@@ -1,8 +1,7 @@
 """How the docs answer: whole pages and files, for anybody's cache, with a length and a name for their state."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
-from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -32,21 +31,3 @@ def private(answer: HttpResponse) -> HttpResponseBase:
     """`answer` as nobody may keep it."""
     answer.headers["Cache-Control"] = PRIVATE
     return answer
-
-
-class AnswersMiddleware:
-    """Gives each answer under the docs, Django's own included, a length and a rule for caches.
-
-    Without a length the server would send it in chunks, and a HEAD would not tell how long it is.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answers the request."""
-        answer = self.get_response(request)
-        answer.headers.setdefault("Cache-Control", PRIVATE)
-        if isinstance(answer, HttpResponse) and answer.status_code != HTTPStatus.NOT_MODIFIED:
-            answer.headers["Content-Length"] = str(len(answer.content))
-        return answer

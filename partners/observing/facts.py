@@ -29,9 +29,9 @@ class Facts(threading.local):
         self.statements = 0
         self.sql_seconds = 0.0
 
-    def add_statement(self, seconds: float) -> None:
-        """Notes that a statement was run, well or not."""
-        self.statements += 1
+    def add_statements(self, number: int, seconds: float) -> None:
+        """Notes that statements were run, well or not, and the time that they took together."""
+        self.statements += number
         self.sql_seconds += seconds
 
 

@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from django.db import IntegrityError, connection
 from django.db.utils import DataError, InternalError, OperationalError
+from partners.writes import Write
 from psycopg.pq import PipelineStatus, TransactionStatus
 
 from partners import roles, sql
 from partners.models import Partner
-from partners.writes import Write
 from tests.conftest import database_url
 
 NAME = "SELECT name FROM partners_partner WHERE id = %s"

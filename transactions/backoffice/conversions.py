@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from transactions import queries
+from partners.keys import PartnerRef
+from transactions import keyset, queries
 from transactions.backoffice.rows import all_rows
-from transactions.positions import Owner
 from users.backoffice.sections import Section
 from users.models import User
 
@@ -26,7 +26,9 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
             row.rate,
             row.conversion_id,
         )
-        for row in queries.page(Owner.of(user.partner_id, user.external_id), None, count)
+        for row in keyset.present(
+            queries.CONVERSIONS.fetch(keyset.Owner(PartnerRef(user.partner_id), user.external_id), None, count)
+        )
     ]
 
 
@@ -35,8 +37,8 @@ def records(user: User) -> Iterator[dict[str, Any]]:
     # With it comes all of DRF, which no command waits for that shows none.
     from transactions.serializers import ConversionSerializer  # noqa: PLC0415
 
-    owner = Owner.of(user.partner_id, user.external_id)
-    return map(ConversionSerializer().to_representation, all_rows(partial(queries.page, owner)))
+    owner = keyset.Owner(PartnerRef(user.partner_id), user.external_id)
+    return map(ConversionSerializer().to_representation, all_rows(partial(queries.CONVERSIONS.fetch, owner)))
 
 
 def _all_rows(user: User) -> str:

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from transactions import document_queries
+from partners.keys import PartnerRef
+from transactions import keyset, queries
 from transactions.backoffice.rows import all_rows
 from transactions.models import Document, DocumentType
-from transactions.positions import Owner
 from users.backoffice.sections import Section
 from users.models import User
 
@@ -36,8 +36,8 @@ def records(user: User) -> Iterator[dict[str, Any]]:
     # See transactions/backoffice/conversions.py.
     from transactions.serializers import DocumentSerializer  # noqa: PLC0415
 
-    owner = Owner.of(user.partner_id, user.external_id)
-    return map(DocumentSerializer().to_representation, all_rows(partial(document_queries.page, owner)))
+    owner = keyset.Owner(PartnerRef(user.partner_id), user.external_id)
+    return map(DocumentSerializer().to_representation, all_rows(partial(queries.DOCUMENTS.fetch, owner)))
 
 
 def _all_rows(user: User) -> str:

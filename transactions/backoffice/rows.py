@@ -1,20 +1,13 @@
 """All rows of a list, however many: a bounded number of them in memory."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, TypeVar
 
+from transactions import keyset
+from transactions.keyset import Row
 from transactions.positions import MOST_ROWS, Position
 
 # With one that tells whether anything follows.
 ROWS_AT_ONCE = MOST_ROWS - 1
-
-
-class _Placed(Protocol):
-    @property
-    def position(self) -> Position: ...
-
-
-Row = TypeVar("Row", bound=_Placed)
 
 
 def all_rows(fetch: Callable[[Position | None, int], list[Row]]) -> Iterator[Row]:
@@ -22,8 +15,8 @@ def all_rows(fetch: Callable[[Position | None, int], list[Row]]) -> Iterator[Row
 
     fetch: given where to begin (that row included) and how many, the rows from there on.
     """
-    rows = fetch(None, ROWS_AT_ONCE + 1)
+    rows = keyset.present(fetch(None, ROWS_AT_ONCE + 1))
     while rows:
         yield from rows[:ROWS_AT_ONCE]
         # The row beyond is where the next statement begins.
-        rows = fetch(rows[-1].position, ROWS_AT_ONCE + 1) if len(rows) > ROWS_AT_ONCE else []
+        rows = fetch(keyset.position(rows[-1]), ROWS_AT_ONCE + 1) if len(rows) > ROWS_AT_ONCE else []

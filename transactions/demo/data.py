@@ -3,7 +3,6 @@
 Made again, it is the same: what is there already stays. Only the key and the passwords are new.
 """
 
-import json
 import random
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +22,9 @@ from transactions.demo.reasons import REASONS
 from transactions.models import Document
 from users.compliance import PERMISSION, change_status
 from users.models import Staff, User
-from users.profile import create_user, update_user
+from users.profile import create_user, lock_user, update_user
 from users.roles import ROLES
+from users.serializers import UserSerializer
 from users.staff import create_staff
 from users.statuses import Status
 
@@ -126,16 +126,19 @@ def _create(partner: Partner, life: Life) -> User:
     body = {"externalId": life.external_id, **life.profile}
     with transaction.atomic():
         history.set_context(partner=partner.slug, command="seed_demo")
-        create_user(partner_id=partner.pk, body=json.dumps(body).encode())
+        serializer = UserSerializer(data=body)
+        serializer.is_valid(raise_exception=True)
+        create_user(partner_id=partner.pk, values=serializer.validated_data)
     return User.objects.get(partner=partner, external_id=life.external_id)
 
 
 def _update(user: User, step: Step) -> None:
     with transaction.atomic():
         history.set_context(partner=user.partner.slug, command="seed_demo")
-        update_user(
-            partner_id=user.partner_id, external_id=user.external_id, body=json.dumps(dict(step.changes)).encode()
-        )
+        stored = lock_user(partner_id=user.partner_id, external_id=user.external_id)
+        serializer = UserSerializer(stored, data=dict(step.changes), partial=True)
+        serializer.is_valid(raise_exception=True)
+        update_user(stored, values=serializer.validated_data)
 
 
 def _decide(user: User, status: Status, reviewers: Sequence[Staff]) -> None:

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from partners.bounded import answers_within
+from partners.sql import answers_within
 from partners.streaming import RETRY_SECONDS, STAFF, TooManyStreamsError, stream
 
 log = structlog.get_logger("users.exports")
@@ -37,7 +37,7 @@ def snapshot() -> Iterator[None]:
     """All statements within see the database as it is now, and write nothing."""
     # Within somebody else's transaction that one's view holds.
     begins = not connection.in_atomic_block
-    with answers_within(connection, STATEMENT_SECONDS), transaction.atomic(), connection.cursor() as cursor:
+    with answers_within(STATEMENT_SECONDS), transaction.atomic(), connection.cursor() as cursor:
         if begins:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")

@@ -1,16 +1,10 @@
 """A connection of psycopg that does not wait for an answer without end."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.abc import RV, PQGen
 from psycopg.pq import TransactionStatus
-
-# Between what the server is told to end and what is waited for here: an answer of the server's own comes first.
-MARGIN_SECONDS = 0.5
 
 
 class AnswerTimeoutError(psycopg.OperationalError):
@@ -32,28 +26,12 @@ class BoundedConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, self.answer_seconds)
         except psycopg.OperationalError as error:
-            # Of an error that the server has told of, the connection is not in the midst.
+            # While the server works on a statement, the only error is that of a wait that took too long.
             if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
                 raise
             raise self.give_up() from error
 
     def give_up(self) -> AnswerTimeoutError:
-        """Closes the connection; the error to raise."""
+        """Closes the connection; returns the error to raise."""
         self.close()
         return AnswerTimeoutError("The database did not answer in time.")
-
-
-@contextmanager
-def answers_within(connection: BaseDatabaseWrapper, seconds: float) -> Iterator[None]:
-    """Waits for up to `seconds` for each answer; around a transaction whose `statement_timeout` is as long.
-
-    Around it, so that its COMMIT may take as long too. Nothing changes on a connection without a limit.
-    """
-    connection.ensure_connection()
-    driver = connection.connection
-    before = driver.answer_seconds
-    driver.answer_seconds = None if before is None else seconds + MARGIN_SECONDS
-    try:
-        yield
-    finally:
-        driver.answer_seconds = before
