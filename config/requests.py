@@ -32,12 +32,16 @@ def plain_content_type(value: str) -> str:
 
 
 class ServiceRequest(WSGIRequest):
-    """Django's request, whose text is UTF-8, whatever its Content-Type says."""
+    """Django's request, whose text is UTF-8, whatever its Content-Type says.
+
+    path_bytes: the path, percent-decoded: what is signed. Django's text is the same for %FF and %25FF.
+    """
 
     body_is_read = False
 
     def __init__(self, environ: dict[str, Any]) -> None:
         """environ: the WSGI environment (PEP 3333). CONTENT_TYPE is reduced, except under /v1, which compares it."""
+        self.path_bytes = environ["PATH_INFO"].encode("latin-1")
         content_type = environ.get("CONTENT_TYPE", "")
         if content_type:
             environ["CONTENT_TYPE"] = plain_content_type(content_type)

@@ -86,8 +86,7 @@ class PartnerRequest(Request):
     def canonical_path(self) -> str:
         """Line 2 of the canonical request. Raises BadRequestError where the path is not UTF-8."""
         try:
-            # Django's path gives %FF and %25FF one text.
-            return signing.canonical_path(self._request.META["PATH_INFO"].encode("latin-1"))
+            return signing.canonical_path(self._path_bytes)
         except signing.NotUtf8Error:
             raise BadRequestError("The path, percent-decoded, is not UTF-8.") from None
 
@@ -131,6 +130,12 @@ class PartnerRequest(Request):
         """The body's JSON object; DRF's own takes an empty body for an empty object. Raises BadRequestError."""
         parsed: Any = self.parser.parse(BytesIO(self._request.body), self.content_type, self.parser_context)
         return cast("JsonObject", parsed)
+
+    @property
+    def _path_bytes(self) -> bytes:
+        """The path, percent-decoded: config/requests.py keeps it, as Django's text is the same for %FF and %25FF."""
+        kept: bytes | None = getattr(self._request, "path_bytes", None)
+        return self._request.path_info.encode() if kept is None else kept
 
     @property
     def _query_bytes(self) -> bytes:

@@ -202,7 +202,7 @@ def test_an_unknown_key_costs_the_work_of_a_wrong_signature(
     monkeypatch.setattr(signing, "verify", verify)
     ATTACKS[attack][0](request_)
     request_.answer()
-    assert [len(call.args[0]) >= 43 for call in verify.call_args_list] == [True, True]
+    assert [len(call.args[0]) >= 43 for call in verify.call_args_list] == [True]
 
 
 def test_nobody_can_sign_for_an_unknown_key(request_: Request) -> None:
