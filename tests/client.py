@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from rest_framework.test import APIClient
 
 from partners import signing
 from tests import drift
@@ -145,6 +146,15 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
         request_started.connect(close_old_connections)
         request_finished.connect(close_old_connections)
     return _as_described(method, target, Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content))
+
+
+def by_api_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
+    """Sends a request by DRF's test client, which passes settings.MIDDLEWARE under Django's own handler."""
+    given = {name: value for name, value in headers.items() if name != "Content-Type"}
+    client = APIClient(raise_request_exception=False)
+    answer: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=given)
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return _as_described(method, target, Response(answer.status_code, dict(answer.headers), content))
 
 
 def over_http(host: str, port: int) -> Transport:

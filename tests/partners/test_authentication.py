@@ -17,7 +17,10 @@ from partners.models import ApiKey, Partner
 from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import Headers, PartnerClient, Response, in_process
+from tests.transports import transport
 from users.models import User
+
+__all__ = ("transport",)
 
 NOT_VALID = "The API key or the signature is not valid."
 KEY, TIMESTAMP, SIGNATURE = "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"
@@ -34,7 +37,7 @@ class Request:
     body: bytes
 
     def answer(self) -> Response:
-        return in_process(self.method, self.target, self.headers, self.body)
+        return self.client.transport(self.method, self.target, self.headers, self.body)
 
     def sign_anew(self, *, secret: str | None = None, timestamp: str | None = None) -> None:
         key = self.headers["Idempotency-Key"]

@@ -10,8 +10,11 @@ import pytest
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
 from tests.documents import NOON, add_document, add_rows
+from tests.transports import transport
 from transactions.models import Document
 from users.models import User
+
+__all__ = ("transport",)
 
 LIST = "/v1/users/ada/documents"
 
