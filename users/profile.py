@@ -7,7 +7,7 @@ from partners.api.json import parse_object
 from partners.api.sender import Sender
 from users import queries
 from users.queries import StoredUser, UserSummary
-from users.serializers import serializer
+from users.serializers import UserSerializer
 
 
 def no_such_user() -> NotFoundError:
@@ -20,7 +20,9 @@ def create_user(*, partner_id: int, body: bytes) -> dict[str, str]:
 
     Raises BadRequestError, UnprocessableEntityError, ConflictError.
     """
-    values = serializer.to_internal_value(parse_object(body))
+    serializer = UserSerializer(data=parse_object(body))
+    serializer.is_valid(raise_exception=True)
+    values = serializer.validated_data
     created = queries.insert(partner_id, values)
     if created is None:
         raise ConflictError("A user with this externalId already exists.")
@@ -36,8 +38,9 @@ def update_user(*, partner_id: int, external_id: str, body: bytes) -> StoredUser
     stored = queries.lock(partner_id, external_id)
     if stored is None:
         raise no_such_user()
-    values = serializer.to_internal_value(parse_object(body), stored)
-    wanted = stored._replace(**values)
+    serializer = UserSerializer(stored, data=parse_object(body), partial=True)
+    serializer.is_valid(raise_exception=True)
+    wanted = stored._replace(**serializer.validated_data)
     if wanted == stored:
         return stored
     return wanted._replace(updated_at=queries.update(wanted))

@@ -11,7 +11,7 @@ from partners.signing import canonical_path
 from users import profile
 from users.described import CREATE_USER, GET_USER, UPDATE_USER
 from users.fields import external_id_problems
-from users.serializers import serializer
+from users.serializers import UserSerializer
 
 
 def check_external_id(external_id: str) -> None:
@@ -43,7 +43,7 @@ class UserItem(PartnerAPIView):
         """Where the user stands."""
         check_external_id(external_id)
         user = profile.find_user(sender=self.sender, external_id=external_id)
-        return self.read(serializer.to_representation(user))
+        return self.read(UserSerializer(user).data)
 
     @describes(UPDATE_USER)
     def patch(self, request: ServiceRequest, external_id: str) -> JsonResponse:
@@ -52,6 +52,6 @@ class UserItem(PartnerAPIView):
         def update(partner_id: int) -> Answer:
             check_external_id(external_id)
             user = profile.update_user(partner_id=partner_id, external_id=external_id, body=self.received.body)
-            return Answer(200, render(serializer.to_representation(user)))
+            return Answer(200, render(UserSerializer(user).data))
 
         return self.write(update)

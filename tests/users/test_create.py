@@ -11,7 +11,6 @@ from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response
 from users.models import User
-from users.serializers import WIRE_FIELDS
 
 
 def test_a_created_user_is_answered_and_awaits_compliance(api: PartnerClient) -> None:
@@ -57,14 +56,6 @@ def test_a_second_address_line_may_be_left_out(api: PartnerClient) -> None:
     del body["addressLine2"]
     assert api.post("/v1/users", body).status == 201
     assert User.objects.get().address_line2 == ""
-
-
-def test_a_field_that_becomes_optional_may_be_left_out(api: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(WIRE_FIELDS, "occupation", WIRE_FIELDS["occupation"]._replace(required=False))
-    body = factories.user_body()
-    del body["occupation"]
-    assert api.post("/v1/users", body).status == 201
-    assert User.objects.get().occupation == ""
 
 
 @pytest.mark.parametrize(
