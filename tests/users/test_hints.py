@@ -11,11 +11,11 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.client import PartnerClient, Response
 from users import fields
+from users.adulthood import adult_on, is_adult
 from users.backoffice.hints import (
     IDENTITY_HINTS,
     Hint,
     HintCode,
-    adult_on,
     count_hints,
     hints_for,
     is_just_adult,
@@ -158,7 +158,9 @@ def test_others_are_found_by_an_index(make: Make) -> None:
     ],
 )
 def test_the_18th_birthday(born: date, adult: date) -> None:
-    assert adult_on(born) == adult
+    assert adult_on(born=born) == adult
+    assert is_adult(born=born, on=adult)
+    assert not is_adult(born=born, on=adult - timedelta(days=1))
 
 
 @pytest.mark.parametrize(("days", "expected"), [(0, True), (29, True), (30, False), (-1, False)])
