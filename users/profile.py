@@ -6,8 +6,7 @@ from typing import Any
 
 from partners.api.errors import ConflictError, NotFoundError
 from users import queries
-from users.queries import StoredUser, UserSummary
-from users.serializers import UserSerializer
+from users.queries import StoredUser
 
 
 def no_such_user() -> NotFoundError:
@@ -20,11 +19,9 @@ def create_user(*, partner_id: int, values: Mapping[str, Any]) -> dict[str, str]
 
     Raises ConflictError.
     """
-    serializer = UserSerializer(data=parse_object(body))
-    serializer.is_valid(raise_exception=True)
-    values = serializer.validated_data
-    created = queries.insert(partner_id, values)
-    if created is None:
+    user_id = uuid.uuid4()
+    status = queries.insert(user_id, partner_id, values)
+    if status is None:
         raise ConflictError("A user with this externalId already exists.")
     return {"userId": str(user_id), "externalId": values["external_id"], "status": status}
 
@@ -34,9 +31,12 @@ def lock_user(*, partner_id: int, external_id: str) -> StoredUser:
     stored = queries.lock(partner_id, external_id)
     if stored is None:
         raise no_such_user()
-    serializer = UserSerializer(stored, data=parse_object(body), partial=True)
-    serializer.is_valid(raise_exception=True)
-    wanted = stored._replace(**serializer.validated_data)
+    return stored
+
+
+def update_user(stored: StoredUser, *, values: Mapping[str, Any]) -> StoredUser:
+    """Stores what differs from a locked user, and nothing where nothing does; the user afterwards."""
+    wanted = stored._replace(**values)
     if wanted == stored:
         return stored
     return wanted._replace(updated_at=queries.update(wanted))

@@ -15,6 +15,7 @@ from partners.sql import Query
 from users import profile, queries
 from users.described import CREATE_USER, GET_USER, UPDATE_USER
 from users.fields import external_id_problems
+from users.queries import UserSummary
 from users.serializers import UserSerializer
 
 
@@ -60,20 +61,21 @@ class UserItem(UserView):
     serializer_class = UserSerializer
 
     @describes(GET_USER)
-    def get(self, request: ServiceRequest, external_id: str) -> JsonResponse:
-        """Where the user stands."""
-        check_external_id(external_id)
-        user = profile.find_user(sender=self.sender, external_id=external_id)
-        return self.read(UserSerializer(user).data)
+    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        """The user's status."""
+        return self.read(self.serializer_class(self.user(external_id)).data)
 
     @describes(UPDATE_USER)
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """Changes what the body holds."""
 
-        def update(partner_id: int) -> Answer:
-            check_external_id(external_id)
-            user = profile.update_user(partner_id=partner_id, external_id=external_id, body=self.received.body)
-            return Answer(200, render(UserSerializer(user).data))
+        def update() -> Answer:
+            _check_external_id(external_id)
+            stored = profile.lock_user(partner_id=request.user.partner_id, external_id=external_id)
+            serializer = self.serializer_class(stored, data=request.data, partial=True)
+            serializer.is_valid(raise_exception=True)
+            user = profile.update_user(stored, values=serializer.validated_data)
+            return Answer(200, self.renderer.render(self.serializer_class(user).data))
 
         return self.write(update)
 
