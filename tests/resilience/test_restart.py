@@ -253,12 +253,19 @@ def test_new_workers_have_the_settings_of_now_and_old_ones_stay_where_these_are_
         restart_workers(server)
         assert api.get("/v1/ping").header("RateLimit-Policy") == '"default";q=77;w=60'
         before = workers(server)
-        settings_file.write_text("raise RuntimeError('a version that does not start')\n")
+        settings_file.write_text(DOES_NOT_START)
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: workers(server) > before)
+        wait_until(settings_file.with_name("tried").exists)
         wait_until(lambda: workers(server) == before)
         time.sleep(0.2)
         assert (api.get("/v1/ping").status, workers(server)) == (200, before)
+
+
+DOES_NOT_START = """
+import pathlib
+pathlib.Path(__file__).with_name("tried").touch()
+raise RuntimeError("a version that does not start")
+"""
 
 
 def test_a_service_is_ready_when_its_port_answers_and_no_sooner(tmp_path: Path, partner: Partner) -> None:
