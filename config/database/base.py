@@ -13,14 +13,22 @@ The apps use it through partners/sql.py.
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, cast
 
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, NotSupportedError, OperationalError
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    Error,
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
+from django.db.transaction import TransactionManagementError
 from psycopg import errors
 
 from config.database.bounded import AnswerTimeoutError, BoundedConnection
@@ -61,17 +69,14 @@ class DatabaseWrapper(PostgresWrapper):
 
         Raises Django's database errors, and what the `check` of a queued one raises.
         """
+        self.ensure_connection()
         queued, self._queued = self._queued, []
         queries = [*queued, *queries]
-        may_repeat = self.autocommit and (self.connection is None or self.pipeline.is_idle)
+        may_repeat = self.autocommit and self.pipeline.is_idle
         try:
             results = self._observed(queries)
         except NotSupportedError as error:
-            if not is_stale_plan(error):
-                raise
-            # A migration has changed a column of the result.
-            self.pipeline.forget_statements()
-            if not may_repeat:
+            if not (may_repeat and is_stale_plan(error)):
                 raise
             results = self._observed(queries)
         return results[len(queued) :]
@@ -84,26 +89,38 @@ class DatabaseWrapper(PostgresWrapper):
         """
         circuit = _circuits[self.alias]
         answers = circuit.check()
-        was_open = self.connection is not None
-        try:
-            results = self.run(queries)
-        except (OperationalError, InterfaceError) as error:
-            if isinstance(error.__cause__, AnswerTimeoutError):
-                raise
-            if self.in_atomic_block or self.is_usable():
+        may_reconnect = self.connection is not None
+        while True:
+            try:
+                results = self.run(queries)
+            except (OperationalError, InterfaceError) as error:
+                if isinstance(error.__cause__, AnswerTimeoutError):
+                    raise
+                if self.in_atomic_block or self.is_usable():
+                    circuit.answered()
+                    raise
+                self.close()
+                if not may_reconnect:
+                    # Not tried again: an attempt to connect can take seconds.
+                    circuit.failed(answers)
+                    raise
+                may_reconnect = False
+            except Error:
+                # The database has answered, if with an error.
                 circuit.answered()
                 raise
-            self.close()
-            if not was_open:
-                # Not tried again: an attempt to connect can take seconds.
-                circuit.failed(answers)
-                raise
-            return self.run_first(queries)
-        circuit.answered()
-        return results
+            else:
+                circuit.answered()
+                return results
 
     def queue(self, query: Query[Any]) -> None:
-        """Has a statement sent together with the next one, or with COMMIT."""
+        """Has a statement of the present transaction sent together with the next one, or with COMMIT.
+
+        One with a `check` must be sent before the transaction ends (`run_queued`). Raises TransactionManagementError
+        outside a transaction: at its end nothing is left in the queue for another request.
+        """
+        if not self.in_atomic_block or self.closed_in_transaction:
+            raise TransactionManagementError("A statement is queued within an open transaction only.")
         self._queued.append(query)
 
     def run_queued(self) -> None:
@@ -119,22 +136,22 @@ class DatabaseWrapper(PostgresWrapper):
         results: list[Result[Any]] = []
         send: Callable[..., Any] = lambda *_: results.extend(self._send(queries, commit=commit))  # noqa: E731
         for query in reversed(queries):
-            send = partial(self._observe, query, send)
-        send()
+            send = partial(self._run_wrapped, query, send)
+        with ExitStack() as log:
+            # The one that is entered last is logged first.
+            for query in reversed(queries) if self.queries_logged else ():
+                debug = CursorDebugWrapper(None, self)
+                log.enter_context(debug.debug_sql(query.statement, cast("Any", query.parameters)))
+            send()
         return results
 
-    def _observe(self, query: Query[Any], send: Callable[..., Any], *_: object) -> Any:
+    def _run_wrapped(self, query: Query[Any], send: Callable[..., Any], *_: object) -> Any:
         for wrapper in reversed(self.execute_wrappers):
             send = partial(wrapper, send)
-        given = (query.statement, query.parameters, False, {"connection": self, "cursor": None})
-        if not self.queries_logged:
-            return send(*given)
-        with CursorDebugWrapper(None, self).debug_sql(query.statement, cast("Any", query.parameters)):
-            return send(*given)
+        return send(query.statement, query.parameters, False, {"connection": self, "cursor": None})  # noqa: FBT003
 
     def _send(self, queries: Sequence[Query[Any]], *, commit: bool) -> list[Result[Any]]:
         """Sends statements in one round trip: BEGIN before them where a transaction is due, COMMIT behind them."""
-        self.ensure_connection()
         circuit = _circuits[self.alias]
         answers, begun = circuit.answers, time.perf_counter()
         before = [BEGIN] if self.pipeline.is_idle and not self.autocommit else []
@@ -149,8 +166,14 @@ class DatabaseWrapper(PostgresWrapper):
                 if commit and results[-1].status != b"COMMIT":
                     raise errors.InFailedSqlTransaction("A statement failed before: the transaction is rolled back.")
         except OperationalError as error:
-            if isinstance(error.__cause__, AnswerTimeoutError):
+            if isinstance(error.__cause__, AnswerTimeoutError) and self.alias == DEFAULT_DB_ALIAS:
+                # The next request would wait as long.
                 circuit.failed(answers)
+            raise
+        except NotSupportedError as error:
+            if is_stale_plan(error):
+                # A migration has changed a column of the result.
+                self.pipeline.forget_statements()
             raise
         finally:
             facts.add_statements(len(queries), time.perf_counter() - begun)
@@ -158,17 +181,37 @@ class DatabaseWrapper(PostgresWrapper):
 
     # --- Transactions ---
 
+    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:  # noqa: FBT001 - Django's own
+        """As Django's, but for the end of a transaction whose connection was lost: the next statement opens another.
+
+        An attempt to connect can take seconds, and this request has waited already.
+        """
+        if autocommit and self.connection is None:
+            self.autocommit, self.run_on_commit = True, []
+            return
+        super().set_autocommit(autocommit, *args, **kwargs)
+
     def _commit(self) -> None:
         """Sends what is queued and COMMIT in one round trip. Raises Django's database errors."""
+        self._require_checked()
         queued, self._queued = self._queued, []
         if self.connection is None or (self.pipeline.is_idle and not queued):
             return
         with debug_transaction(self, "COMMIT"):
             self._observed(queued, commit=True)
 
+    def _require_checked(self) -> None:
+        """Raises ProgrammingError where what a check could refuse would be committed before the check is called."""
+        if any(query.check for query in self._queued):
+            raise ProgrammingError("A statement with a check was not sent before the end of its transaction.")
+
     def _rollback(self) -> None:
         self._queued.clear()
         super()._rollback()  # type: ignore[misc]
+
+    def _savepoint_commit(self, sid: str) -> None:
+        self._require_checked()
+        super()._savepoint_commit(sid)  # type: ignore[misc]
 
     def _savepoint_rollback(self, sid: str) -> None:
         self._queued.clear()
