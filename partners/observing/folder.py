@@ -23,6 +23,7 @@ ENDED = "ended"
 # A file of each process beside those of its metrics; it is locked while the process lives.
 MARKER_SUFFIX = ".process"
 SERVING = b"serving"
+SERVING_STAFF = b"staff"
 
 _mark: int | None = None
 _one_at_a_time = threading.Lock()
@@ -55,21 +56,25 @@ def mark_living() -> None:
     fcntl.flock(_mark, fcntl.LOCK_EX)
 
 
-def mark_serving() -> None:
-    """Shows that this process has loaded the service and answers requests. Nothing where nobody counts workers."""
+def mark_serving(*, for_staff: bool) -> None:
+    """Shows that this process has loaded the service and answers requests. Nothing where nobody counts workers.
+
+    for_staff: whether partners' requests go elsewhere.
+    """
     if _mark is not None:
-        os.write(_mark, SERVING)
+        os.write(_mark, SERVING_STAFF if for_staff else SERVING)
 
 
-def serving_workers() -> int:
-    """How many workers there are that answer requests."""
-    return sum(_lives(marker) and _is_serving(marker) for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
+def serving_workers(*, for_staff: bool = False) -> int:
+    """How many workers there are that answer partners' requests, or those of staff alone."""
+    wanted = SERVING_STAFF if for_staff else SERVING
+    return sum(_lives(marker) and _content(marker) == wanted for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
 
 
-def _is_serving(marker: Path) -> bool:
+def _content(marker: Path) -> bytes:
     with suppress(FileNotFoundError):  # it has ended since
-        return marker.read_bytes() == SERVING
-    return False
+        return marker.read_bytes()
+    return b""
 
 
 def _folder() -> Path:

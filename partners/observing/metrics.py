@@ -45,17 +45,17 @@ _lost_secrets = Counter(
 )
 _statements = Counter("psi_statements", "SQL statements run for requests.")
 _statement_seconds = Counter("psi_statement_seconds", "Time of SQL statements and commits for requests.")
-# One for each worker that serves; the file of one that died is removed.
-_workers = Gauge("psi_workers", "Worker processes that answer requests.", multiprocess_mode="livesum")
+# One for each worker that serves partners; the file of one that died is removed.
+_workers = Gauge("psi_workers", "Worker processes that answer partners' requests.", multiprocess_mode="livesum")
 
 # Looking a series up by its labels costs as much as counting it.
 _series: dict[tuple[MetricWrapperBase, tuple[str, ...]], MetricWrapperBase] = {}
 
 
-def mark_serving() -> None:
-    """Counts this process among the workers that answer requests."""
-    _workers.set(1)
-    folder.mark_serving()
+def mark_serving(*, for_staff: bool = False) -> None:
+    """Counts this process among the workers that answer requests. for_staff: those of staff alone."""
+    _workers.set(0 if for_staff else 1)
+    folder.mark_serving(for_staff=for_staff)
 
 
 def known_method(method: str | None) -> str:
