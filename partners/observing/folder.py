@@ -7,14 +7,14 @@ looks for it.
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
+
+from partners.observing.prometheus_internals import move_counts
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 # What counters and histograms of ended workers have come to: their files end like a process number's.
@@ -112,16 +112,5 @@ def _fold(process: int, files: list[Path]) -> None:
     for file in files:
         kind = file.stem.rpartition("_")[0]
         with suppress(FileNotFoundError):  # a gauge's, just removed
-            values = list(_values(file))
-            ended = MmapedDict(str(file.with_name(f"{kind}_{ENDED}.db")))  # type: ignore[no-untyped-call]
-            for key, value in values:
-                so_far, _ = ended.read_value(key)  # type: ignore[no-untyped-call]
-                ended.write_value(key, so_far + value, 0.0)  # type: ignore[no-untyped-call]
-            ended.close()  # type: ignore[no-untyped-call]
-            file.unlink()
+            move_counts(file, file.with_name(f"{kind}_{ENDED}.db"))
     _marker(process).unlink(missing_ok=True)
-
-
-def _values(file: Path) -> Iterator[tuple[str, float]]:
-    for key, value, *_ in MmapedDict.read_all_values_from_file(str(file)):  # type: ignore[no-untyped-call]
-        yield key, value

@@ -7,18 +7,15 @@ did would start later, and count for nobody.
 
 import os
 
-from prometheus_client import Counter, Gauge, Histogram, values
+from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from partners.observing import folder
 from partners.observing.facts import Facts
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"})
-# Each count would ask for it anew, in case the process had been forked meanwhile; a worker is not.
-_process = os.getpid()
 if os.environ.get(folder.VARIABLE):
     folder.mark_living()
-    values.ValueClass = values.MultiProcessValue(lambda: _process)  # type: ignore[no-untyped-call]
 
 # Beyond these, partners are not told apart: the files must not fill. Each series is some 200 bytes.
 MOST_SERIES = 20_000
