@@ -89,21 +89,31 @@ class Seeded:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running service. pid: of its master process."""
+    """A running service. pid: of its master process. staff_port: where staff go, which may be the same port."""
 
     seeded: Seeded
     pid: int
     port: int
+    staff_port: int
     client: SignedClient
 
 
 @contextmanager
-def serving(seeded: Seeded, *, workers: int) -> Iterator[Service]:
-    """The service of a seeded revision while the block runs. Raises BenchError where it does not start."""
+def serving(seeded: Seeded, *, workers: int, staff_apart: bool = False) -> Iterator[Service]:
+    """The service of a seeded revision while the block runs. Raises BenchError where it does not start.
+
+    staff_apart: whether staff have a process of their own (STAFF_PORT).
+    """
     api_key, secret = seeded.issue_key()
     port = _free_port()
-    environment = seeded.production(PORT=str(port), INTERNAL_PORT=str(_free_port()), WEB_WORKERS=str(workers))
-    log = seeded.folder / "server.log"
+    staff_port = _free_port() if staff_apart else port
+    environment = seeded.production(
+        PORT=str(port),
+        STAFF_PORT=str(staff_port) if staff_apart else "0",
+        INTERNAL_PORT=str(_free_port()),
+        WEB_WORKERS=str(workers),
+    )
+    log = seeded.folder / f"server-{port}.log"
     # Lines are written as in production, to a file.
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603
@@ -115,8 +125,9 @@ def serving(seeded: Seeded, *, workers: int) -> Iterator[Service]:
             stderr=output,
         )
     try:
-        _await(process, port, log)
-        yield Service(seeded, process.pid, port, SignedClient(f"http://127.0.0.1:{port}", api_key, secret))
+        for each in {port, staff_port}:
+            _await(process, each, log)
+        yield Service(seeded, process.pid, port, staff_port, SignedClient(f"http://127.0.0.1:{port}", api_key, secret))
     finally:
         process.terminate()
         try:

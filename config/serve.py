@@ -6,12 +6,15 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from typing import NamedTuple
 
-from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
-from config import internal, server_log
+from config import server_log
+from config.granian_internals import WorkerFactory
+from config.internal import InternalPort
+from config.slots import Address, Slot
 from config.workers import CONTEXT, Master
 
 # Of a worker, at most: granian starts one when a request waits for it. Slow readers of downloads can hold
@@ -30,42 +33,59 @@ IDLE_SECONDS = 75
 STOPPING_SECONDS = 30
 
 
+class ServeSettings(NamedTuple):
+    """The settings of the same names in capitals. A port of 0 is none."""
+
+    host: str
+    port: int
+    workers: int
+    staff_port: int
+    internal_host: str
+    internal_port: int
+
+
 def main() -> None:
     """Serves on HOST:PORT with WEB_WORKERS processes until SIGTERM or SIGINT; requests under way finish.
 
-    SIGHUP replaces the workers one after another, with code and settings as they are then.
+    Staff have a process of their own where STAFF_PORT names its port. SIGHUP replaces the workers one after another,
+    with code and settings as they are then.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # A bad setting ends the start here, not in each worker.
     with ProcessPoolExecutor(1, mp_context=CONTEXT) as apart:
-        error, host, port, workers, internal_address = apart.submit(read_settings).result()
-    if error:
-        sys.exit(f"Configuration: {error}")
+        found = apart.submit(read_settings).result()
+    if isinstance(found, str):
+        sys.exit(f"Configuration: {found}")
     multiprocessing.set_start_method(CONTEXT.get_start_method())
-    with refusing_to_start("HOST, PORT", host, port):
-        server = Master(
-            "config.wsgi:application",
-            address=host,
-            port=port,
-            interface=Interfaces.WSGI,
-            # A body over HTTP/2 may come without a length, which WSGI cannot tell from none; the proxy speaks HTTP/1.1.
-            http=HTTPModes.http1,
-            http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_size=HEAD_BUFFER_BYTES),
-            backlog=BACKLOG,
-            workers=workers,
-            blocking_threads=THREADS,
-            blocking_threads_idle_timeout=THREAD_IDLE_SECONDS,
-            # A worker that dies is replaced.
-            respawn_failed_workers=True,
-            stopping_seconds=STOPPING_SECONDS,
-            log_level=LogLevels.warning,
-            log_dictconfig=server_log.LOGGING,
-        )
-    with refusing_to_start("INTERNAL_HOST, INTERNAL_PORT", *internal_address):
-        internal.listen(*internal_address, server)
-    server.serve()
-    if server.has_failed:
+    factory = WorkerFactory(
+        http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_size=HEAD_BUFFER_BYTES),
+        backlog=BACKLOG,
+        blocking_threads=THREADS,
+        blocking_threads_idle_timeout=THREAD_IDLE_SECONDS,
+        log_level=LogLevels.warning,
+        log_dictconfig=server_log.LOGGING,
+    )
+    master = Master(_slots(found), _internal_port(found), factory, stopping_seconds=STOPPING_SECONDS)
+    master.serve()
+    if master.has_failed:
         sys.exit("The service cannot be loaded.")
+
+
+def _slots(settings: ServeSettings) -> list[Slot]:
+    """A place for each worker."""
+    with refusing_to_start("HOST, PORT", settings.host, settings.port):
+        slots = [Slot(Address(settings.host, settings.port), backlog=BACKLOG) for _ in range(settings.workers)]
+    if settings.staff_port:
+        with refusing_to_start("HOST, STAFF_PORT", settings.host, settings.staff_port):
+            slots.append(Slot(Address(settings.host, settings.staff_port, is_for_staff=True), backlog=BACKLOG))
+    return slots
+
+
+def _internal_port(settings: ServeSettings) -> InternalPort | None:
+    if not settings.internal_port:
+        return None
+    with refusing_to_start("INTERNAL_HOST, INTERNAL_PORT", settings.internal_host, settings.internal_port):
+        return InternalPort(settings.internal_host, settings.internal_port)
 
 
 @contextmanager
@@ -78,8 +98,8 @@ def refusing_to_start(names: str, host: str, port: int) -> Iterator[None]:
         sys.exit(f"Configuration: {names}: {host}:{port} cannot be listened at: {why}.")
 
 
-def read_settings() -> tuple[str, str, int, int, tuple[str, int]]:
-    """Why the settings are refused (else empty), HOST, PORT, WEB_WORKERS, and the internal host and port.
+def read_settings() -> ServeSettings | str:
+    """The settings, or why they are refused.
 
     Each is looked at when the settings are read; that the service can be loaded with them shows in its workers.
     """
@@ -88,10 +108,12 @@ def read_settings() -> tuple[str, str, int, int, tuple[str, int]]:
     from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
 
     try:
-        internal_address = (settings.INTERNAL_HOST, settings.INTERNAL_PORT)
+        internal_host, internal_port = settings.INTERNAL_HOST, settings.INTERNAL_PORT
     except ImproperlyConfigured as error:
-        return str(error), "", 0, 0, ("", 0)
-    return "", settings.HOST, settings.PORT, settings.WEB_WORKERS, internal_address
+        return str(error)
+    return ServeSettings(
+        settings.HOST, settings.PORT, settings.WEB_WORKERS, settings.STAFF_PORT, internal_host, internal_port
+    )
 
 
 if __name__ == "__main__":

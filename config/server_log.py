@@ -30,18 +30,9 @@ class ServerFormatter(logging.Formatter):
         return json.dumps(line)
 
 
-class ThreadsAreIntended(logging.Filter):
-    """Leaves out granian's advice at a start on few processors: the number of threads is chosen (config/serve.py)."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is another."""
-        return not record.getMessage().startswith("Configuration allows spawning up to")
-
-
 # For granian, which puts these in place of parts of its own.
 LOGGING: dict[str, Any] = {
     "formatters": {"json": {"()": ServerFormatter}},
-    "filters": {"threads": {"()": ThreadsAreIntended}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["threads"]}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "loggers": {"_granian": {"handlers": ["stderr"], "propagate": False}},
 }

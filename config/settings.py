@@ -72,12 +72,20 @@ PORT = whole_number("PORT", env.str("PORT", default="8000"), lowest=1, highest=6
 WEB_WORKERS = whole_number(
     "WEB_WORKERS", env.str("WEB_WORKERS", default=str(os.cpu_count() or 1)), lowest=1, highest=256
 )
+# The back office, the docs and static files, answered by a process of their own; 0 is none: PORT has them all.
+STAFF_PORT = whole_number("STAFF_PORT", env.str("STAFF_PORT", default="0"), lowest=0, highest=65535)
 # Health and metrics, for this machine alone unless it says otherwise; 0 is none.
 INTERNAL_HOST = listen_setting("INTERNAL_HOST", env.str("INTERNAL_HOST", default="127.0.0.1"))
 INTERNAL_PORT = whole_number("INTERNAL_PORT", env.str("INTERNAL_PORT", default="9464"), lowest=0, highest=65535)
-require_different({"PORT": [str(PORT)], "INTERNAL_PORT": [str(INTERNAL_PORT)]})
+require_different(
+    {
+        name: [str(port)]
+        for name, port in {"PORT": PORT, "STAFF_PORT": STAFF_PORT, "INTERNAL_PORT": INTERNAL_PORT}.items()
+        if port
+    }
+)
 
-_local_origins = [f"http://{name}:{PORT}" for name in _local_names]
+_local_origins = [f"http://{name}:{port}" for name in _local_names for port in (PORT, STAFF_PORT) if port]
 CSRF_TRUSTED_ORIGINS = origins_setting(
     "CSRF_TRUSTED_ORIGINS", env.list("CSRF_TRUSTED_ORIGINS", default=_local_origins if DEBUG else []), debug=DEBUG
 )

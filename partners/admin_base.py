@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import OperationalError
@@ -61,8 +61,8 @@ class BoundedChangeList(ChangeList):
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str | Combinable]:
         """The admin's order, made total."""
-        ordering = self.model_admin.get_ordering(request) or self.lookup_opts.ordering
-        return self._get_deterministic_ordering(ordering)  # type: ignore[no-any-return, attr-defined]
+        self.params.pop(ORDER_VAR, None)
+        return super().get_ordering(request, queryset)
 
     def get_results(self, request: HttpRequest) -> None:
         """Nothing narrowed the list: then its number is that of all rows, and there is nothing to show all of."""

@@ -2,7 +2,7 @@
 
 Each holds one of the worker's threads until its reader has taken the last piece, however slowly. So there are at most
 MOST_AT_ONCE of them in a process, fewer than it has threads, and MOST_OF_ONE for one partner, or for all staff: the
-other threads answer everybody else.
+other threads answer everybody else. Where staff have a process of their own (STAFF_PORT), MOST_AT_ONCE holds for them.
 """
 
 import threading
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from django.conf import settings
 from django.http import StreamingHttpResponse
 
 # Fewer than THREADS in config/serve.py.
@@ -46,7 +47,8 @@ class _Slots:
 
     def take(self, owner: str) -> bool:
         with self._lock:
-            is_free = self._taken[owner] < MOST_OF_ONE and self._taken.total() < MOST_AT_ONCE
+            most = MOST_AT_ONCE if owner == STAFF and settings.STAFF_PORT else MOST_OF_ONE
+            is_free = self._taken[owner] < most and self._taken.total() < MOST_AT_ONCE
             self._taken[owner] += is_free
             return is_free
 

@@ -7,14 +7,14 @@ looks for it.
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
+
+from partners.observing.prometheus_internals import move_counts
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 # What counters and histograms of ended workers have come to: their files end like a process number's.
@@ -23,6 +23,7 @@ ENDED = "ended"
 # A file of each process beside those of its metrics; it is locked while the process lives.
 MARKER_SUFFIX = ".process"
 SERVING = b"serving"
+SERVING_STAFF = b"staff"
 
 _mark: int | None = None
 _one_at_a_time = threading.Lock()
@@ -55,21 +56,25 @@ def mark_living() -> None:
     fcntl.flock(_mark, fcntl.LOCK_EX)
 
 
-def mark_serving() -> None:
-    """Shows that this process has loaded the service and answers requests. Nothing where nobody counts workers."""
+def mark_serving(*, for_staff: bool) -> None:
+    """Shows that this process has loaded the service and answers requests. Nothing where nobody counts workers.
+
+    for_staff: whether partners' requests go elsewhere.
+    """
     if _mark is not None:
-        os.write(_mark, SERVING)
+        os.write(_mark, SERVING_STAFF if for_staff else SERVING)
 
 
-def serving_workers() -> int:
-    """How many workers there are that answer requests."""
-    return sum(_lives(marker) and _is_serving(marker) for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
+def serving_workers(*, for_staff: bool = False) -> int:
+    """How many workers there are that answer partners' requests, or those of staff alone."""
+    wanted = SERVING_STAFF if for_staff else SERVING
+    return sum(_lives(marker) and _content(marker) == wanted for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
 
 
-def _is_serving(marker: Path) -> bool:
+def _content(marker: Path) -> bytes:
     with suppress(FileNotFoundError):  # it has ended since
-        return marker.read_bytes() == SERVING
-    return False
+        return marker.read_bytes()
+    return b""
 
 
 def _folder() -> Path:
@@ -107,16 +112,5 @@ def _fold(process: int, files: list[Path]) -> None:
     for file in files:
         kind = file.stem.rpartition("_")[0]
         with suppress(FileNotFoundError):  # a gauge's, just removed
-            values = list(_values(file))
-            ended = MmapedDict(str(file.with_name(f"{kind}_{ENDED}.db")))  # type: ignore[no-untyped-call]
-            for key, value in values:
-                so_far, _ = ended.read_value(key)  # type: ignore[no-untyped-call]
-                ended.write_value(key, so_far + value, 0.0)  # type: ignore[no-untyped-call]
-            ended.close()  # type: ignore[no-untyped-call]
-            file.unlink()
+            move_counts(file, file.with_name(f"{kind}_{ENDED}.db"))
     _marker(process).unlink(missing_ok=True)
-
-
-def _values(file: Path) -> Iterator[tuple[str, float]]:
-    for key, value, *_ in MmapedDict.read_all_values_from_file(str(file)):  # type: ignore[no-untyped-call]
-        yield key, value

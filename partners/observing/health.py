@@ -5,6 +5,7 @@ What is wrong is told in words of our own, never in those of an exception, which
 
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -69,11 +70,15 @@ def _health(checks: dict[str, str], warnings: dict[str, str]) -> Health:
 
 
 def _warnings(lost: Future[int], deadline: float) -> dict[str, str]:
-    try:
-        count = lost.result(max(deadline - time.monotonic(), 0))
-    except Exception:  # noqa: BLE001 - the checks say what is wrong with the database
-        return {}
-    return {"apiKeys": f"keys in force whose secret cannot be decrypted: {count}"} if count else {}
+    warnings = {}
+    # Partners are served without it.
+    if settings.STAFF_PORT and not folder.serving_workers(for_staff=True):
+        warnings["staff"] = "there is no worker for staff"
+    # A database that does not answer is the checks' matter.
+    with suppress(Exception):
+        if count := lost.result(max(deadline - time.monotonic(), 0)):
+            warnings["apiKeys"] = f"keys in force whose secret cannot be decrypted: {count}"
+    return warnings
 
 
 def _workers() -> str:

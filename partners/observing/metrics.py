@@ -7,18 +7,15 @@ did would start later, and count for nobody.
 
 import os
 
-from prometheus_client import Counter, Gauge, Histogram, values
+from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from partners.observing import folder
 from partners.observing.facts import Facts
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"})
-# Each count would ask for it anew, in case the process had been forked meanwhile; a worker is not.
-_process = os.getpid()
 if os.environ.get(folder.VARIABLE):
     folder.mark_living()
-    values.ValueClass = values.MultiProcessValue(lambda: _process)  # type: ignore[no-untyped-call]
 
 # Beyond these, partners are not told apart: the files must not fill. Each series is some 200 bytes.
 MOST_SERIES = 20_000
@@ -45,17 +42,17 @@ _lost_secrets = Counter(
 )
 _statements = Counter("psi_statements", "SQL statements run for requests.")
 _statement_seconds = Counter("psi_statement_seconds", "Time of SQL statements and commits for requests.")
-# One for each worker that serves; the file of one that died is removed.
-_workers = Gauge("psi_workers", "Worker processes that answer requests.", multiprocess_mode="livesum")
+# One for each worker that serves partners; the file of one that died is removed.
+_workers = Gauge("psi_workers", "Worker processes that answer partners' requests.", multiprocess_mode="livesum")
 
 # Looking a series up by its labels costs as much as counting it.
 _series: dict[tuple[MetricWrapperBase, tuple[str, ...]], MetricWrapperBase] = {}
 
 
-def mark_serving() -> None:
-    """Counts this process among the workers that answer requests."""
-    _workers.set(1)
-    folder.mark_serving()
+def mark_serving(*, for_staff: bool = False) -> None:
+    """Counts this process among the workers that answer requests. for_staff: those of staff alone."""
+    _workers.set(0 if for_staff else 1)
+    folder.mark_serving(for_staff=for_staff)
 
 
 def known_method(method: str | None) -> str:

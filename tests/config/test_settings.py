@@ -136,6 +136,7 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("HOST", "1.2.3.400", "such as 127.0.0.1"),
         ("HOST", "http://localhost", "such as 127.0.0.1"),
         ("INTERNAL_HOST", "localhost/metrics", "such as 127.0.0.1"),
+        ("STAFF_PORT", "-1", "from 0 to 65535"),
         ("INTERNAL_PORT", "-1", "from 0 to 65535"),
         ("REPLICA_DATABASE_URL", "mysql://a/b", "PostgreSQL"),
         ("REPLICA_DATABASE_URL", "nonsense", "PostgreSQL"),
@@ -162,6 +163,7 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         "a value of SECRETS_ENCRYPTION_KEYS",
         {"SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},{A_KEY}"},
     ),
+    ("STAFF_PORT", "8000", "a value of PORT", {"PORT": "8000"}),
     ("INTERNAL_PORT", "8000", "a value of PORT", {"PORT": "8000"}),
     (
         "OWNER_DATABASE_URL",

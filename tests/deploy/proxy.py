@@ -64,14 +64,17 @@ class Proxy:
 
 
 @contextmanager
-def running(program: str, upstreams: Sequence[int]) -> Iterator[Proxy]:
-    """nginx before the servers on these ports, under an account without rights where the tests run as root."""
+def running(program: str, upstreams: Sequence[int], *, for_staff: Sequence[int] = ()) -> Iterator[Proxy]:
+    """nginx before the servers on these ports, under an account without rights where the tests run as root.
+
+    for_staff: the ports of all but /v1, where these are others.
+    """
     # Not pytest's folder, into which no other account can look.
     folder = Path(tempfile.mkdtemp(prefix="psi-nginx-"))
     port, plain_port, spoken_for_port = (free_port() for _ in range(3))
     proxy = Proxy(port, plain_port, spoken_for_port, folder)
     try:
-        _install(proxy, upstreams)
+        _install(proxy, upstreams, for_staff or upstreams)
         account = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
         if account:
             for path in (folder, *folder.rglob("*")):
@@ -87,13 +90,13 @@ def running(program: str, upstreams: Sequence[int]) -> Iterator[Proxy]:
         shutil.rmtree(folder)
 
 
-def _install(proxy: Proxy, upstreams: Sequence[int]) -> None:
+def _install(proxy: Proxy, upstreams: Sequence[int], for_staff: Sequence[int]) -> None:
     for path in FILES.glob("*.conf"):
         (proxy.folder / path.name).write_text(_placed(path.read_text(), proxy))
-    parameters = re.search(r"^server \S+ (.*);$", (FILES / "servers.conf").read_text(), re.MULTILINE)
-    assert parameters
-    servers = "".join(f"server 127.0.0.1:{port} {parameters[1]};\n" for port in upstreams)
-    (proxy.folder / "servers.conf").write_text(servers)
+    for name, ports in {"servers.conf": upstreams, "staff_servers.conf": for_staff}.items():
+        parameters = re.search(r"^server \S+ (.*);$", (FILES / name).read_text(), re.MULTILINE)
+        assert parameters
+        (proxy.folder / name).write_text("".join(f"server 127.0.0.1:{port} {parameters[1]};\n" for port in ports))
     _write_certificate(proxy.folder)
 
 

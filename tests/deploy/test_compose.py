@@ -54,8 +54,10 @@ def test_nobody_but_nginx_is_reached_from_outside() -> None:
 
 
 def test_nginx_is_told_of_each_service() -> None:
-    told = re.findall(r"^server ([\w-]+):(\d+)", (DEPLOY / "compose" / "servers.conf").read_text(), re.MULTILINE)
-    assert told == [("service-a", "8000"), ("service-b", "8000")]
+    staff_port = SERVICES["service-a"]["environment"]["STAFF_PORT"]
+    for name, port in {"servers.conf": "8000", "staff_servers.conf": staff_port}.items():
+        told = re.findall(r"^server ([\w-]+):(\d+)", (DEPLOY / "compose" / name).read_text(), re.MULTILINE)
+        assert told == [("service-a", port), ("service-b", port)]
 
 
 def test_the_script_of_the_first_start_is_one_that_a_shell_reads() -> None:

@@ -178,6 +178,18 @@ def test_a_line_names_the_route_and_nothing_of_a_person(
     assert client.api_key not in logs
 
 
+def test_partners_and_staff_are_passed_on_to_ports_of_their_own(
+    nginx: str, servers: tuple[Server, Server], direct: PartnerClient
+) -> None:
+    for_partners, for_staff = (server.port for server in servers)
+    with running(nginx, [for_partners], for_staff=[for_staff]) as proxy:
+        for target in ("/v1/ping", "/admin/", LOGIN, "/docs", "/static/none.css", "/"):
+            over_tls(proxy)("GET", target, {}, b"")
+        reached = {line["route"]: line["upstream"] for line in logged(proxy, 6)}
+    assert reached.pop("/v1/ping") == f"127.0.0.1:{for_partners}"
+    assert reached == dict.fromkeys(("/admin", "/admin/account", "/docs", "/static", "other"), f"127.0.0.1:{for_staff}")
+
+
 def test_a_failure_is_logged_without_the_path_too(nginx: str) -> None:
     with running(nginx, [free_port()]) as proxy:
         over_tls(proxy)("GET", "/v1/users/marker-77aa", {}, b"")

@@ -268,6 +268,37 @@ raise RuntimeError("a version that does not start")
 """
 
 
+def test_a_worker_that_refuses_does_not_end_the_service_while_another_is_to_be_restarted(
+    partner: Partner, tmp_path: Path, settings_file: Path
+) -> None:
+    marker = tmp_path / "refuse-once"
+    environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(tmp_path), "WEB_WORKERS": "2"}
+    with watched(tmp_path / "log", **environment) as service:
+        wait_until(lambda: b"psi_workers 2.0" in service.internal("/metrics").body)
+        second = service.children()["workers"][1]
+        settings_file.write_text(REFUSING_ONCE.format(marker=str(marker)))
+        # Until its successor has to wait for some seconds.
+        while "is replaced in 4 s" not in service.log.read_text():
+            for worker in service.children()["workers"]:
+                with suppress(psutil.NoSuchProcess):
+                    if worker.pid != second.pid:
+                        worker.kill()
+        marker.touch()
+        second.kill()
+        wait_until(lambda: not marker.exists())
+        wait_until(lambda: b"psi_workers 2.0" in service.internal("/metrics").body)
+        assert factories.client_of(partner, service.transport).get("/v1/ping").status == 200
+
+
+REFUSING_ONCE = """
+import pathlib
+from config.settings import *
+if pathlib.Path({marker!r}).exists():
+    pathlib.Path({marker!r}).unlink()
+    raise RuntimeError("once")
+"""
+
+
 def test_a_service_is_ready_when_its_port_answers_and_no_sooner(tmp_path: Path, partner: Partner) -> None:
     (tmp_path / "slow_to_load.py").write_text(SLOW_TO_LOAD)
     (tmp_path / "changing_settings.py").write_text(

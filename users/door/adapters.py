@@ -3,7 +3,6 @@
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.internal.stagekit import clear_login
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -40,7 +39,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Refuses whoever came by a passkey and may not enter."""
         if may_enter(user):
             return None
-        clear_login(request)
+        request.session.flush()
         messages.error(request, _("This account may not enter the back office."))
         return redirect("account_login")
 

@@ -1,10 +1,11 @@
 """Second factors: who has one, and when this session's person gave theirs."""
 
 from allauth.account.authentication import get_authentication_records
-from allauth.account.internal.flows.login import record_authentication
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest
+
+from users.door.allauth_internals import record_factor
 
 # Recovery codes stand in for one of these; alone they are none.
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
@@ -34,7 +35,7 @@ def given_at(request: HttpRequest) -> float | None:
 
 def record_enrolment(request: HttpRequest, kind: Authenticator.Type) -> None:
     """Counts enrolling as giving the factor: a code, or the key's touch, was just checked."""
-    record_authentication(request, request.user, _METHOD, type=kind.value)
+    record_factor(request, _METHOD, type=kind.value)
 
 
 def page_to_give_one(person: AbstractBaseUser | AnonymousUser) -> str:

@@ -1,8 +1,8 @@
 """allauth's forms, with what they leave open."""
 
+import re
 from typing import Any
 
-from allauth.core.internal.cryptokit import normalize_user_code
 from allauth.mfa import app_settings
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as base
@@ -32,7 +32,9 @@ class _CodeOnce:
         code: str = super().clean_code()  # type: ignore[misc]
         if self.authenticator.type == Authenticator.Type.TOTP:
             seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)
-            if not cache.add(f"door.used-code:{self.user.pk}:{normalize_user_code(code)}", "1", timeout=seconds):
+            # As allauth compares it: `123-456` is `123456`.
+            digits = re.sub(r"\D", "", code)
+            if not cache.add(f"door.used-code:{self.user.pk}:{digits}", "1", timeout=seconds):
                 raise get_adapter().validation_error("incorrect_code")
         return code
 

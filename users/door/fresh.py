@@ -7,7 +7,6 @@ must not issue a key or carry data away.
 import time
 from typing import Any
 
-from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from allauth.account.utils import get_next_redirect_url
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -17,6 +16,7 @@ from django.urls import resolve, reverse
 from django.utils.http import urlencode
 
 from users.door import factors
+from users.door.allauth_internals import forget_kept, keep_for_reauthentication
 
 FRESH_SECONDS = 15 * 60
 
@@ -30,13 +30,10 @@ def require_fresh_factor(request: HttpRequest) -> HttpResponse | None:
     if not settings.STAFF_MFA_REQUIRED or is_fresh(request):
         return None
     # What an earlier request left is not done in place of this one.
-    request.session.pop(STATE_SESSION_KEY, None)
+    forget_kept(request)
     if request.method == "POST":
-        # allauth's own way of keeping a request keeps its META, where granian has the process's secrets.
-        request.session[STATE_SESSION_KEY] = {
-            "callback": f"{__name__}.{resume.__name__}",
-            "state": {"path": request.path, "post": request.POST.urlencode(), "at": time.time()},
-        }
+        state = {"path": request.path, "post": request.POST.urlencode(), "at": time.time()}
+        keep_for_reauthentication(request, resume, state)
     where = {REDIRECT_FIELD_NAME: request.get_full_path()}
     return redirect(f"{reverse(factors.page_to_give_one(request.user))}?{urlencode(where)}")
 
