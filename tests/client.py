@@ -12,6 +12,8 @@ from urllib.parse import unquote_to_bytes
 
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from django.test import Client
+from rest_framework.test import APIClient
 
 from partners import signing
 from tests import drift
@@ -145,6 +147,23 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
         request_started.connect(close_old_connections)
         request_finished.connect(close_old_connections)
     return _as_described(method, target, Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content))
+
+
+def through_api_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
+    """Sends a request by DRF's APIClient."""
+    return _through(APIClient(raise_request_exception=False), method, target, headers, body)
+
+
+def through_test_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
+    """Sends a request by Django's test client."""
+    return _through(Client(raise_request_exception=False), method, target, headers, body)
+
+
+def _through(client: Client, method: str, target: str, headers: Headers, body: bytes) -> Response:
+    others = {name: value for name, value in headers.items() if name != "Content-Type"}
+    answer: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=others)
+    content = b"".join(answer) if answer.streaming else answer.content
+    return _as_described(method, target, Response(answer.status_code, dict(answer.items()), content))
 
 
 def over_http(host: str, port: int) -> Transport:

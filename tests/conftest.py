@@ -27,7 +27,7 @@ from partners import roles, tallies
 from partners.api import throttling
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response, in_process
+from tests.client import PartnerClient, Response, Transport, in_process
 from tests.timeouts import WAIT_SECONDS
 
 _numbers = itertools.count(1)
@@ -159,15 +159,21 @@ def partner(db: None) -> Partner:
 
 
 @pytest.fixture
-def api(partner: Partner) -> PartnerClient:
-    """A client of `partner`, in this process, in the test's transaction."""
-    return factories.client_of(partner, in_process)
+def transport() -> Transport:
+    """How clients send requests: in this process, in the test's transaction. See also tests/transports.py."""
+    return in_process
 
 
 @pytest.fixture
-def other_api(db: None) -> PartnerClient:
+def api(partner: Partner, transport: Transport) -> PartnerClient:
+    """A client of `partner`."""
+    return factories.client_of(partner, transport)
+
+
+@pytest.fixture
+def other_api(db: None, transport: Transport) -> PartnerClient:
     """A client of another partner."""
-    return factories.client_of(factories.PartnerFactory.create(slug=f"partner-{next(_numbers)}"), in_process)
+    return factories.client_of(factories.PartnerFactory.create(slug=f"partner-{next(_numbers)}"), transport)
 
 
 @pytest.fixture

@@ -10,8 +10,11 @@ import pytest
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
 from tests.documents import NOON, add_document, add_rows
+from tests.transports import transport
 from transactions.models import Document
 from users.models import User
+
+__all__ = ("transport",)
 
 LIST = "/v1/users/ada/documents"
 
@@ -118,4 +121,7 @@ def test_another_partners_user_is_not_found(other_api: PartnerClient, ada: User)
 @pytest.mark.parametrize("path", [LIST, f"{LIST}/2c0e9dd4-6a9a-4a2f-9b43-0d9a2fe2b3cf"])
 def test_documents_are_read_alone(api: PartnerClient, ada: User, method: str, path: str) -> None:
     answer = api.send(method, path)
-    assert (assert_error(answer, 405)["error"], answer.header("Allow")) == ("bad_request", "GET")
+    assert (answer.status, answer.header("Allow")) == (405, "GET")
+    # As the production server, APIClient leaves out the body of an answer to HEAD.
+    if answer.body or method != "HEAD":
+        assert assert_error(answer, 405)["error"] == "bad_request"

@@ -9,7 +9,10 @@ import pytest
 from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
+from tests.transports import transport
 from users.models import User
+
+__all__ = ("transport",)
 
 LIST = "/v1/users/ada/transactions"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -10,8 +10,11 @@ from partners.models import Partner
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response
+from tests.transports import transport
 from users.models import User
 from users.serializers import WIRE_FIELDS
+
+__all__ = ("transport",)
 
 
 def test_a_created_user_is_answered_and_awaits_compliance(api: PartnerClient) -> None:

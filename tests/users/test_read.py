@@ -11,8 +11,11 @@ from partners.signing import parse_timestamp
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response
+from tests.transports import transport
 from users.models import User
 from users.statuses import Status
+
+__all__ = ("transport",)
 
 DATE_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 

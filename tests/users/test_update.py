@@ -10,9 +10,12 @@ from partners.signing import parse_timestamp
 from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
+from tests.transports import transport
 from users.columns import PROFILE_COLUMNS
 from users.models import User, UserEvent
 from users.statuses import Status
+
+__all__ = ("transport",)
 
 ADA = "/v1/users/ada"
 CHANGES = {
