@@ -188,5 +188,6 @@ def over_http(host: str, port: int) -> Transport:
 
 
 def _as_described(method: str, target: str, response: Response) -> Response:
-    drift.check(method, target, response.status, response.headers, response.body)
+    if method != "HEAD" or response.body:  # servers leave its body out
+        drift.check(method, target, response.status, response.headers, response.body)
     return response
