@@ -38,7 +38,7 @@ RETRY_WITHIN_SECONDS = 1.9
 
 
 class Result(NamedTuple, Generic[T]):
-    """What a statement returned. rows_affected: those touched or returned. status: PostgreSQL's command tag, without rows."""
+    """What a statement returned. rows_affected: touched or returned. status: PostgreSQL's command tag, without rows."""
 
     rows_affected: int
     rows: list[T]

@@ -149,21 +149,21 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     return _as_described(method, target, Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content))
 
 
-def through_api_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
-    """Sends a request by DRF's APIClient."""
-    return _through(APIClient(raise_request_exception=False), method, target, headers, body)
+def by_api_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
+    """Sends a request by DRF's test client, which passes settings.MIDDLEWARE under Django's own handler."""
+    return _by_client(APIClient(raise_request_exception=False), method, target, headers, body)
 
 
-def through_test_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
-    """Sends a request by Django's test client."""
-    return _through(Client(raise_request_exception=False), method, target, headers, body)
+def by_django_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
+    """The same by Django's test client."""
+    return _by_client(Client(raise_request_exception=False), method, target, headers, body)
 
 
-def _through(client: Client, method: str, target: str, headers: Headers, body: bytes) -> Response:
-    others = {name: value for name, value in headers.items() if name != "Content-Type"}
-    answer: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=others)
-    content = b"".join(answer) if answer.streaming else answer.content
-    return _as_described(method, target, Response(answer.status_code, dict(answer.items()), content))
+def _by_client(client: Client, method: str, target: str, headers: Headers, body: bytes) -> Response:
+    given = {name: value for name, value in headers.items() if name != "Content-Type"}
+    answer: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=given)
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return _as_described(method, target, Response(answer.status_code, dict(answer.headers), content))
 
 
 def over_http(host: str, port: int) -> Transport:

@@ -160,13 +160,13 @@ def partner(db: None) -> Partner:
 
 @pytest.fixture
 def transport() -> Transport:
-    """How clients send requests: in this process, in the test's transaction. See also tests/transports.py."""
+    """How a client of this process sends requests; tests/transports.py has another, for files that take both."""
     return in_process
 
 
 @pytest.fixture
 def api(partner: Partner, transport: Transport) -> PartnerClient:
-    """A client of `partner`."""
+    """A client of `partner`, in this process, in the test's transaction."""
     return factories.client_of(partner, transport)
 
 

@@ -61,8 +61,6 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def service(
     django_db_setup: None, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Watched]:
-    # What pages of production link to.
-    assert run("collectstatic", "--noinput", **environment).returncode == 0
     with watched(tmp_path_factory.mktemp("log") / "log", **environment) as service:
         yield service
 

@@ -1,12 +1,12 @@
-"""For tests that hold whichever client of Django's sends a request, and for the server's own."""
+"""Tests of a file that imports `transport` run twice: as the server calls the service, and by DRF's test client."""
 
 import pytest
 
-from tests.client import Transport, in_process, through_api_client
+from tests.client import Transport, by_api_client, in_process
 
 
-@pytest.fixture(params=[in_process, through_api_client], ids=["WSGI", "APIClient"])
+@pytest.fixture(params=[in_process, by_api_client], ids=["server", "APIClient"])
 def transport(request: pytest.FixtureRequest) -> Transport:
-    """In place of conftest's: each in turn."""
+    """How clients of the test send their requests."""
     chosen: Transport = request.param
     return chosen

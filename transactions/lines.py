@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
+from django.core.exceptions import ValidationError
 
 from partners.api.errors import BadRequestError
 from partners.api.json import JsonObject, parse_object
 from partners.signing import parse_timestamp
 from transactions.models import LATEST
-from users.fields import FieldProblem, external_id
+from users.fields import external_id
 
 FIELDS = frozenset({"partner", "externalId", "conversionId", "createdAt", "type", "from", "to", "rate"})
 SIDE_FIELDS = frozenset({"currency", "amount"})
@@ -115,8 +116,8 @@ def _text(value: Any, name: str) -> str:
 def _external_id(value: Any) -> str:
     try:
         return external_id(value)
-    except FieldProblem as problem:
-        raise LineProblem(f"externalId: {problem}") from None
+    except ValidationError as problem:
+        raise LineProblem(f"externalId: {problem.message}") from None
 
 
 def _matching(form: re.Pattern[str], value: Any, name: str, wanted: str) -> str:

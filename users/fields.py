@@ -1,6 +1,6 @@
 """The rules for each field of a user: contract, section 2. Each takes what JSON held and gives what is stored.
 
-A rule raises FieldProblem with a message for people, which never repeats the value.
+A rule raises Django's ValidationError with a message for people, which never repeats the value.
 """
 
 import re
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pycountry
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from email_validator import EmailNotValidError, validate_email
 
 from partners.api.errors import FieldError
@@ -26,16 +27,12 @@ _CONTROL_OR_SURROGATE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_IDENTIFIER = re.compile(r"[!-.0-~]{1,128}")
 
 
-class FieldProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
-    """What is wrong with a field."""
-
-
 def clean_text(value: Any) -> str:
     """A JSON string without control characters and lone surrogates, not stripped yet."""
     if not isinstance(value, str):
-        raise FieldProblem("Must be a string.")
+        raise ValidationError("Must be a string.")
     if _CONTROL_OR_SURROGATE.search(value):
-        raise FieldProblem("Must not hold control characters or lone surrogates.")
+        raise ValidationError("Must not hold control characters or lone surrogates.")
     return value
 
 
@@ -43,9 +40,9 @@ def text(value: Any, *, shortest: int, longest: int) -> str:
     """A string of so many code points, without the white space around it."""
     stripped = clean_text(value).strip()
     if len(stripped) < shortest:
-        raise FieldProblem("Must not be empty.")
+        raise ValidationError("Must not be empty.")
     if len(stripped) > longest:
-        raise FieldProblem(f"Must be at most {longest} characters.")
+        raise ValidationError(f"Must be at most {longest} characters.")
     return stripped
 
 
@@ -53,17 +50,17 @@ def external_id(value: Any) -> str:
     """A partner's own identifier, exactly as sent."""
     given = clean_text(value)
     if not 1 <= len(given) <= EXTERNAL_ID_LENGTH:
-        raise FieldProblem(f"Must be 1 to {EXTERNAL_ID_LENGTH} characters.")
+        raise ValidationError(f"Must be 1 to {EXTERNAL_ID_LENGTH} characters.")
     if given in {".", ".."}:
-        raise FieldProblem("Must not be . or .., which are steps in a path.")
+        raise ValidationError("Must not be . or .., which are steps in a path.")
     if _PLAIN_IDENTIFIER.fullmatch(given):
         return given
     if "/" in given:
-        raise FieldProblem("Must not hold a slash.")
+        raise ValidationError("Must not hold a slash.")
     if given[0].isspace() or given[-1].isspace():
-        raise FieldProblem("Must not begin or end with white space.")
+        raise ValidationError("Must not begin or end with white space.")
     if any(c != " " and unicodedata.category(c)[0] not in "LMNPS" for c in given):
-        raise FieldProblem("Must be letters, marks, numbers, punctuation, symbols and plain spaces.")
+        raise ValidationError("Must be letters, marks, numbers, punctuation, symbols and plain spaces.")
     return given
 
 
@@ -71,8 +68,8 @@ def external_id_problems(value: str) -> list[FieldError]:
     """What is wrong with the externalId of a path, if anything."""
     try:
         external_id(value)
-    except FieldProblem as problem:
-        return [FieldError("externalId", str(problem))]
+    except ValidationError as problem:
+        return [FieldError("externalId", str(problem.message))]
     return []
 
 
@@ -82,9 +79,9 @@ def email(value: Any) -> str:
     try:
         normalized = validate_email(given, check_deliverability=False).normalized
     except EmailNotValidError:
-        raise FieldProblem("Must be a valid email address.") from None
+        raise ValidationError("Must be a valid email address.") from None
     if len(normalized) > EMAIL_LENGTH:
-        raise FieldProblem(f"Must be at most {EMAIL_LENGTH} characters.")
+        raise ValidationError(f"Must be at most {EMAIL_LENGTH} characters.")
     return normalized
 
 
@@ -96,11 +93,11 @@ def date_of_birth(value: Any) -> date:
     except ValueError:
         born = None
     if born is None:
-        raise FieldProblem("Must be a calendar date, YYYY-MM-DD.")
+        raise ValidationError("Must be a calendar date, YYYY-MM-DD.")
     if born < EARLIEST_BIRTH:
-        raise FieldProblem("Must not be before 1900-01-01.")
+        raise ValidationError("Must not be before 1900-01-01.")
     if born > today():
-        raise FieldProblem("Must not be in the future.")
+        raise ValidationError("Must not be in the future.")
     return born
 
 
@@ -109,25 +106,15 @@ def country(value: Any) -> str:
     given = clean_text(value).strip()
     # Letters of other alphabets have an upper case of ASCII too: ß is not SS.
     if not given.isascii() or given.upper() not in _country_codes():
-        raise FieldProblem("Must be an ISO 3166-1 alpha-2 country code.")
+        raise ValidationError("Must be an ISO 3166-1 alpha-2 country code.")
     return given.upper()
 
 
 def boolean(value: Any) -> bool:
     """JSON's true or false and nothing like it."""
     if not isinstance(value, bool):
-        raise FieldProblem("Must be true or false.")
+        raise ValidationError("Must be true or false.")
     return value
-
-
-def address_line2(value: Any) -> str:
-    """An optional line; null and the empty text both mean none."""
-    return "" if value is None else text(value, shortest=0, longest=200)
-
-
-def age_in_years(born: date, *, on: date) -> int:
-    """How old somebody is on a day; of those born on 29 February, the birthday is 1 March of a common year."""
-    return on.year - born.year - ((on.month, on.day) < (born.month, born.day))
 
 
 def today() -> date:

@@ -85,8 +85,9 @@ class ApiMiddleware:
         if not is_api_path(request.path_info):
             return self.get_response(request)
         try:
-            # Every path under /v1 leads to a view, UnknownPath at last.
-            match = request.resolver_match = get_resolver().resolve(request.path_info)
+            # As Django's resolver, which takes three times as long. Every path leads to a view, UnknownPath at last.
+            patterns, path = get_resolver().url_patterns, request.path_info[1:]
+            match = request.resolver_match = next(match for url in patterns if (match := url.resolve(path)))
             response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
         except Exception:
             # Django would answer with a page.

@@ -1,11 +1,11 @@
 """DRF's request, and what of it is signed: contract, section 3. All is taken from the bytes that were sent."""
 
 import re
-from functools import cached_property
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer

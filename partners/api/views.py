@@ -74,13 +74,15 @@ class PartnerAPIView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
         """DRF's request, with what is signed."""
-        return PartnerRequest(
+        api_request = PartnerRequest(
             request,
             parsers=self.get_parsers(),
             authenticators=self.get_authenticators(),
             negotiator=self.get_content_negotiator(),
-            parser_context=self.get_parser_context(request),
         )
+        # DRF puts the request into it: a cycle, which each request would leave to the garbage collector.
+        api_request.parser_context = {}
+        return api_request
 
     def get_handler(self) -> Callable[..., HttpResponseBase]:
         """The method for the request's own. Raises MethodNotAllowedError."""

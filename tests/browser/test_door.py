@@ -48,6 +48,15 @@ def save_codes(page: Page) -> list[str]:
     return codes
 
 
+def press_for_passkey(page: Page, name: str) -> None:
+    """Presses a button for a passkey when the script that makes it one has run."""
+    button = page.get_by_role("button", name=name, exact=True)
+    expect(button).to_be_visible()
+    # Of the page that has the button: its scripts have run then.
+    page.wait_for_load_state()
+    button.click()
+
+
 def add_virtual_key(page: Page) -> None:
     """Gives the browser a passkey device, which agrees to everything."""
     session = page.context.new_cdp_session(page)
@@ -93,16 +102,16 @@ def test_a_first_login_with_a_passkey(page: Page) -> None:
     arrive(page, staff, password)
     page.get_by_role("link", name="Add a passkey").click()
     page.get_by_label("Name").fill("My laptop")
-    page.get_by_role("button", name="Add", exact=True).click()
+    press_for_passkey(page, "Add")
     save_codes(page)
 
     leave(page)
-    page.get_by_role("button", name="Sign in with a passkey").click()
+    press_for_passkey(page, "Sign in with a passkey")
     page.wait_for_url(lambda url: "/account/" not in url)
 
     leave(page)
     give_password(page, staff.username, NEW_PASSWORD)
-    page.get_by_role("button", name="Use a passkey or security key").click()
+    press_for_passkey(page, "Use a passkey or security key")
     page.wait_for_url(lambda url: "/account/" not in url)
     assert page.get_by_text(staff.username).first.is_visible()
 
@@ -110,7 +119,7 @@ def test_a_first_login_with_a_passkey(page: Page) -> None:
 def test_a_passkey_that_is_refused_is_said_on_the_page(page: Page) -> None:
     add_virtual_key(page)
     page.goto("/admin/account/login/")
-    page.get_by_role("button", name="Sign in with a passkey").click()
+    press_for_passkey(page, "Sign in with a passkey")
     expect(page.get_by_role("alert")).to_contain_text("refused")
 
 

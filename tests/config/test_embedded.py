@@ -5,15 +5,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+from tests.watched import wait_until
 
 # Joins the server, says so, and stays until its standard input ends.
 JOIN = (
@@ -54,11 +55,11 @@ def leave(process: "subprocess.Popen[str]") -> int:
 
 def postmaster(folder: Path) -> int | None:
     """The server's process, where it runs."""
-    file = folder / "data" / "postmaster.pid"
-    if not file.exists():
+    try:
+        pid = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+        return pid if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE else None
+    except (FileNotFoundError, psutil.NoSuchProcess):
         return None
-    pid = int(file.read_text().split()[0])
-    return pid if Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z" else None
 
 
 @pytest.fixture
@@ -100,8 +101,7 @@ def test_a_killed_server_is_started_again_with_what_was_committed(folder: Path) 
     pid = postmaster(folder)
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    while Path(f"/proc/{pid}").exists() and postmaster(folder):
-        time.sleep(0.05)
+    wait_until(lambda: postmaster(folder) is None)
     server.ensure_running()
     with psycopg.connect(server.url(OWNER_ROLE)) as connection:
         assert connection.execute("SELECT seven FROM kept").fetchone() == (7,)

@@ -21,6 +21,7 @@ from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Transport, over_http
 from tests.conftest import database_url
+from tests.static_files import static_files
 from tests.timeouts import WAIT_SECONDS
 
 
@@ -53,6 +54,7 @@ def production(**environment: str) -> dict[str, str]:
         "PARTNER_RATE_LIMIT": "1000000/minute",
         "REDIS_URL": "",
         "DOCUMENT_STORAGE_URL": (Path(settings.BASE_DIR) / ".local" / "documents").as_uri(),
+        "TEST_STATIC_ROOT": str(static_files()),
     } | environment
 
 

@@ -16,11 +16,11 @@ from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.conftest import database_url
+from tests.live.conftest import Server, serving
 from transactions import queries
 from transactions.keyset import Owner
 from users.models import User
 
-Clients = tuple[PartnerClient, PartnerClient]
 Alter = Callable[[str, str, str], None]
 
 TRIGGERS = """
@@ -61,6 +61,21 @@ def restoring() -> Iterator[Alter]:
         connections.close_all()
 
 
+@pytest.fixture(scope="module")
+def server(django_db_setup: None) -> Iterator[Server]:
+    """A service for this file alone: when a column is as before, its connections have stale plans again.
+
+    Each would cost a later request its first attempt.
+    """
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def api(partner: Partner, server: Server) -> PartnerClient:
+    return factories.client_of(partner, server.transport)
+
+
 @pytest.fixture
 def alter(partner: Partner) -> Iterator[Alter]:
     """Changes the type of a column, until the test ends."""
@@ -69,16 +84,16 @@ def alter(partner: Partner) -> Iterator[Alter]:
 
 
 @pytest.fixture
-def user(clients: Clients, partner: Partner) -> User:
+def user(api: PartnerClient, partner: Partner) -> User:
     body = factories.user_body()
-    assert clients[0].post("/v1/users", body).status == 201
+    assert api.post("/v1/users", body).status == 201
     found = User.objects.get(partner=partner, external_id=body["externalId"])
     factories.add_conversions(found, [found.created_at])
     return found
 
 
 def often(send: Callable[[], Response]) -> set[int]:
-    """The statuses of enough answers for each of the server's threads to have given some."""
+    """The statuses of several answers, so that more than one of the server's threads gives some."""
     return {send().status for _ in range(8)}
 
 
@@ -90,11 +105,11 @@ def often(send: Callable[[], Response]) -> set[int]:
         ("partners_partner", "rate_limit", "varchar(200)"),
     ],
 )
-def test_reads_go_on(clients: Clients, user: User, alter: Alter, table: str, column: str, wider: str) -> None:
+def test_reads_go_on(api: PartnerClient, user: User, alter: Alter, table: str, column: str, wider: str) -> None:
     paths = ["/v1/ping", f"/v1/users/{user.external_id}", f"/v1/users/{user.external_id}/transactions"]
 
     def statuses() -> list[set[int]]:
-        return [often(partial(clients[0].get, path)) for path in paths]
+        return [often(partial(api.get, path)) for path in paths]
 
     assert statuses() == [{200}] * 3
     alter(table, column, wider)
@@ -102,9 +117,9 @@ def test_reads_go_on(clients: Clients, user: User, alter: Alter, table: str, col
 
 
 @pytest.mark.parametrize("with_key", [False, True], ids=["no key", "idempotency key"])
-def test_writes_go_on_and_take_effect_once(clients: Clients, partner: Partner, alter: Alter, *, with_key: bool) -> None:
-    api = clients[0]
-
+def test_writes_go_on_and_take_effect_once(
+    api: PartnerClient, partner: Partner, alter: Alter, *, with_key: bool
+) -> None:
     def key() -> str | None:
         return str(uuid.uuid4()) if with_key else None
 
@@ -126,12 +141,12 @@ def test_writes_go_on_and_take_effect_once(clients: Clients, partner: Partner, a
     assert partner.users.get(external_id=user).city == "City 15"
 
 
-def test_a_replay_is_found(clients: Clients, partner: Partner, alter: Alter) -> None:
+def test_a_replay_is_found(api: PartnerClient, partner: Partner, alter: Alter) -> None:
     body, key = factories.user_body(), str(uuid.uuid4())
-    first = clients[0].post("/v1/users", body, key=key)
-    assert often(lambda: clients[0].post("/v1/users", body, key=key)) == {201}
+    first = api.post("/v1/users", body, key=key)
+    assert often(lambda: api.post("/v1/users", body, key=key)) == {201}
     alter("partners_idempotencyrecord", "location", "varchar(5000)")
-    again = clients[0].post("/v1/users", body, key=key)
+    again = api.post("/v1/users", body, key=key)
     assert (again.status, again.body, again.header("Idempotent-Replayed")) == (201, first.body, "true")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Transport, in_process, through_test_client
+from tests.client import PartnerClient, Transport, by_django_client, in_process
 from tests.live.conftest import serving
 from tests.live.probe import KEPT, ROLLED_BACK, noted, probing
 from users import profile
@@ -39,7 +39,7 @@ def probed(
         transport, file = request.getfixturevalue("server")
         file.unlink(missing_ok=True)
     else:
-        transport, file = through_test_client if request.param == "test client" else in_process, tmp_path / "noted"
+        transport, file = by_django_client if request.param == "test client" else in_process, tmp_path / "noted"
         monkeypatch.setenv("PROBE_FILE", str(file))
         monkeypatch.setattr(profile, "create_user", probing(profile.create_user))
     return factories.client_of(partner, transport), lambda: noted(file)

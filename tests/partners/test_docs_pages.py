@@ -18,7 +18,7 @@ from tests.client import PartnerClient, in_process
 from tests.partners.docs_reading import PAGES, Page, get, read
 from transactions.pagination import DEFAULT_LIMIT
 from transactions.positions import HIGHEST_LIMIT
-from users.serializers import ADULT_YEARS
+from users.adulthood import ADULT_YEARS
 from users.statuses import TRANSITIONS
 
 DOCS = Path(settings.BASE_DIR) / "docs"

@@ -13,11 +13,33 @@ from tests.client import PartnerClient, Response
 from tests.live.conftest import free_port
 from tests.redis_process import own_redis
 from tests.slow_proxy import SlowProxy, slow_proxy
-from tests.watched import wait_until
 
 pytestmark = pytest.mark.usefixtures("fresh_counter")
 
 SLOW_SECONDS = throttling.REDIS_SLOW_SECONDS * 2
+# Longer than any test takes.
+PAUSE_SECONDS = 3600.0
+
+
+class Clock:
+    """Stands in for the module `time`: pauses are measured by a clock that the test may put ahead."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def time(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(throttling, "time", clock)
+    monkeypatch.setattr(throttling, "REDIS_PAUSE_SECONDS", PAUSE_SECONDS)
+    return clock
 
 
 @pytest.fixture
@@ -46,10 +68,10 @@ def requests_until_unasked(api: PartnerClient, redis: SlowProxy) -> int:
     raise AssertionError("Each request still asks Redis.")
 
 
+@pytest.mark.usefixtures("clock")
 def test_after_a_few_slow_answers_no_request_waits_for_redis(
-    api: PartnerClient, redis: SlowProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    api: PartnerClient, redis: SlowProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(throttling, "REDIS_PAUSE_SECONDS", 3600.0)
     redis.delay = SLOW_SECONDS
     assert requests_until_unasked(api, redis) == throttling.REDIS_SLOW_ANSWERS
     asked = redis.requests
@@ -60,17 +82,20 @@ def test_after_a_few_slow_answers_no_request_waits_for_redis(
 
 
 def test_requests_are_counted_again_once_redis_is_quick(
-    api: PartnerClient, redis: SlowProxy, partner: Partner, monkeypatch: pytest.MonkeyPatch
+    api: PartnerClient, redis: SlowProxy, partner: Partner, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="1000/hour")
+    # No answer is slow but those that the proxy delays.
     monkeypatch.setattr(throttling, "REDIS_SLOW_SECONDS", 30.0)
     assert left(api.get("/v1/ping")) == 999
-    monkeypatch.setattr(throttling, "REDIS_SLOW_SECONDS", SLOW_SECONDS / 2)
-    redis.delay = SLOW_SECONDS
-    requests_until_unasked(api, redis)
+    with monkeypatch.context() as slow:
+        slow.setattr(throttling, "REDIS_SLOW_SECONDS", SLOW_SECONDS / 2)
+        redis.delay = SLOW_SECONDS
+        requests_until_unasked(api, redis)
     assert left(api.get("/v1/ping")) == 1000  # not counted
     redis.delay = 0.0
-    wait_until(lambda: left(api.get("/v1/ping")) < 1000)
+    clock.ahead = PAUSE_SECONDS
+    assert left(api.get("/v1/ping")) < 1000
 
 
 def test_after_the_pause_one_request_at_a_time_asks_until_an_answer_is_quick() -> None:

@@ -12,6 +12,9 @@ from partners.models import Partner
 from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response, in_process
+from tests.transports import transport
+
+__all__ = ("transport",)
 
 LIMIT = 64 * 1024
 MINOR = "2020-01-01"

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SOCKET, SUPERUSER, EmbeddedServer
 from tests.client import PartnerClient
-from tests.watched import wait_until
+from tests.watched import Watched, wait_until
 
 LIST_STATEMENT = "FROM transactions_conversion"
 _STATEMENT = "partner-service LOG:  execute"
@@ -74,11 +74,12 @@ class Database(EmbeddedServer):
 
 @dataclass(frozen=True)
 class Pair:
-    """The two, and a client of a service that was told of both."""
+    """The two, and a service that was told of both, with a client of it."""
 
     primary: Database
     standby: Database
     api: PartnerClient
+    service: Watched
 
     def add_conversion(self, user_id: str, created_at: str, tiebreak: int = 0) -> None:
         """Records a conversion on the primary."""

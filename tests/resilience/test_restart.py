@@ -18,11 +18,13 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from config.serve import STOPPING_SECONDS
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server, free_port, production, serving
 from tests.resilience.load import KeptConnection, load
+from tests.timeouts import WAIT_SECONDS
 from tests.watched import starting, wait_until, watched
 from users.models import User
 
@@ -130,8 +132,8 @@ def test_a_request_under_way_is_answered_when_the_service_stops(
         wait_until(lambda: refuses(server))
         blocker.rollback()
         assert [answer.result() for answer in answers] == [(200, "close")] * 2
-    # Who keeps a connection and says nothing does not hold it up.
-    assert server.process.wait(timeout=10) == 0
+    # Who keeps a connection and says nothing does not hold it up, as a request under way would.
+    assert server.process.wait(timeout=STOPPING_SECONDS * 0.8) == 0
     silent.close()
 
 
@@ -237,7 +239,7 @@ os.fork = failing
 def settings_file(tmp_path: Path) -> Path:
     """A module of settings that the test may rewrite while the service runs."""
     file = tmp_path / "changing_settings.py"
-    file.write_text("from config.settings import *\n")
+    file.write_text("from tests.server_settings import *\n")
     return file
 
 
@@ -247,22 +249,29 @@ def test_new_workers_have_the_settings_of_now_and_old_ones_stay_where_these_are_
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
     with serving(**environment, PYTHONDONTWRITEBYTECODE="1") as server:
         api = factories.client_of(partner, server.transport)
-        settings_file.write_text("from config.settings import *\nPARTNER_RATE_LIMIT = '77/minute'\n")
+        settings_file.write_text("from tests.server_settings import *\nPARTNER_RATE_LIMIT = '77/minute'\n")
         restart_workers(server)
         assert api.get("/v1/ping").header("RateLimit-Policy") == '"default";q=77;w=60'
         before = workers(server)
-        settings_file.write_text("raise RuntimeError('a version that does not start')\n")
+        settings_file.write_text(DOES_NOT_START)
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: workers(server) > before)
+        wait_until(settings_file.with_name("tried").exists)
         wait_until(lambda: workers(server) == before)
         time.sleep(0.2)
         assert (api.get("/v1/ping").status, workers(server)) == (200, before)
 
 
+DOES_NOT_START = """
+import pathlib
+pathlib.Path(__file__).with_name("tried").touch()
+raise RuntimeError("a version that does not start")
+"""
+
+
 def test_a_service_is_ready_when_its_port_answers_and_no_sooner(tmp_path: Path, partner: Partner) -> None:
     (tmp_path / "slow_to_load.py").write_text(SLOW_TO_LOAD)
     (tmp_path / "changing_settings.py").write_text(
-        "from config.settings import *\nMIDDLEWARE = [*MIDDLEWARE, 'slow_to_load.Middleware']\n"
+        "from tests.server_settings import *\nMIDDLEWARE = [*MIDDLEWARE, 'slow_to_load.Middleware']\n"
     )
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(tmp_path)}
     with starting(tmp_path / "log", **environment) as service:
@@ -290,13 +299,13 @@ class Middleware:
 
 
 def test_a_service_that_cannot_be_loaded_ends_and_says_so(settings_file: Path) -> None:
-    settings_file.write_text("from config.settings import *\nMIDDLEWARE = ['nothing.of.the.kind']\n")
+    settings_file.write_text("from tests.server_settings import *\nMIDDLEWARE = ['nothing.of.the.kind']\n")
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
     ended = subprocess.run(
         [sys.executable, "-m", "config.serve"],
         env=os.environ | production(**environment) | {"PORT": str(free_port())},
         cwd=Path(settings.BASE_DIR),
-        timeout=30,
+        timeout=WAIT_SECONDS,
         check=False,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

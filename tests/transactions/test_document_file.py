@@ -13,10 +13,13 @@ from structlog.testing import capture_logs
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
 from tests.documents import LONG, add_document, path_of
+from tests.transports import transport
 from transactions.models import Document, DocumentFault
 from transactions.sending import PIECE, FaultError, file_of, respond
 from transactions.storage.folder import DocumentFolder
 from users.models import User
+
+__all__ = ("transport",)
 
 LIST = "/v1/users/ada/documents"
 

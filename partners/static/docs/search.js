@@ -7,9 +7,13 @@ const found = form.querySelector(".found");
 let waiting = 0;
 let asking = new AbortController();
 
-function close() {
+function stopAsking() {
   asking.abort();
   clearTimeout(waiting);
+}
+
+function close() {
+  stopAsking();
   found.hidden = true;
 }
 
@@ -46,6 +50,8 @@ form.addEventListener("keydown", (event) => {
     input.focus();
   } else if (step && links.length) {
     event.preventDefault();
+    // Results that come now would replace the one that has the focus.
+    stopAsking();
     (links[links.indexOf(document.activeElement) + step] ?? input).focus();
   }
 });

@@ -1,0 +1,23 @@
+"""Query plans that do not depend on statistics: on what autovacuum has seen, or other tests have left."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+# Of a list that is read in the order of an index: with these turned off, any other plan sorts, and says so.
+UNORDERED = ("seqscan", "bitmapscan", "sort", "incremental_sort")
+
+
+@contextmanager
+def planning_without(*kinds: str) -> Iterator[CursorWrapper]:
+    """A transaction in which PostgreSQL plans without these, whatever they are estimated to cost, where it can.
+
+    kinds: as in the names of its settings `enable_…`. PostgreSQL 18 compares how many disabled nodes plans have before
+    it compares their costs, so a plan with none is chosen if there is one.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        for kind in kinds:
+            cursor.execute(f"SET LOCAL enable_{kind} = off")
+        yield cursor
