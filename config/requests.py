@@ -89,13 +89,14 @@ class ServiceHandler(WSGIHandler):
         """
         renew_connection()
         request = self.request_class(environ)
-        response = self.get_response(request)
+        response: Any = self.get_response(request)
         headers = list(response.items())
         if has_body(request) and not request.body_is_read and environ.get("SERVER_SOFTWARE") == GRANIAN:
             # What was not read is still to come: the connection cannot carry another request.
             headers.append(("Connection", "close"))
         start_response(f"{response.status_code} {response.reason_phrase}", headers)
-        return response
+        # Closing a response sends a signal too; one piece needs no closing, and the server sends it at once.
+        return response if response.streaming else [response.content]
 
 
 def renew_connection() -> None:
