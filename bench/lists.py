@@ -142,11 +142,13 @@ def _deep_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _statement(place: Place) -> Callable[[], object]:
-    from transactions import queries  # noqa: PLC0415
-    from transactions.positions import Owner  # noqa: PLC0415
+    from partners.keys import PartnerRef  # noqa: PLC0415
+    from transactions.keyset import Owner  # noqa: PLC0415
+    from transactions.queries import CONVERSIONS  # noqa: PLC0415
 
     partner_id, external_id, start = place
-    return partial(queries.page, Owner.of(partner_id, external_id), start, LIMIT + (1 if start is None else 2))
+    owner = Owner(PartnerRef(partner_id), external_id)
+    return partial(CONVERSIONS.fetch, owner, start, LIMIT + (1 if start is None else 2))
 
 
 def _sender(base_url: str, partner: Any) -> Callable[[Place], None]:

@@ -18,6 +18,8 @@ from partners.api.middleware import is_api_path
 from partners.api.request import has_body
 from partners.streaming import PiecesResponse
 
+# Passes on what PEP 3333 leaves to the server, and wsgiref refuses: a Connection header.
+GRANIAN = "Granian"
 # Of RFC 2046, section 5.1.1, quoted or not.
 _BOUNDARY = re.compile(
     r""";\s*boundary=("[\w'()+,\-./:=? ]{1,200}"|[\w'()+,\-./:=?]{1,200})\s*(?:;|\Z)""", re.ASCII | re.IGNORECASE
@@ -55,8 +57,10 @@ class ServiceRequest(WSGIRequest):
     @property
     def body(self) -> bytes:
         """The body's bytes."""
-        self.body_is_read = True
-        return super().body
+        body = super().body
+        # Of a longer one that came in chunks, the rest is still to come.
+        self.body_is_read = len(body) <= BODY_LIMIT_BYTES
+        return body
 
 
 class ServiceHandler(WSGIHandler):
@@ -85,13 +89,14 @@ class ServiceHandler(WSGIHandler):
         """
         renew_connection()
         request = self.request_class(environ)
-        response = self.get_response(request)
+        response: Any = self.get_response(request)
         headers = list(response.items())
-        if has_body(request) and not request.body_is_read:
+        if has_body(request) and not request.body_is_read and environ.get("SERVER_SOFTWARE") == GRANIAN:
             # What was not read is still to come: the connection cannot carry another request.
             headers.append(("Connection", "close"))
         start_response(f"{response.status_code} {response.reason_phrase}", headers)
-        return response
+        # Closing a response sends a signal too; one piece needs no closing, and the server sends it at once.
+        return response if response.streaming else [response.content]
 
 
 def renew_connection() -> None:

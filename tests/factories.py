@@ -47,6 +47,25 @@ def issued_days_ago(key: ApiKey, days: float, **fields: Any) -> None:
     key.save(force_insert=True)
 
 
+def profile(**columns: Any) -> dict[str, Any]:
+    """What create stores, by column, with an external_id of its own."""
+    return {
+        "external_id": f"user-{next(_numbers)}",
+        "email": "ada@example.com",
+        "first_name": "Ada",
+        "last_name": "Byron",
+        "date_of_birth": "1990-12-10",
+        "address_line1": "100 King St W",
+        "address_line2": "",
+        "city": "Toronto",
+        "postal_code": "",
+        "province": "",
+        "country": "CA",
+        "occupation": "Engineer",
+        "is_ciro_affiliate": False,
+    } | columns
+
+
 def user_body(**fields: Any) -> dict[str, Any]:
     """The body of a create that passes every rule, with an externalId of its own."""
     return {

@@ -1,28 +1,44 @@
-"""What a request asks of the database: few statements, and as many for a long list as for a short one."""
+"""What a request asks of the database: few statements and round trips, as many for a long list as for a short one."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from typing import NamedTuple
+from uuid import UUID, uuid4
 
-import psycopg
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from partners import prepared
+from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response
+from tests.client import PartnerClient, Response, in_process
 from tests.documents import LONG, add_document, add_rows, folder
+from tests.round_trips import round_trips
 from users.models import User
 
 __all__ = ("folder",)
 
 ADA = "/v1/users/ada"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
-# The test's own transaction makes savepoints of the service's transactions.
-BOUNDARIES = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")
+# Within the test's own transaction, those of the service are savepoints.
+BOUNDARIES = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
 
-Count = Callable[[Callable[[], Response]], int]
+
+class Cost(NamedTuple):
+    """Of one request."""
+
+    statements: int
+    round_trips: int
+
+
+def cost(send: Callable[[], Response], status: int = 200) -> Cost:
+    """What a request costs that is answered so, on a connection that has prepared its statements."""
+    with CaptureQueriesContext(connection) as captured, round_trips() as made:
+        answer = send()
+    assert answer.status == status, answer.body
+    assert made.sent.count("Parse") == 0
+    return Cost(sum(not query["sql"].startswith(BOUNDARIES) for query in captured), made.count)
 
 
 @pytest.fixture
@@ -31,91 +47,104 @@ def ada(create_user: Callable[..., Response]) -> User:
     return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
-@pytest.fixture
-def count(monkeypatch: pytest.MonkeyPatch) -> Count:
-    """Counts the statements of a request that succeeds; Django's own record does not see prepared ones."""
-
-    def statements(send: Callable[[], Response]) -> int:
-        sent: list[str] = []
-
-        def recorded(execute: Callable[..., Any]) -> Callable[..., Any]:
-            def record(by: Any, statement: Any, *given: Any, **options: Any) -> Any:
-                sent.append(str(statement).strip())
-                return execute(by, statement, *given, **options)
-
-            return record
-
-        with monkeypatch.context() as recording:
-            recording.setattr(psycopg.Cursor, "execute", recorded(psycopg.Cursor.execute))
-            for function in ("execute", "leave_waiting", "leave_for_commit"):
-                recording.setattr(prepared, function, recorded(getattr(prepared, function)))
-            answer = send()
-        assert answer.status < 300, answer.body
-        return sum(not statement.startswith(BOUNDARIES) for statement in sent)
-
-    return statements
+def test_a_ping_takes_one_statement(api: PartnerClient, ada: User) -> None:
+    api.get("/v1/ping")
+    assert cost(lambda: api.get("/v1/ping")) == (1, 1)
 
 
-def test_a_ping_takes_one_statement(api: PartnerClient, ada: User, count: Count) -> None:
-    assert count(lambda: api.get("/v1/ping")) == 1
+def test_the_first_use_of_a_key_is_recorded_by_one_more(api: PartnerClient, other_api: PartnerClient) -> None:
+    other_api.get("/v1/ping")
+    assert [cost(lambda: api.get("/v1/ping")) for _ in range(3)] == [(2, 2), (1, 1), (1, 1)]
 
 
-def test_the_first_use_of_a_key_is_recorded_by_one_more(api: PartnerClient, count: Count) -> None:
-    assert [count(lambda: api.get("/v1/ping")) for _ in range(3)] == [2, 1, 1]
+def test_a_read_takes_one_round_trip(api: PartnerClient, ada: User) -> None:
+    api.get(ADA)
+    assert cost(lambda: api.get(ADA)) == (2, 1)
 
 
-def test_a_read_takes_one(api: PartnerClient, ada: User, count: Count) -> None:
-    assert count(lambda: api.get(ADA)) == 1
+@pytest.mark.parametrize(
+    "path", [f"{ADA}/nothing", "/v1/users/nobody", "/v1/users/nobody/transactions", f"{ADA}/documents/{UUID(int=0)}"]
+)
+def test_what_is_not_there_takes_at_most_two_round_trips(api: PartnerClient, ada: User, path: str) -> None:
+    api.get(path)
+    assert cost(lambda: api.get(path), 404).round_trips <= 2
+
+
+def test_a_request_that_is_not_authenticated_takes_at_most_one(api: PartnerClient, ada: User) -> None:
+    path = f"{ADA}/transactions"
+    api.get(path)
+    assert cost(lambda: api.get(path, secret="wrong"), 401).round_trips == 1
+    assert cost(lambda: api.get(path, timestamp="2020-01-01T00:00:00Z"), 401) == (0, 0)
 
 
 @pytest.mark.parametrize("rows", [0, 5, 500])
 @pytest.mark.parametrize("limit", [1, 100])
-def test_a_page_takes_one_whatever_its_length_and_an_empty_one_four(
-    api: PartnerClient, ada: User, count: Count, rows: int, limit: int
+@pytest.mark.parametrize("what", ["transactions", "documents"])
+def test_a_page_takes_one_round_trip_whatever_its_length(
+    api: PartnerClient, ada: User, rows: int, limit: int, what: str
 ) -> None:
-    factories.add_conversions(ada, [NOON + timedelta(hours=n) for n in range(rows)])
-    assert count(lambda: api.get(f"{ADA}/transactions?limit={limit}")) == (1 if rows else 4)
+    add = factories.add_conversions if what == "transactions" else add_rows
+    add(ada, [NOON + timedelta(hours=n) for n in range(rows)])
+    path = f"{ADA}/{what}?limit={limit}"
+    answer = api.get(path)
+    assert len(answer.json()["items"]) == min(rows, limit)
+    assert cost(lambda: api.get(path)) == (2, 1)
+    if cursor := answer.json()["nextCursor"]:
+        api.get(f"{path}&cursor={cursor}")
+        assert cost(lambda: api.get(f"{path}&cursor={cursor}")) == (2, 1)
 
 
-def test_a_further_page_takes_one(api: PartnerClient, ada: User, count: Count) -> None:
-    factories.add_conversions(ada, [NOON] * 500)
-    cursor = api.get(f"{ADA}/transactions").json()["nextCursor"]
-    assert count(lambda: api.get(f"{ADA}/transactions?cursor={cursor}")) == 1
-
-
-@pytest.mark.parametrize("rows", [0, 5, 200])
-def test_a_page_of_documents_takes_one_whatever_its_length(
-    api: PartnerClient, ada: User, count: Count, rows: int
-) -> None:
-    add_rows(ada, [NOON + timedelta(hours=n) for n in range(rows)])
-    assert count(lambda: api.get(f"{ADA}/documents?limit=100")) == (1 if rows else 4)
-    if cursor := api.get(f"{ADA}/documents?limit=1").json()["nextCursor"]:
-        assert count(lambda: api.get(f"{ADA}/documents?cursor={cursor}")) == 1
-
-
-def test_a_documents_file_takes_two_and_none_while_it_is_sent(
-    api: PartnerClient, ada: User, count: Count, folder: Path
-) -> None:
+def test_a_documents_file_takes_two_and_none_while_it_is_sent(api: PartnerClient, ada: User, folder: Path) -> None:
     made = add_document(ada, LONG)
-    assert count(lambda: api.get(f"{ADA}/documents/{made.document_id}")) == 2
+    path = f"{ADA}/documents/{made.document_id}"
+    api.get(path)
+    assert cost(lambda: api.get(path)) == (3, 2)
 
 
-@pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])
-def test_a_create_takes_at_most_three(api: PartnerClient, ada: User, count: Count, key: str | None) -> None:
+# --- Writes, outside of a transaction of the test's ---
+
+
+@pytest.fixture
+def committing(committed_partner: Partner) -> PartnerClient:
+    """A client with a user `ada`, whose connection has prepared the statements of every write."""
+    client = factories.client_of(committed_partner, in_process)
+    assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    assert client.post("/v1/users", factories.user_body(), key=str(uuid4())).status == 201
+    for key in (None, str(uuid4())):
+        assert client.patch(ADA, {"city": f"Prepared {key}"}, key=key).status == 200
+        assert client.patch(ADA, {"city": f"Prepared {key}"}, key=key).status == 200
+    return client
+
+
+@pytest.mark.parametrize("key", [False, True], ids=["no key", "idempotency key"])
+def test_a_create(committing: PartnerClient, *, key: bool) -> None:
+    """Key; BEGIN, claim, insert; answer, COMMIT."""
     body = factories.user_body()
-    assert count(lambda: api.post("/v1/users", body, key=key)) == (3 if key else 2)
+    created = cost(lambda: committing.post("/v1/users", body, key=str(uuid4()) if key else None), 201)
+    assert created == ((4, 3) if key else (3, 3))
 
 
-@pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])
-def test_an_update_takes_at_most_four(api: PartnerClient, ada: User, count: Count, key: str | None) -> None:
-    assert count(lambda: api.patch(ADA, {"city": "Ottawa"}, key=key)) == (4 if key else 3)
+@pytest.mark.parametrize("key", [False, True], ids=["no key", "idempotency key"])
+def test_an_update(committing: PartnerClient, *, key: bool) -> None:
+    """Key; BEGIN, claim, lock; update; answer, COMMIT."""
+    updated = cost(lambda: committing.patch(ADA, {"city": "Ottawa"}, key=str(uuid4()) if key else None))
+    assert updated == ((5, 4) if key else (4, 4))
 
 
-def test_a_replay_takes_three(api: PartnerClient, ada: User, count: Count) -> None:
+def test_an_update_that_changes_nothing_writes_no_user(committing: PartnerClient) -> None:
+    """Key; BEGIN, claim, lock; COMMIT."""
+    committing.patch(ADA, {"city": "Ottawa"})
+    assert cost(lambda: committing.patch(ADA, {"city": "Ottawa"})) == (3, 3)
+
+
+def test_a_replay(committing: PartnerClient) -> None:
+    """Key; BEGIN, claim, lock; ROLLBACK; the stored answer."""
     key = str(uuid4())
-    api.patch(ADA, {"city": "Ottawa"}, key=key)
-    assert count(lambda: api.patch(ADA, {"city": "Ottawa"}, key=key)) == 3
+    for _ in range(2):
+        committing.patch(ADA, {"city": "Ottawa"}, key=key)
+    assert cost(lambda: committing.patch(ADA, {"city": "Ottawa"}, key=key)) == (4, 4)
 
 
-def test_an_update_that_changes_nothing_writes_no_user(api: PartnerClient, ada: User, count: Count) -> None:
-    assert count(lambda: api.patch(ADA, {"city": "Toronto"})) == 2
+def test_a_write_that_is_refused_for_its_body(committing: PartnerClient) -> None:
+    """Key; BEGIN, claim; ROLLBACK."""
+    assert cost(lambda: committing.post("/v1/users", {}), 400) == (2, 3)

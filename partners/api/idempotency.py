@@ -17,13 +17,15 @@ from django.db import transaction
 
 from partners import history, sql
 from partners.api.authentication import refused
-from partners.api.errors import ApiError, invalid_parameter
+from partners.api.errors import ApiError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.sql import Query, Result
 from partners.troubles import Cause
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
+# A record that is there when a key is claimed and gone when it is read was purged. More than once, something is wrong.
+CLAIM_ATTEMPTS = 3
 ALREADY_RECEIVED = "This request was already received and has taken effect: sign the next one anew."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
@@ -105,7 +107,7 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
     claim: Query[sql.Row] = Query(
         _CLAIM_KEY, (partner_id, key, fingerprint, WINDOW, _context(request)), check=_require_claimed
     )
-    while True:
+    for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():
                 answer = _run(claim, effect)
@@ -118,6 +120,7 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
         if stored is not None:
             return _replay(stored, fingerprint)
         # Purged between the two statements: the key is free.
+    raise UnavailableError
 
 
 def _run(claim: Query[sql.Row], effect: Effect) -> Answer:

@@ -5,6 +5,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 from django.http import HttpRequest
@@ -12,6 +13,9 @@ from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 from django.utils import translation
 
+from partners.api.errors import InternalError
+from partners.api.json import JsonRenderer
+from partners.api.response import json_response
 from partners.observing import metrics
 from partners.observing.facts import facts
 
@@ -61,8 +65,9 @@ class RequestMiddleware:
         try:
             _report(request, response, time.perf_counter() - begun)
         except Exception:
-            # The request has taken effect: what it is answered does not change.
-            log.exception("a request could not be reported")
+            # The request has taken effect: its answer does not change, not even where it is logging that fails.
+            with suppress(Exception):
+                log.exception("a request could not be reported")
         return response
 
 
@@ -79,10 +84,17 @@ class ApiMiddleware:
         """Answers the request."""
         if not is_api_path(request.path_info):
             return self.get_response(request)
-        # As Django's resolver, which takes three times as long. Every path leads to a view, UnknownPath at last.
-        patterns, path = get_resolver().url_patterns, request.path_info[1:]
-        match = request.resolver_match = next(match for url in patterns if (match := url.resolve(path)))
-        response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+        try:
+            # As Django's resolver, which takes three times as long. Every path leads to a view, UnknownPath at last.
+            patterns, path = get_resolver().url_patterns, request.path_info[1:]
+            match = request.resolver_match = next(match for url in patterns if (match := url.resolve(path)))
+            response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+        except Exception:
+            # Django would answer with a page.
+            with suppress(Exception):
+                log.exception("request failed outside its view", status=InternalError.status_code)
+            body = InternalError().body() | {"requestId": getattr(request, "request_id", "")}
+            return json_response(InternalError.status_code, JsonRenderer().render(body))
         return response
 
 

@@ -96,7 +96,7 @@ class PartnerRequest(Request):
         try:
             return signing.canonical_query(self._query_bytes)
         except signing.NotUtf8Error:
-            raise BadRequestError("The query, percent-decoded, is not UTF-8.") from None
+            raise _query_is_not_utf_8() from None
 
     @cached_property
     def body_digest(self) -> str:
@@ -110,10 +110,16 @@ class PartnerRequest(Request):
         return "\n".join(lines)
 
     def parameters(self) -> dict[str, list[str]]:
-        """The query's values by name, in the order sent: decoded as they are signed. Raises signing.NotUtf8Error."""
+        """The query's values by name, in the order sent: decoded as they are signed.
+
+        Raises BadRequestError where the query is not UTF-8.
+        """
         values: dict[str, list[str]] = {}
-        for name, value in signing.query_pairs(self._query_bytes):
-            values.setdefault(name, []).append(value)
+        try:
+            for name, value in signing.query_pairs(self._query_bytes):
+                values.setdefault(name, []).append(value)
+        except signing.NotUtf8Error:
+            raise _query_is_not_utf_8() from None
         return values
 
     @property
@@ -140,6 +146,10 @@ class PartnerRequest(Request):
     @property
     def _query_bytes(self) -> bytes:
         return str(self._request.META.get("QUERY_STRING", "")).encode("latin-1")
+
+
+def _query_is_not_utf_8() -> BadRequestError:
+    return BadRequestError("The query, percent-decoded, is not UTF-8.")
 
 
 def has_body(request: HttpRequest) -> bool:

@@ -135,8 +135,9 @@ class PartnerAPIView(APIView):
                 request.user.key_id, response.status_code, replayed=replayed, skew_seconds=request.auth.skew_seconds
             )
         except Exception:
-            # What is done is done: the answer stays what it is.
-            log.exception("an answer could not be counted")
+            # The request has taken effect: its answer does not change, not even where it is logging that fails.
+            with suppress(Exception):
+                log.exception("an answer could not be counted")
 
 
 class UnknownPath(PartnerAPIView):

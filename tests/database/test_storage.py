@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -13,6 +14,7 @@ from django.db import connection, connections, migrations, transaction
 
 from partners import roles
 from partners.models import Partner
+from tests import factories
 from tests.client import PartnerClient, Response
 from users import queries
 
@@ -24,20 +26,6 @@ MIGRATIONS = (
 APPS = ("partners", "users", "transactions")
 # On every node alike, or on one alone: docs/scaling.md.
 NOT_DISTRIBUTED = ("partners_partner", "partners_apikey", "users_staff", "users_accessrecord", "transactions_importrun")
-PROFILE = {
-    "email": "ada@example.com",
-    "first_name": "Ada",
-    "last_name": "Byron",
-    "date_of_birth": "1990-12-10",
-    "address_line1": "100 King St W",
-    "address_line2": "",
-    "city": "Toronto",
-    "postal_code": "",
-    "province": "",
-    "country": "CA",
-    "occupation": "Engineer",
-    "is_ciro_affiliate": False,
-}
 
 _UNIQUE = """
     SELECT c.relname,
@@ -76,7 +64,7 @@ def test_a_profile_is_updated_within_its_page(
     create_user(externalId="first")
     # Enough to fill the first user's page as far as inserts do.
     for number in range(60):
-        queries.insert(partner.pk, {**PROFILE, "external_id": f"other-{number}"})
+        queries.insert(uuid4(), partner.pk, factories.profile(external_id=f"other-{number}"))
     before = rows(f"{_IN_PLACE} FROM pg_class WHERE relname = 'users_user'")[0]
     assert api.patch("/v1/users/first", {"city": "Ottawa"}).status == 200
     after = rows(f"{_IN_PLACE} FROM pg_class WHERE relname = 'users_user'")[0]

@@ -7,10 +7,10 @@ from functools import partial
 
 import psycopg
 import pytest
-from django.db import NotSupportedError, connections
+from django.db import connections
 from psycopg import sql as composed
 
-from partners import roles, sql
+from partners import roles
 from partners.keys import PartnerRef
 from partners.models import Partner
 from tests import factories
@@ -18,7 +18,7 @@ from tests.client import PartnerClient, Response
 from tests.conftest import database_url
 from tests.live.conftest import Server, serving
 from transactions import queries
-from transactions.positions import Owner
+from transactions.keyset import Owner
 from users.models import User
 
 Alter = Callable[[str, str, str], None]
@@ -154,15 +154,9 @@ def test_a_replica_connection_goes_on(user: User, alter: Alter) -> None:
     connections.settings["replica"] = dict(connections.settings["default"])
     try:
         owner = Owner(PartnerRef(user.partner_id), user.external_id)
-        rows = [queries.page(owner, None, 2, "replica") for _ in range(2)]
+        rows = [queries.CONVERSIONS.fetch(owner, None, 2, "replica") for _ in range(2)]
         alter("transactions_conversion", "type", "varchar(200)")
-        assert queries.page(owner, None, 2, "replica") == rows[0] == rows[1] != []
+        assert queries.CONVERSIONS.fetch(owner, None, 2, "replica") == rows[0] == rows[1] != []
     finally:
         connections["replica"].close()
         del connections["replica"], connections.settings["replica"]
-
-
-def test_a_plan_that_stays_refused_is_an_error(committed_partner: Partner) -> None:
-    """PostgreSQL gives the same SQLSTATE for what it does not support at all."""
-    with pytest.raises(NotSupportedError):
-        sql.fetch_one("SELECT %s::int FROM partners_partner p FULL JOIN partners_apikey k ON p.id < k.id", (1,))

@@ -55,7 +55,7 @@ def test_the_victim_of_a_deadlock_is_done_again(
                 is_victim = False
             else:
                 # Only a request that was undone has let go of the key.
-                is_victim = time.monotonic() - begun < sql.REPEAT_WITHIN_SECONDS
+                is_victim = time.monotonic() - begun < sql.RETRY_WITHIN_SECONDS
             other.rollback()
             status = answer.result().status
         # On a busy machine the other may be the victim, or the request too late to be done again: then once more.

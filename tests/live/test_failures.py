@@ -96,19 +96,40 @@ def test_a_cut_update_without_a_key_may_be_sent_again_as_it_was(
     assert clients[1].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 401
 
 
+@pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
+def test_an_update_cut_at_its_claim_leaves_nothing_and_may_be_sent_again(
+    clients: Clients, partner: Partner, user: str, session: Session, key: str | None
+) -> None:
+    """Its claim is sent with the statement that locks the user."""
+    blocker, timestamp, path = session(), now(), f"/v1/users/{user}"
+    blocker.execute(LOCK_USER, [user])
+    with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, key=key, timestamp=timestamp)) as answer:
+        cut_while_waiting(session, blocker)
+        assert answer().status == 503
+    assert not IdempotencyRecord.objects.filter(partner=partner).exists()
+    assert not UsedSignature.objects.filter(partner=partner).exists()
+    assert clients[0].patch(path, {"city": "Ottawa"}, key=key, timestamp=timestamp).status == 200
+    assert UserEvent.objects.filter(pgh_obj__partner=partner, city="Ottawa").count() == 1
+
+
+@contextmanager
+def keys_locked() -> Iterator[psycopg.Connection[Any]]:
+    """A session that lets nobody read the API keys: a request waits with its first statement."""
+    with psycopg.connect(database_url(roles.OWNER)) as blocker:
+        blocker.execute("LOCK TABLE partners_apikey IN ACCESS EXCLUSIVE MODE")
+        yield blocker
+
+
 @pytest.fixture
 def connected_everywhere(clients: Clients, session: Session) -> None:
-    """Each process remembers the key and each thread has a connection, so that a request's first statement is its own.
+    """Each thread has a connection, and so may meet one that is lost.
 
     A thread opens its connection with its first request. All threads get one, because no request ends before all wait.
     """
     observer = session()
     observer.autocommit = True
-    for client in clients:
-        assert client.get("/v1/ping").status == 200
     threads = THREADS * len(clients)
-    with psycopg.connect(database_url(roles.OWNER)) as blocker, ThreadPoolExecutor(10 * threads) as pool:
-        blocker.execute("LOCK TABLE partners_apikey IN ACCESS EXCLUSIVE MODE")
+    with keys_locked() as blocker, ThreadPoolExecutor(10 * threads) as pool:
         answers: list[Future[Response]] = []
 
         def all_wait() -> bool:
@@ -122,12 +143,13 @@ def connected_everywhere(clients: Clients, session: Session) -> None:
 
 
 @pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
-def test_an_update_cut_before_its_first_answer_is_done_again_and_once(
+def test_an_update_cut_before_its_first_answer_is_retried_and_takes_effect_once(
     clients: Clients, partner: Partner, user: str, session: Session, connected_everywhere: None, key: str | None
 ) -> None:
-    blocker = session()
-    blocker.execute(LOCK_USER, [user])
-    with sent(lambda: clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)) as answer:
+    with (
+        keys_locked() as blocker,
+        sent(lambda: clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)) as answer,
+    ):
         cut_while_waiting(session, blocker)
         assert answer().status == 200
     assert UserEvent.objects.filter(pgh_obj__partner=partner, city="Ottawa").count() == 1
@@ -135,21 +157,25 @@ def test_an_update_cut_before_its_first_answer_is_done_again_and_once(
 
 
 @pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
-def test_a_create_cut_before_its_first_answer_is_done_again_and_once(
-    clients: Clients,
-    partner: Partner,
-    connected_everywhere: None,
-    session: Session,
-    history_locked: psycopg.Connection[Any],
-    key: str | None,
+def test_a_create_cut_before_its_first_answer_is_retried_and_takes_effect_once(
+    clients: Clients, partner: Partner, connected_everywhere: None, session: Session, key: str | None
 ) -> None:
     body = factories.user_body()
-    with sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
-        cut_while_waiting(session, history_locked)
+    with keys_locked() as blocker, sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
+        cut_while_waiting(session, blocker)
         assert (answer().status, answer().header("Idempotent-Replayed")) == (201, None)
     assert User.objects.filter(partner=partner, external_id=body["externalId"]).count() == 1
     again = clients[1].post("/v1/users", body, key=key)
     assert (again.status, again.header("Idempotent-Replayed")) == ((201, "true") if key else (409, None))
+
+
+@pytest.mark.parametrize("what", ["transactions", "documents"])
+def test_a_list_cut_before_its_first_answer_is_retried(
+    clients: Clients, user: str, session: Session, connected_everywhere: None, what: str
+) -> None:
+    with keys_locked() as blocker, sent(lambda: clients[0].get(f"/v1/users/{user}/{what}")) as answer:
+        cut_while_waiting(session, blocker)
+        assert (answer().status, answer().json()["items"]) == (200, [])
 
 
 def test_waiting_longer_than_the_lock_timeout_is_a_503_and_nothing_has_happened(

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 
 import pytest
 
@@ -80,6 +81,20 @@ def test_a_body_in_chunks_is_signed_like_any_other(clients: Clients, servers: Se
     assert exchange(servers[0], head + chunks)[0] == wanted
 
 
+def test_a_body_that_arrives_in_parts_is_read_whole(clients: Clients, servers: Servers) -> None:
+    content = json.dumps(factories.user_body()).encode()
+    headers = clients[0].headers("POST", "/v1/users", content, key=None, timestamp=None, secret=None)
+    lines = ["POST /v1/users HTTP/1.1", "Host: a", "Connection: close", f"Content-Length: {len(content)}"]
+    head = "\r\n".join([*lines, *(f"{k}: {v}" for k, v in headers.items()), "", ""]).encode()
+    with socket.create_connection(("127.0.0.1", servers[0].port), timeout=WAIT_SECONDS) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for part in (head, content[:10], content[10:50], content[50:]):
+            connection.sendall(part)
+            time.sleep(0.1)  # so that they are parts for the server too
+        answer = connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 201 ")
+
+
 def test_chunks_over_the_limit_are_refused(servers: Servers) -> None:
     chunk = b"ffff\r\n" + b" " * 0xFFFF + b"\r\n"
     request = b"POST /v1/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -98,10 +113,20 @@ def test_no_answer_goes_out_in_chunks(clients: Clients) -> None:
     assert all(a.header("Transfer-Encoding") is None for a in answers)
 
 
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        ("Content-Length: 70000", b" " * 70_000),
+        ("Transfer-Encoding: chunked", b"11170\r\n" + b" " * 70_000 + b"\r\n0\r\n\r\n"),
+    ],
+    ids=["length", "chunks"],
+)
 @pytest.mark.parametrize("target", ["/v1/users", "/v1/nowhere", "/v1/ping"])
-def test_a_body_left_unread_ends_the_connection_with_the_answer(servers: Servers, target: str) -> None:
+def test_a_body_left_unread_ends_the_connection_with_the_answer(
+    servers: Servers, target: str, header: str, body: bytes
+) -> None:
     # Without asking for it: 70,000 bytes are too many here, and on two of these paths nobody reads them.
-    request = f"POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n".encode() + b" " * 70_000
+    request = f"POST {target} HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n".encode() + body
     with socket.create_connection(("127.0.0.1", servers[0].port), timeout=WAIT_SECONDS) as connection:
         connection.sendall(request)
         answer = b""

@@ -279,8 +279,14 @@ def test_the_window_can_be_set(api: PartnerClient, settings: Settings) -> None:
     assert "more than 10 seconds" in assert_error(api.get("/v1/ping", timestamp=stamp), 401)["message"]
 
 
-@pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/users/%ED%A0%80", "/v1/ping?a=%FF", "/v1/ping?%C3"])
-def test_a_path_or_query_that_is_not_utf8_is_a_bad_request(api: PartnerClient, target: str) -> None:
+@pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/users/%ED%A0%80"])
+def test_a_path_that_is_not_utf8_is_a_bad_request(partner: Partner, target: str) -> None:
+    # Django's test clients make a request whose path is text: its bytes are lost (config/requests.py).
+    assert failing_fields(factories.client_of(partner, in_process).get(target)) == []
+
+
+@pytest.mark.parametrize("target", ["/v1/ping?a=%FF", "/v1/ping?%C3"])
+def test_a_query_that_is_not_utf8_is_a_bad_request(api: PartnerClient, target: str) -> None:
     assert failing_fields(api.get(target)) == []
 
 

@@ -1,6 +1,7 @@
 """The start is refused where a view or a setting declares what is not used."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -12,7 +13,7 @@ from rest_framework.versioning import URLPathVersioning
 from partners.api.json import JsonRenderer
 from partners.api.views import PartnerAPIView
 
-urlpatterns = []
+urlpatterns: list[object] = []
 
 
 @pytest.fixture
@@ -42,14 +43,14 @@ def test_the_views_and_settings_of_the_service_pass() -> None:
 def test_a_view_that_declares_what_is_not_used_is_refused(
     urls: list[object], declared: dict[str, object], code: str
 ) -> None:
-    view = type("Another", (PartnerAPIView,), declared)
+    view: Any = type("Another", (PartnerAPIView,), declared)
     urls.append(path("v1/another", view.as_view()))
     with pytest.raises(SystemCheckError, match=rf"partners\.{code}\) Another\."):
         call_command("check")
 
 
 def test_a_view_that_declares_what_is_used_passes(urls: list[object]) -> None:
-    view = type("Another", (PartnerAPIView,), {"permission_classes": (), "throttle_classes": ()})
+    view: Any = type("Another", (PartnerAPIView,), {"permission_classes": (), "throttle_classes": ()})
     urls.append(path("v1/another", view.as_view()))
     call_command("check")
 

@@ -9,12 +9,12 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from pytest_django.fixtures import Settings
 
-from partners import prepared
+from config.database.pipeline import Pipeline
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient
-from users import profile
 from users.models import User
+from users.views import UserView
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
@@ -26,11 +26,11 @@ def test_a_crash_is_an_internal_error_that_tells_nothing(
     *,
     debug: bool,
 ) -> None:
-    def crash(**_: object) -> None:
+    def crash(*_: object) -> None:
         raise RuntimeError("Ada Byron lives at 100 King St W")
 
     settings.DEBUG = debug
-    monkeypatch.setattr(profile, "find_user", crash)
+    monkeypatch.setattr(UserView, "user", crash)
     answer = api.get("/v1/users/ada")
     assert assert_error(answer, 500)["error"] == "internal_error"
     assert not any(told in answer.body for told in (b"Ada", b"Runtime", b"profile", b".py"))
@@ -42,10 +42,9 @@ def test_a_crash_is_an_internal_error_that_tells_nothing(
 @pytest.mark.parametrize(
     "place",
     [
-        "partners.api.views.PartnerAPIView.count",
+        "partners.api.views.PartnerAPIView.initialize_request",
         "partners.api.views.PartnerAPIView.dispatch",
-        "partners.api.middleware.metrics.count_request",
-        "partners.api.middleware.facts.begin",
+        "partners.api.middleware.get_resolver",
     ],
 )
 def test_a_crash_around_a_view_is_an_internal_error_too(
@@ -98,7 +97,7 @@ def test_without_the_database_the_service_is_unavailable(
 
     with monkeypatch.context() as broken:
         broken.setattr(psycopg.Cursor, "execute", fail)
-        broken.setattr(prepared, "execute", fail)
+        broken.setattr(Pipeline, "run", fail)
         answer = api.send(method, target, {} if method != "GET" else None)
     assert assert_error(answer, 503)["error"] == "internal_error"
     assert int(answer.header("Retry-After") or 0) >= 1
@@ -112,7 +111,8 @@ def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: 
 
     key, body = str(uuid4()), factories.user_body()
     with monkeypatch.context() as broken:
-        broken.setattr("users.views.render", lose)
+        # The last that the effect does before its answer is written.
+        broken.setattr("users.views.canonical_path", lose)
         assert_error(api.post("/v1/users", body, key=key), 500)
     assert not User.objects.exists()
     assert api.post("/v1/users", body, key=key).header("Idempotent-Replayed") is None
@@ -133,11 +133,11 @@ def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
 ) -> None:
     """It has no SQLSTATE, and the connection may still look open."""
 
-    def lose(statement: prepared._Prepared, _: object) -> PGresult:
-        return prepared._checked(statement._pgconn, statement._pgconn.make_empty_result(ExecStatus.FATAL_ERROR))
+    def lose(pipeline: Pipeline, *_: object) -> PGresult:
+        return pipeline._pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
 
     with monkeypatch.context() as broken:
-        broken.setattr(prepared._Prepared, "run", lose)
+        broken.setattr(Pipeline, "_send_one", lose)
         answer = api.get("/v1/ping")
     assert assert_error(answer, 503)["error"] == "internal_error"
 
@@ -148,5 +148,23 @@ def test_an_error_that_postgresql_names_is_not_taken_for_a_lost_connection(
     def fail(*_: object, **__: object) -> None:
         raise psycopg.errors.UndefinedTable("no such table")
 
-    monkeypatch.setattr(prepared, "execute", fail)
+    monkeypatch.setattr(Pipeline, "run", fail)
     assert_error(api.get("/v1/ping"), 500)
+
+
+@pytest.mark.parametrize(
+    "target", ["/v1/ping", "/v1/users/ada", "/v1/users/ada/transactions", "/v1/users/ada/documents"]
+)
+@pytest.mark.parametrize("secret", [None, "another"], ids=["signed", "not signed"])
+def test_a_query_that_is_not_utf_8_is_a_bad_request(api: PartnerClient, target: str, secret: str | None) -> None:
+    assert_error(api.get(f"{target}?cursor=%FF", secret=secret), 400)
+
+
+def test_a_record_that_is_never_there_to_be_read_is_no_endless_loop(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if it were purged each time between the claim that it refuses and the query for its answer."""
+    key, body = str(uuid4()), factories.user_body()
+    assert api.post("/v1/users", body, key=key).status == 201
+    monkeypatch.setattr("partners.api.idempotency.sql.fetch_one", lambda *_: None)
+    assert_error(api.post("/v1/users", body, key=key), 503)

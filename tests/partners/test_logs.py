@@ -60,13 +60,12 @@ def test_statements_are_counted_for_the_request_that_runs_them(service: Watched,
     assert api.post("/v1/users", factories.user_body(externalId=ADA)).status == 201
 
     def statements(send: Callable[[], Response]) -> int:
-        # A worker that meets a key for the first time asks for it; sent again and again, each has met it.
-        return min(int(line_of(service, send())["sql_statements"]) for _ in range(8))
+        return int(line_of(service, send())["sql_statements"])
 
     assert statements(lambda: api.get("/v1/ping")) == 1
-    assert statements(lambda: api.get(f"/v1/users/{ADA}")) == 1
-    assert statements(lambda: api.get(f"/v1/users/{ADA}/transactions")) == 4
-    assert statements(lambda: api.patch(f"/v1/users/{ADA}", {"city": secrets.token_hex(4)})) == 3
+    assert statements(lambda: api.get(f"/v1/users/{ADA}")) == 2
+    assert statements(lambda: api.get(f"/v1/users/{ADA}/transactions")) == 2
+    assert statements(lambda: api.patch(f"/v1/users/{ADA}", {"city": secrets.token_hex(4)})) == 4
     # Nothing is left of the request before.
     nobody = line_of(service, service.transport("GET", "/v1/ping", {}, b""))
     assert [nobody[name] for name in ("partner", "key", "sql_statements", "status")] == [None, None, 0, 401]

@@ -17,7 +17,7 @@ from partners.troubles import Cause
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
 from tests.staff import client_as
-from users import profile
+from users.views import UserView
 
 PING = "/v1/ping"
 
@@ -70,10 +70,10 @@ def test_each_answer_is_counted_by_its_status(status: int, api: PartnerClient, p
 def test_failures_of_ours_are_counted(
     failure: type[Exception], status: int, api: PartnerClient, partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(**_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(profile, "find_user", fail)
+    monkeypatch.setattr(UserView, "user", fail)
     assert api.get("/v1/users/ada").status == status
     assert of_day(partner).by_status == {status: 1}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 import psycopg
-from partners.reach import PAUSE_SECONDS
 
+from config.database.circuit import PAUSE_SECONDS
 from tests import factories
 from tests.client import PartnerClient
 from tests.resilience.cluster import Cluster, own_cluster

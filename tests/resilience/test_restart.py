@@ -302,7 +302,7 @@ if pathlib.Path({marker!r}).exists():
 def test_a_service_is_ready_when_its_port_answers_and_no_sooner(tmp_path: Path, partner: Partner) -> None:
     (tmp_path / "slow_to_load.py").write_text(SLOW_TO_LOAD)
     (tmp_path / "changing_settings.py").write_text(
-        "from tests.server_settings import *\nAPI_MIDDLEWARE = [*API_MIDDLEWARE, 'slow_to_load.Middleware']\n"
+        "from tests.server_settings import *\nMIDDLEWARE = [*MIDDLEWARE, 'slow_to_load.Middleware']\n"
     )
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(tmp_path)}
     with starting(tmp_path / "log", **environment) as service:
@@ -330,7 +330,7 @@ class Middleware:
 
 
 def test_a_service_that_cannot_be_loaded_ends_and_says_so(settings_file: Path) -> None:
-    settings_file.write_text("from tests.server_settings import *\nAPI_MIDDLEWARE = ['nothing.of.the.kind']\n")
+    settings_file.write_text("from tests.server_settings import *\nMIDDLEWARE = ['nothing.of.the.kind']\n")
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
     ended = subprocess.run(
         [sys.executable, "-m", "config.serve"],

@@ -244,7 +244,7 @@ def test_what_was_sent_is_logged_under_its_request(api: PartnerClient, ada: User
 
 
 def test_what_a_client_did_not_wait_for_is_logged_and_let_go(ada: User, failing: list[_Failing]) -> None:
-    response = respond(file_of(add_document(ada, LONG)), owner="a partner", request_id="of-this-request", headers={})
+    response = respond(file_of(add_document(ada, LONG)), owner="a partner", request_id="of-this-request")
     with capture_logs() as lines:
         next(iter(response))
         response.close()

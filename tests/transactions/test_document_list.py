@@ -121,4 +121,7 @@ def test_another_partners_user_is_not_found(other_api: PartnerClient, ada: User)
 @pytest.mark.parametrize("path", [LIST, f"{LIST}/2c0e9dd4-6a9a-4a2f-9b43-0d9a2fe2b3cf"])
 def test_documents_are_read_alone(api: PartnerClient, ada: User, method: str, path: str) -> None:
     answer = api.send(method, path)
-    assert (assert_error(answer, 405)["error"], answer.header("Allow")) == ("bad_request", "GET")
+    assert (answer.status, answer.header("Allow")) == (405, "GET")
+    # As the production server, APIClient leaves out the body of an answer to HEAD.
+    if answer.body or method != "HEAD":
+        assert assert_error(answer, 405)["error"] == "bad_request"

@@ -1,6 +1,5 @@
 """People who press at the same moment: committed rows, and a connection each."""
 
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -20,8 +19,8 @@ PEOPLE = 4
 
 
 def waiting(partner: Partner, number: int) -> list[User]:
-    bodies = [json.dumps(factories.user_body()).encode() for _ in range(number)]
-    return [User.objects.get(pk=create_user(partner_id=partner.pk, body=body)["userId"]) for body in bodies]
+    created = [create_user(partner_id=partner.pk, values=factories.profile()) for _ in range(number)]
+    return [User.objects.get(pk=user["userId"]) for user in created]
 
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:

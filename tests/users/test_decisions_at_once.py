@@ -1,6 +1,5 @@
 """Two people who press at the same moment on the same case: committed rows, and a connection each."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -33,7 +32,7 @@ def press(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
 
 
 def test_one_decides_and_the_others_are_told_who_did(committed_partner: Partner) -> None:
-    created = create_user(partner_id=committed_partner.pk, body=json.dumps(factories.user_body()).encode())
+    created = create_user(partner_id=committed_partner.pk, values=factories.profile())
     user = User.objects.get(pk=created["userId"])
     shown, barrier = Version.of(user), Barrier(PEOPLE)
     people = [factories.make_staff() for _ in range(PEOPLE)]

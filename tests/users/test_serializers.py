@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils import translation
 
 from partners.api.errors import BadRequestError, UnprocessableEntityError
-from partners.api.json import parse_object, render
+from partners.api.json import JsonRenderer, parse_object
 from tests import factories
 from tests.client import Response
 from users.columns import PROFILE_COLUMNS
@@ -156,6 +156,7 @@ def test_a_model_instance_is_shown_and_updated_too(create_user: Callable[..., Re
     user = User.objects.get()
     assert UserSerializer(user).data == created | {"updatedAt": user.updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
     several: Any = [user]
+    render = JsonRenderer().render
     assert render(UserSerializer(several, many=True).data) == render([UserSerializer(user).data])
     serializer = UserSerializer(user, data={"postalCode": "k1p5w1"}, partial=True)
     serializer.is_valid(raise_exception=True)

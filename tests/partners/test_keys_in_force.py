@@ -1,33 +1,31 @@
-"""A process remembers who has a key, and takes nobody's word for it that the key is still in force."""
+"""A key that is not in force is refused by the next request, and never counted; limits hold from the next request."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import psycopg
 import pytest
-from django.conf import settings
 from django.db import OperationalError, connection
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
+from psycopg.pq import TransactionStatus
 
-from partners import keys, roles, sql, tallies, traffic, troubles
+from partners import keys, roles, tallies, traffic, troubles
 from partners.api import throttling
 from partners.api.authentication import NOT_VALID
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
-from partners.rates import parse_rate
+from partners.rates import Rate
 from partners.troubles import Cause
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response, in_process
 from tests.conftest import database_url
 from tests.documents import LONG, add_document, folder
-from tests.timeouts import WAIT_SECONDS
-from users import profile
 from users.models import User, UserEvent
+from users.views import UserView
 
 __all__ = ("folder",)
 
@@ -35,12 +33,12 @@ ADA = "/v1/users/ada"
 
 
 class Known(NamedTuple):
-    """A key that this process remembers, and what there is to ask for with it."""
+    """A key that this process has served before, and what there is to ask for with it."""
 
     api: PartnerClient
     partner: Partner
     document: str
-    kept_key: str
+    used_key: str
 
 
 pytestmark = pytest.mark.usefixtures("fresh_counter")
@@ -48,15 +46,24 @@ pytestmark = pytest.mark.usefixtures("fresh_counter")
 
 @pytest.fixture
 def known(api: PartnerClient, partner: Partner, folder: Path) -> Known:
+    return serve_before(api, partner)
+
+
+@pytest.fixture
+def committed(committed_partner: Partner, folder: Path) -> Known:
+    """The same outside of a transaction of the test's."""
+    return serve_before(factories.client_of(committed_partner, in_process), committed_partner)
+
+
+def serve_before(api: PartnerClient, partner: Partner) -> Known:
     created = api.post("/v1/users", factories.user_body(externalId="ada"))
     assert created.status == 201
     api.post("/v1/users", factories.user_body(externalId="empty"))
-    ada, kept_key = User.objects.get(pk=created.json()["userId"]), str(uuid4())
+    ada, used_key = User.objects.get(pk=created.json()["userId"]), str(uuid4())
     factories.add_conversions(ada, [timezone.now()] * 3)
     document = add_document(ada, LONG)
-    assert api.patch(ADA, {"city": "Ottawa"}, key=kept_key).status == 200
-    assert keys.remembered(api.api_key) is not None
-    return Known(api, partner, f"{ADA}/documents/{document.document_id}", kept_key)
+    assert api.patch(ADA, {"city": "Ottawa"}, key=used_key).status == 200
+    return Known(api, partner, f"{ADA}/documents/{document.document_id}", used_key)
 
 
 REQUESTS: dict[str, tuple[int, Callable[[Known], Response]]] = {
@@ -84,8 +91,8 @@ REQUESTS: dict[str, tuple[int, Callable[[Known], Response]]] = {
     "update under a key": (200, lambda known: known.api.patch(ADA, {"city": "Regina"}, key=str(uuid4()))),
     "update of nothing": (200, lambda known: known.api.patch(ADA, {})),
     "update of nobody": (404, lambda known: known.api.patch("/v1/users/nobody", {"city": "Regina"})),
-    "kept answer": (200, lambda known: known.api.patch(ADA, {"city": "Ottawa"}, key=known.kept_key)),
-    "misused key": (400, lambda known: known.api.patch(ADA, {"city": "Regina"}, key=known.kept_key)),
+    "replay": (200, lambda known: known.api.patch(ADA, {"city": "Ottawa"}, key=known.used_key)),
+    "misused key": (400, lambda known: known.api.patch(ADA, {"city": "Regina"}, key=known.used_key)),
 }
 
 WITHDRAWN: dict[str, Callable[[Partner], object]] = {
@@ -101,19 +108,21 @@ def stored(partner: Partner) -> tuple[int, ...]:
     return (*(table.objects.filter(**of_partner).count() for table in tables), UserEvent.objects.count())
 
 
+def counted_in_window() -> int:
+    """Requests counted against the limit."""
+    return sum(count for count, _ in throttling._counter()._windows.values())  # type: ignore[attr-defined]
+
+
 def counted(partner: Partner) -> tuple[int, dict[int, int], dict[Cause, int]]:
     """Against the limit, and as staff see it."""
     tallies.flush()
-    in_window = sum(count for count, _ in throttling._counter()._windows.values())  # type: ignore[attr-defined]
     answered = traffic.of_partner(partner.pk, period=tallies.DAY).by_status
     refused = {trouble.cause: trouble.requests for trouble in troubles.of_partner(partner.pk)}
-    return in_window, dict(answered), refused
+    return counted_in_window(), dict(answered), refused
 
 
 @pytest.mark.parametrize(("status", "send"), REQUESTS.values(), ids=REQUESTS)
-def test_a_request_of_a_remembered_key_is_counted_once(
-    known: Known, status: int, send: Callable[[Known], Response]
-) -> None:
+def test_a_request_is_counted_once(known: Known, status: int, send: Callable[[Known], Response]) -> None:
     in_window, answered, _ = counted(known.partner)
     answer = send(known)
     assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
@@ -122,7 +131,7 @@ def test_a_request_of_a_remembered_key_is_counted_once(
 
 @pytest.mark.parametrize("withdraw", WITHDRAWN.values(), ids=WITHDRAWN)
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
-def test_a_remembered_key_that_is_not_in_force_is_refused_and_nothing_happens(
+def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
     known: Known, send: Callable[[Known], Response], withdraw: Callable[[Partner], object]
 ) -> None:
     withdraw(known.partner)
@@ -152,15 +161,22 @@ def test_over_the_limit_nothing_happens(known: Known, send: Callable[[Known], Re
 
 
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
-def test_a_process_that_does_not_know_that_the_limit_is_used_up_undoes_what_it_did(
-    known: Known, send: Callable[[Known], Response], monkeypatch: pytest.MonkeyPatch
+def test_a_request_is_counted_while_no_transaction_is_open(
+    committed: Known, send: Callable[[Known], Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Partner.objects.filter(pk=known.partner.pk).update(rate_limit="1/hour")
-    assert known.api.get("/v1/ping").status == 200
-    monkeypatch.setattr(throttling, "is_used_up", lambda _caller: False)
-    before = stored(known.partner)
-    assert send(known).status == 429
-    assert stored(known.partner) == before
+    """The counter may be Redis, and nothing waits for Redis while rows are locked."""
+    hit, states = throttling.OwnCounter.hit, []
+
+    def watched(counter: throttling.OwnCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
+        states.append((connection.in_atomic_block, connection.connection.pgconn.transaction_status))
+        return hit(counter, rate, partner_id)
+
+    monkeypatch.setattr(throttling.OwnCounter, "hit", watched)
+    send(committed)
+    assert states == [(False, TransactionStatus.IDLE)]
+    keys.revoke(committed.partner.api_keys.get())
+    assert send(committed).status == 401
+    assert len(states) == 1
 
 
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
@@ -172,13 +188,13 @@ def test_the_use_of_a_key_is_noted_every_few_minutes(known: Known, send: Callabl
 
 
 @pytest.mark.parametrize(("failure", "status"), [(RuntimeError, 500), (OperationalError, 503)])
-def test_what_fails_before_the_database_has_said_anything_is_counted_too(
+def test_a_failure_of_ours_is_counted_and_a_key_that_is_not_in_force_is_refused_before_it(
     known: Known, failure: type[Exception], status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(**_: object) -> None:
+    def fail(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(profile, "find_user", fail)
+    monkeypatch.setattr(UserView, "user", fail)
     in_window, answered, _ = counted(known.partner)
     answer = known.api.get(ADA)
     assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
@@ -187,41 +203,15 @@ def test_what_fails_before_the_database_has_said_anything_is_counted_too(
     assert known.api.get(ADA).status == 401
 
 
-def test_another_key_under_the_number_of_a_remembered_one_does_not_stand_for_it(known: Known) -> None:
-    """As after a restore of the database to the time before the key was issued."""
-    caller = keys.remembered(known.api.api_key)
-    assert caller is not None
-    keys._remembered[keys.digest("psi_key_of_the_past")] = replace(
-        caller, key_digest=keys.digest("psi_key_of_the_past")
-    )
-    known.api.api_key = "psi_key_of_the_past"
-    for _ in range(2):
-        assert known.api.get(ADA).status == 401
-    assert keys.remembered("psi_key_of_the_past") is None
-
-
 @pytest.fixture
-def cut(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> PartnerClient:
-    """A client whose key is remembered, and whose connection to the database has just been lost unnoticed."""
+def cut(committed_partner: Partner) -> PartnerClient:
+    """A client whose process has just lost its connection to the database, unnoticed."""
     client = factories.client_of(committed_partner, in_process)
     assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
-    monkeypatch.setattr(sql, "is_well", lambda: True)
     backend = connection.connection.info.backend_pid
     with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
         assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
     return client
-
-
-def test_a_connection_that_was_idle_is_looked_at(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql, "FRESH_SECONDS", WAIT_SECONDS)
-    assert factories.client_of(committed_partner, in_process).get("/v1/ping").status == 200
-    backend = connection.connection.info.backend_pid
-    with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
-        assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
-    assert sql.is_well()
-    sql._of_thread.answered_at -= sql.FRESH_SECONDS
-    assert not sql.is_well()
-    connection.close()  # the next test begins with a new one
 
 
 def test_a_connection_lost_before_the_first_statement_is_replaced(cut: PartnerClient) -> None:
@@ -230,25 +220,11 @@ def test_a_connection_lost_before_the_first_statement_is_replaced(cut: PartnerCl
 
 
 @pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])
-def test_a_write_whose_connection_is_lost_before_its_claim_takes_effect_once(
+def test_a_write_whose_connection_was_lost_before_it_takes_effect_once(
     cut: PartnerClient, committed_partner: Partner, key: str | None
 ) -> None:
-    before = throttling._counter().seen(parse_rate(settings.PARTNER_RATE_LIMIT), committed_partner.pk)[0]
+    in_window = counted_in_window()
     assert cut.post("/v1/users", factories.user_body(externalId="bob"), key=key).status == 201
-    assert throttling._counter().seen(parse_rate(settings.PARTNER_RATE_LIMIT), committed_partner.pk)[0] == before + 1
+    assert counted_in_window() == in_window + 1
     assert User.objects.filter(partner=committed_partner, external_id="bob").count() == 1
     assert cut.patch("/v1/users/bob", {"city": "Regina"}, key=key and str(uuid4())).status == 200
-
-
-def test_only_keys_in_force_are_remembered(known: Known) -> None:
-    keys.revoke(known.partner.api_keys.get())
-    known.api.get("/v1/ping")
-    assert keys.remembered(known.api.api_key) is None
-
-
-def test_there_are_not_more_remembered_than_fit(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "MOST_REMEMBERED", len(keys._remembered))
-    another = factories.client_of(known.partner, known.api.transport)
-    assert another.get("/v1/ping").status == 200
-    assert list(keys._remembered) == [keys.digest(another.api_key)]
-    assert known.api.get("/v1/ping").status == 200

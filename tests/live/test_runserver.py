@@ -1,0 +1,72 @@
+"""Django's development server gives partners the answers that the production server gives."""
+
+import http.client
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from partners.models import Partner
+from tests import factories
+from tests.answers import assert_error
+from tests.client import PartnerClient, over_http
+from tests.live.conftest import Server, answering, free_port, production
+from tests.timeouts import WAIT_SECONDS
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None) -> Iterator[Server]:
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "runserver", "--noreload", str(port)],
+        env=os.environ | production(DEBUG="true", ALLOWED_HOSTS="127.0.0.1"),
+        cwd=Path(settings.BASE_DIR),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield answering(Server(port, process))
+    finally:
+        process.terminate()
+        process.wait(timeout=WAIT_SECONDS)
+
+
+@pytest.fixture
+def api(server: Server, partner: Partner) -> PartnerClient:
+    return factories.client_of(partner, over_http("127.0.0.1", server.port))
+
+
+def test_reads_and_writes(api: PartnerClient, partner: Partner) -> None:
+    body = factories.user_body()
+    path = f"/v1/users/{body['externalId']}"
+    assert api.get("/v1/ping").json()["partner"] == partner.slug
+    assert api.post("/v1/users", body).status == 201
+    assert api.patch(path, {"city": "Ottawa"}).status == 200
+    assert api.get(path).json()["externalId"] == body["externalId"]
+    assert api.get(f"{path}/transactions").json()["items"] == []
+    assert partner.users.get().city == "Ottawa"
+
+
+def test_errors_are_of_the_contracts_form(api: PartnerClient) -> None:
+    assert_error(api.get("/v1/users/nobody"), 404)
+    assert_error(api.get("/v1/nothing"), 404)
+    assert_error(api.get("/v1/ping", secret="another"), 401)
+    assert_error(api.post("/v1/users", {}), 400)
+    assert_error(api.send("OPTIONS", "/v1/ping"), 405)
+
+
+def test_head_is_refused_without_a_body(server: Server) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_SECONDS)
+    connection.request("HEAD", "/v1/ping")
+    with closing(connection), connection.getresponse() as answer:
+        assert (answer.status, answer.read()) == (405, b"")
+
+
+def test_a_body_that_is_not_read_is_refused_too(api: PartnerClient) -> None:
+    assert_error(api.post("/v1/users", b" " * (64 * 1024 + 1)), 413)
+    assert_error(api.post("/v1/nothing", {}), 404)
