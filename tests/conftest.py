@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from datetime import time as datetime_time
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 from zoneinfo import ZoneInfo
@@ -124,10 +125,12 @@ def start_writer() -> Iterator[Callable[[], bool]]:
 
 @pytest.fixture(autouse=True)
 def counts_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests of another test are not written in this one, and those of this one are of one hour."""
+    """Requests of another test are not written in this one, and the hour does not turn while it runs."""
     monkeypatch.setattr(tallies, "_pending", tallies._Pending())
-    hour = tallies.present_hour()
+    now = datetime.now(UTC)
+    hour = int(now.timestamp()) // tallies.HOUR_SECONDS
     monkeypatch.setattr(tallies, "present_hour", lambda: hour)
+    monkeypatch.setattr(tallies, "datetime", SimpleNamespace(now=now.astimezone))
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.utils import CursorWrapper
 
 # Of a list that is read in the order of an index: with these turned off, any other plan sorts, and says so.
@@ -11,13 +11,14 @@ UNORDERED = ("seqscan", "bitmapscan", "sort", "incremental_sort")
 
 
 @contextmanager
-def planning_without(*kinds: str) -> Iterator[CursorWrapper]:
-    """A transaction in which PostgreSQL plans without these, whatever they are estimated to cost, where it can.
+def planning_without(*kinds: str, using: str = DEFAULT_DB_ALIAS) -> Iterator[CursorWrapper]:
+    """A transaction, rolled back at its end, in which PostgreSQL plans without these where it can, whatever they cost.
 
     kinds: as in the names of its settings `enable_…`. PostgreSQL 18 compares how many disabled nodes plans have before
     it compares their costs, so a plan with none is chosen if there is one.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(using=using), connections[using].cursor() as cursor:
         for kind in kinds:
             cursor.execute(f"SET LOCAL enable_{kind} = off")
         yield cursor
+        transaction.set_rollback(True, using=using)

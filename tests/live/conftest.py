@@ -113,6 +113,19 @@ def serving(**environment: str) -> Iterator[Server]:
         server.process.wait(timeout=WAIT_SECONDS)
 
 
+_BLOCKED = """
+    SELECT pid FROM pg_stat_activity WHERE application_name = 'partner-service' AND %s = ANY(pg_blocking_pids(pid))
+"""
+
+
+def blocked_by(blocker: psycopg.Connection[Any], observer: psycopg.Connection[Any]) -> list[int]:
+    """The service's database sessions that wait for a lock of `blocker`, and for no other's.
+
+    Servers write their counts meanwhile, and may wait for each other. observer: a session that commits each statement.
+    """
+    return [pid for (pid,) in observer.execute(_BLOCKED, [blocker.info.backend_pid])]
+
+
 @pytest.fixture(scope="session")
 def servers(django_db_setup: None) -> Iterator[tuple[Server, Server]]:
     """Two processes of the service on one database."""

@@ -15,24 +15,20 @@ from partners import roles, sql
 from partners.models import IdempotencyRecord, Partner
 from tests import factories
 from tests.client import PartnerClient
-from tests.live.conftest import Server, serving
+from tests.live.conftest import Server, blocked_by, serving
 from tests.watched import wait_until
 from users.models import User, UserEvent
 
 Session = Callable[[], psycopg.Connection[Any]]
 
-WAITING = """
-    SELECT count(*) FROM pg_stat_activity
-     WHERE application_name = 'partner-service' AND datname = current_database() AND wait_event_type = 'Lock'
-"""
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
 CLAIM = "INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint) VALUES (%s, %s, '')"
 
 
-def wait_for_waiting(session: Session) -> None:
+def wait_for_waiting(session: Session, blocker: psycopg.Connection[Any]) -> None:
     observer = session()
     observer.autocommit = True
-    wait_until(lambda: observer.execute(WAITING).fetchone() == (1,))
+    wait_until(lambda: blocked_by(blocker, observer))
 
 
 def test_the_victim_of_a_deadlock_is_done_again(
@@ -48,7 +44,7 @@ def test_the_victim_of_a_deadlock_is_done_again(
             # It has claimed its key and waits for the user; the other has the user and waits for the key.
             begun = time.monotonic()
             answer = pool.submit(clients[0].patch, path, {"city": city}, key=key)
-            wait_for_waiting(session)
+            wait_for_waiting(session, other)
             try:
                 other.execute(CLAIM, [partner.pk, key])
             except psycopg.errors.DeadlockDetected:
@@ -93,7 +89,7 @@ def test_a_write_that_another_overtook_is_done_again(
     other.execute("UPDATE users_user SET city = 'Halifax' WHERE external_id = %s", [body["externalId"]])
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(api.patch, f"/v1/users/{body['externalId']}", {"firstName": "Augusta"}, key=key)
-        wait_for_waiting(session)
+        wait_for_waiting(session, other)
         other.commit()
         assert answer.result().status == 200
     user = User.objects.get(partner=partner)

@@ -17,18 +17,18 @@ from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.client import PartnerClient, Response, now
 from tests.conftest import database_url
-from tests.live.conftest import serving
+from tests.live.conftest import blocked_by, serving
 from tests.watched import wait_until
 from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]
 Session = Callable[[], psycopg.Connection[Any]]
 
-WAITING = """
+WAITING_FOR_KEY = """
     SELECT pid FROM pg_stat_activity
      WHERE application_name = 'partner-service' AND datname = current_database() AND wait_event_type = 'Lock'
+       AND query LIKE '%FROM partners_apikey key JOIN%'
 """
-WAITING_FOR_KEY = f"{WAITING} AND query LIKE '%FROM partners_apikey key JOIN%'"
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
 
 
@@ -37,13 +37,6 @@ def sent(send: Callable[[], Response]) -> Iterator[Callable[[], Response]]:
     """Sends in the background; what is given waits for the answer."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(send).result
-
-
-def waiting_backend(session: psycopg.Connection[Any]) -> int:
-    wait_until(lambda: session.execute(WAITING).fetchone())
-    row = session.execute(WAITING).fetchone()
-    assert row
-    return int(row[0])
 
 
 @pytest.fixture
@@ -57,7 +50,9 @@ def cut_while_waiting(session: Session, blocker: psycopg.Connection[Any]) -> Non
     """Ends the database session of the request that waits for `blocker`, then lets go."""
     observer = session()
     observer.autocommit = True
-    assert observer.execute("SELECT pg_terminate_backend(%s)", [waiting_backend(observer)]).fetchone() == (True,)
+    wait_until(lambda: blocked_by(blocker, observer))
+    (waiting,) = blocked_by(blocker, observer)
+    assert observer.execute("SELECT pg_terminate_backend(%s)", [waiting]).fetchone() == (True,)
     blocker.rollback()
 
 

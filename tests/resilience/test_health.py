@@ -195,7 +195,7 @@ def test_a_port_that_is_taken_stops_the_start_with_one_line(name: str, django_db
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=WAIT_SECONDS,
         )
     assert ended.returncode == 1
     names = name.replace("PORT", "HOST") + f", {name}"

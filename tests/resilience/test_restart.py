@@ -22,7 +22,7 @@ from config.serve import STOPPING_SECONDS
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient
-from tests.live.conftest import Server, free_port, production, serving
+from tests.live.conftest import Server, blocked_by, free_port, production, serving
 from tests.resilience.load import KeptConnection, load
 from tests.timeouts import WAIT_SECONDS
 from tests.watched import starting, wait_until, watched
@@ -194,7 +194,7 @@ def test_nobody_waits_for_a_worker_that_dies_while_another_drains(
     before = workers(server)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(api.patch, f"/v1/users/{body['externalId']}", {"city": "Ottawa"})
-        wait_until(lambda: observer.execute(WAITING).fetchone() == (1,))
+        wait_until(lambda: blocked_by(blocker, observer))
         server.process.send_signal(signal.SIGHUP)
         # The reload now waits for the worker that has the request, with at least one new worker beside it.
         wait_until(lambda: serving_workers(server) - before)

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from partners import roles
 from partners.models import Partner
 from tests.commands import outcome
 from tests.plans import planning_without
@@ -18,6 +19,11 @@ from users.backoffice.figures import Figures, Waited, gather
 from users.models import StatusChange, User
 from users.statuses import Status
 
+# As autovacuum keeps a table of production: an index alone answers where all rows are known to be visible to all.
+ALL_VISIBLE = """
+    SELECT pg_restore_relation_stats('schemaname', 'public', 'relname', %s::text,
+                                     'relpages', 1000, 'reltuples', 50000::real, 'relallvisible', 1000)
+"""
 TORONTO = ZoneInfo("America/Toronto")
 DAYS = 90
 
@@ -127,8 +133,9 @@ def test_an_index_alone_answers(statement: str, index: str, found: Figures) -> N
         figures._DECISIONS: [period.midnights, period.midnights[0]],
         figures._WAITED: [period.midnights[0], "pendingCompliance"],
     }
-    # In production, autovacuum sees to it that pages are known to be visible to all: then an index alone costs least.
-    with planning_without("seqscan", "bitmapscan", "indexscan") as cursor:
+    with planning_without("seqscan", "bitmapscan", using=roles.OWNER) as cursor:
+        for table in ("users_user", "users_statuschange"):
+            cursor.execute(ALL_VISIBLE, [table])
         cursor.execute("EXPLAIN " + statement, given[statement])
         plan = "\n".join(row[0] for row in cursor)
     assert f"Index Only Scan using {index}" in plan
