@@ -1,4 +1,4 @@
-"""Where each path under /v1 leads, for partners' door (config/wsgi.py): a list of views, with nothing nested."""
+"""Where each path under /v1 leads: a list of views, with nothing nested (partners/api/middleware.py)."""
 
 from django.urls import re_path
 

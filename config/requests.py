@@ -100,5 +100,9 @@ class ServiceHandler(WSGIHandler):
 
 
 def renew_connection() -> None:
-    """Closes this thread's connection where one left it broken; the next statement opens another."""
-    connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
+    """Closes this thread's connection where a request may have left it broken; the next statement opens another."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.errors_occurred:
+        # To ask whether it is usable, as Django does, would wait for seconds where the server stands still.
+        connection.close()
+    connection.close_if_unusable_or_obsolete()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import structlog
 from cryptography.fernet import InvalidToken
-from django.db import InternalError, transaction
+from django.db import DatabaseError, InterfaceError, transaction
 from django.db.models import Q
 from django.db.models.functions import Least, Now
 
@@ -65,6 +65,10 @@ class PartnerRef(NamedTuple):
 
     partner_id: int | None
     key_digest: bytes | None = None
+
+
+# By the digest of their keys, in this process alone.
+_last_secrets: dict[bytes, str] = {}
 
 
 @lru_cache(maxsize=MOST_SECRETS)
@@ -140,9 +144,12 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
 MAY_CALL = """
     partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
 """
-# The partner's id in a statement; takes a PartnerRef. A digest is of use before the request is authenticated, for what
-# is read in one round trip with its key; whether the key is in force is not asked here.
-PARTNER = "coalesce(%s::bigint, (SELECT partner_id FROM partners_apikey WHERE digest = %s))"
+# The partner's id in a statement; takes a PartnerRef. Of a digest: null where the key is not in force.
+PARTNER = f"""
+    coalesce(%s::bigint, (
+        SELECT partner.id FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
+         WHERE key.digest = %s AND {MAY_CALL}))
+"""
 
 _FIND_CALLER = f"""
     SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, {MAY_CALL},
@@ -160,12 +167,16 @@ def find_caller(key_digest: bytes, *reads: Query[Any]) -> tuple[Caller | None, l
     """
     callers, *found = sql.fetch_first(Query(_FIND_CALLER, (key_digest,)), *reads)
     if not callers:
+        _last_secrets.pop(key_digest, None)
         return None, found
     key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = callers[0]
     secret, is_lost = _secret(encrypted)
     if is_lost:
         # The encryption key that it was made under has been retired, or this process does not have it yet.
         log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)
+    if len(_last_secrets) >= MOST_SECRETS:
+        _last_secrets.clear()
+    _last_secrets[key_digest] = secret
     return Caller(partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch, is_lost), found
 
 
@@ -177,6 +188,11 @@ def _secret(encrypted: str) -> tuple[str, bool]:
         return nobody().secret, True
 
 
+def last_secret(key_digest: bytes) -> str:
+    """The secret of a key when it was looked up last in this process, or nobody's; not whether it is in force."""
+    return _last_secrets.get(key_digest) or nobody().secret
+
+
 @lru_cache(maxsize=1)
 def nobody() -> Caller:
     """The caller of an unknown key, whose secret nobody has: checking a signature costs the same."""
@@ -185,12 +201,12 @@ def nobody() -> Caller:
 
 
 def touch(key_id: int) -> None:
-    """Records that a key was used; gives way to whoever holds its row, and to a database that only reads."""
+    """Records that a key was used, where that is possible: its row may be locked, the database may only read."""
     try:
         sql.run(
             """UPDATE partners_apikey SET last_used_at = now()
                 WHERE id = (SELECT id FROM partners_apikey WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED)""",
             (key_id,),
         )
-    except InternalError:
+    except (DatabaseError, InterfaceError):
         log.warning("when a key was last used cannot be recorded")

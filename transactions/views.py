@@ -40,7 +40,7 @@ class UserList(PartnerAPIView):
     paginator: CursorPagination
     problems: list[FieldError]
 
-    def first_query(self, request: PartnerRequest, external_id: str) -> Query[Any] | None:  # type: ignore[override]
+    def get_read_ahead(self, request: PartnerRequest, external_id: str) -> Query[Any] | None:  # type: ignore[override]
         """The page. Where there is a replica, it is read there once the request is authenticated."""
         self.paginator = self.pagination_class()
         self.problems = [*external_id_problems(external_id), *self.paginator.read(request.parameters())]
@@ -53,10 +53,11 @@ class UserList(PartnerAPIView):
         """The page that the parameters ask for. Raises BadRequestError and NotFoundError."""
         if self.problems:
             raise invalid_fields(self.problems)
-        found = request.found
-        if found is None:
+        if replica.is_configured():
             owner = Owner(PartnerRef(request.user.partner_id), external_id)
             found = replica.page(self.rows, owner, self.paginator.start, self.paginator.count)
+        else:
+            found = request.found
         if not found:
             raise no_such_user()
         page = self.paginator.paginate_rows(keyset.present(found))

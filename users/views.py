@@ -22,7 +22,7 @@ from users.serializers import UserSerializer
 class UserView(PartnerAPIView):
     """An endpoint under one user."""
 
-    def first_query(self, request: PartnerRequest, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
+    def get_read_ahead(self, request: PartnerRequest, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
         """The user. Raises BadRequestError where the externalId breaks the rules of one."""
         _check_external_id(external_id)
         return queries.find(PartnerRef(None, request.key_digest), external_id)

@@ -95,6 +95,8 @@ class DatabaseWrapper(PostgresWrapper):
                 results = self.run(queries)
             except (OperationalError, InterfaceError) as error:
                 if isinstance(error.__cause__, AnswerTimeoutError):
+                    # These statements wait for no lock: the next request would wait as long.
+                    circuit.failed(answers)
                     raise
                 if self.in_atomic_block or self.is_usable():
                     circuit.answered()
@@ -152,8 +154,7 @@ class DatabaseWrapper(PostgresWrapper):
 
     def _send(self, queries: Sequence[Query[Any]], *, commit: bool) -> list[Result[Any]]:
         """Sends statements in one round trip: BEGIN before them where a transaction is due, COMMIT behind them."""
-        circuit = _circuits[self.alias]
-        answers, begun = circuit.answers, time.perf_counter()
+        begun = time.perf_counter()
         before = [BEGIN] if self.pipeline.is_idle and not self.autocommit else []
         sent = [*before, *queries, COMMIT] if commit else [*before, *queries]
         results = []
@@ -165,11 +166,6 @@ class DatabaseWrapper(PostgresWrapper):
                     results.append(result)
                 if commit and results[-1].status != b"COMMIT":
                     raise errors.InFailedSqlTransaction("A statement failed before: the transaction is rolled back.")
-        except OperationalError as error:
-            if isinstance(error.__cause__, AnswerTimeoutError) and self.alias == DEFAULT_DB_ALIAS:
-                # The next request would wait as long.
-                circuit.failed(answers)
-            raise
         except NotSupportedError as error:
             if is_stale_plan(error):
                 # A migration has changed a column of the result.

@@ -97,7 +97,7 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
         claim = Query(_CLAIM_NOTHING, (context,))
     try:
         with transaction.atomic():
-            return _run(claim, effect)
+            return _run_claimed(claim, effect)
     except AlreadyClaimedError:
         raise refused(request, Cause.REPLAY, ALREADY_RECEIVED) from None
 
@@ -110,7 +110,7 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
     for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():
-                answer = _run(claim, effect)
+                answer = _run_claimed(claim, effect)
                 # Sent together with COMMIT.
                 sql.queue(Query(_STORE_ANSWER, (answer.status, answer.body, answer.location, partner_id, key)))
         except AlreadyClaimedError:
@@ -123,7 +123,7 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
     raise UnavailableError
 
 
-def _run(claim: Query[sql.Row], effect: Effect) -> Answer:
+def _run_claimed(claim: Query[sql.Row], effect: Effect) -> Answer:
     """The effect's answer, under the claim, which is sent together with the effect's first statement.
 
     Whether the claim holds is known before anything that the effect finds; an effect that fails without a statement,

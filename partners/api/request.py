@@ -11,7 +11,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from partners import keys, signing
+from partners import keys, signing, sql
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
 from partners.api.json import BODY_LIMIT_BYTES, JsonObject
 from partners.keys import Caller
@@ -48,7 +48,7 @@ class JsonNegotiation(BaseContentNegotiation):
 class PartnerRequest(Request):
     """A request under /v1. `user` is the Caller, `auth` the Signature (partners/api/authentication.py).
 
-    first_query: what a GET begins with, sent in one round trip with the query for the API key; found: its rows.
+    read_ahead: what a GET begins with reading, which may go in one round trip with the query for the API key.
     """
 
     if TYPE_CHECKING:
@@ -56,10 +56,17 @@ class PartnerRequest(Request):
         request_id: str
         user: Caller  # type: ignore[assignment]
         auth: Signature
-    first_query: Query[Any] | None = None
-    found: list[Any] | None = None
+    read_ahead: Query[Any] | None = None
+    rows_ahead: list[Any] | None = None
 
     @property
+    def found(self) -> list[Any]:
+        """The rows of `read_ahead`, read now where they have not been. Raises Django's database errors."""
+        if self.rows_ahead is None:
+            self.rows_ahead = sql.fetch(self.read_ahead) if self.read_ahead else []
+        return self.rows_ahead
+
+    @cached_property
     def key_digest(self) -> bytes:
         """What the API key that came with the request is found by, whether there is such a key or not."""
         return keys.digest(self.header("HTTP_X_API_KEY") or "")
@@ -71,7 +78,7 @@ class PartnerRequest(Request):
 
     def read_body(self) -> None:
         """Reads the body, at most 64 KiB. Raises BodyTooLargeError, BadRequestError for one that breaks off."""
-        declared = self.header("CONTENT_LENGTH") or ""
+        declared = (self.header("CONTENT_LENGTH") or "").lstrip("0")
         length = int(declared) if _LENGTH.fullmatch(declared) else 0 if not declared else BODY_LIMIT_BYTES + 1
         is_chunked = "HTTP_TRANSFER_ENCODING" in self._request.META
         if length > BODY_LIMIT_BYTES and not is_chunked:

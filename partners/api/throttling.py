@@ -81,7 +81,7 @@ class OwnCounter:
         return window
 
 
-class Circuit:
+class RedisCircuit:
     """A circuit breaker: for how long Redis is not asked after it failed, or was slow several times.
 
     After the pause one request asks again; one slow answer then opens the circuit again. The threads of a process
@@ -136,7 +136,7 @@ class RedisCounter:
         self._failure = StorageError
         # By partner and rate: the count last seen, and when its window ends.
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
-        self._circuit = Circuit()
+        self._circuit = RedisCircuit()
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """See Counter."""

@@ -58,7 +58,7 @@ class PartnerAPIView(APIView):
             api_request.read_body()
             if request.method == "GET":
                 with suppress(BadRequestError):  # raised again where its turn is
-                    api_request.first_query = self.first_query(api_request, **kwargs)
+                    api_request.read_ahead = self.get_read_ahead(api_request, **kwargs)
             self.perform_authentication(api_request)
             self.check_permissions(api_request)
             self.check_throttles(api_request)
@@ -94,11 +94,11 @@ class PartnerAPIView(APIView):
             raise MethodNotAllowedError([m.upper() for m in self.http_method_names if hasattr(self, m)])
         return handler
 
-    def first_query(self, request: PartnerRequest, **kwargs: Any) -> Query[Any] | None:
-        """What a GET begins with reading, if anything: it is sent in one round trip with the query for the API key.
+    def get_read_ahead(self, request: PartnerRequest, **kwargs: Any) -> Query[Any] | None:
+        """What a GET begins with reading, if anything: it goes in one round trip with the query for the API key.
 
-        Its rows, `request.found`, are there once the request is authenticated and counted. It finds the partner by
-        `request.key_digest`. Raises BadRequestError where path or parameters are not valid; then nothing is read.
+        The method takes its rows from `request.found`, once the request is authenticated and counted. The query finds
+        the partner by `request.key_digest`. Raises BadRequestError where path or parameters are not valid.
         """
         return None
 

@@ -14,8 +14,6 @@ class Facts(threading.local):
     # Whose key came with it, known or not proven: a slug, and a key's prefix.
     partner: str | None = None
     key: str | None = None
-    # The pattern of the path, where one of our own handlers found it (partners/api/handler.py).
-    route: str | None = None
     # Of a 401 (partners/troubles.py).
     cause: str | None = None
     # Statements, and the seconds that they and the commits took.
@@ -25,7 +23,7 @@ class Facts(threading.local):
     def begin(self, request_id: str) -> None:
         """Forgets the request before."""
         self.request_id = request_id
-        self.partner = self.key = self.route = self.cause = None
+        self.partner = self.key = self.cause = None
         self.statements = 0
         self.sql_seconds = 0.0
 
