@@ -110,7 +110,7 @@ REMEDIES = (
     ),
     Remedy(
         errors.UnavailableError,
-        "The service is busy or away for a moment. Nothing has happened, or with a lost database at most what was asked.",
+        "The service is busy or away for a moment. Nothing has happened, except in rare cases what was asked.",
         "Send again with the same Idempotency-Key once Retry-After has passed.",
         AFTER_WAITING,
     ),

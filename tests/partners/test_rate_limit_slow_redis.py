@@ -99,7 +99,7 @@ def test_requests_are_counted_again_once_redis_is_quick(
 
 
 def test_after_the_pause_one_request_at_a_time_asks_until_an_answer_is_quick() -> None:
-    circuit = throttling.Circuit()
+    circuit = throttling.RedisCircuit()
     circuit.open()
     later = time.monotonic() + throttling.REDIS_PAUSE_SECONDS
     assert [circuit.lets_pass(later) for _ in range(3)] == [True, False, False]
