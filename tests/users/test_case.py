@@ -277,5 +277,5 @@ def test_a_long_history_takes_as_many_statements_as_a_short_one(
 
 
 # Session, staff, two of permissions; the user, the opening; hints (other users twice, decided before); the last
-# decision and the state it left; three of the timeline; the claim; the version; documents. Conversions are prepared.
+# decision and the state it left; three of the timeline; the claim; the version; documents; conversions.
 STATEMENTS = 18
