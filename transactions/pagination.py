@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
 
 from partners.api.errors import FieldError, invalid_fields, invalid_parameter
 from partners.api.json import JsonRenderer, rfc_3339
-from partners.api.request import PartnerRequest
 from partners.api.response import json_response
 from transactions import keyset
 from transactions.positions import HIGHEST_LIMIT, Position
@@ -53,9 +53,11 @@ class CursorPagination(BasePagination):
         """How many rows to read: the cursor's own, and one that tells whether anything follows, with the page."""
         return self.limit + (1 if self.start is None else 2)
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: PartnerRequest, view: object = None) -> list[Any]:  # type: ignore[override]
+    def paginate_queryset(
+        self, queryset: QuerySet[Any], request: HttpRequest | Request, view: object = None
+    ) -> list[Any]:
         """The page of a queryset of conversions or documents. Raises BadRequestError for parameters and cursor."""
-        if problems := self.read(request.parameters()):
+        if problems := self.read(dict(request.GET.lists())):
             raise invalid_fields(problems)
         ordered = queryset.order_by("-created_at", "-tiebreak")
         if self.start is not None:
