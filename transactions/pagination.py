@@ -54,7 +54,10 @@ class CursorPagination(BasePagination):
         return self.limit + (1 if self.start is None else 2)
 
     def paginate_queryset(
-        self, queryset: QuerySet[Any], request: HttpRequest | Request, view: object = None
+        self,
+        queryset: QuerySet[Any],
+        request: HttpRequest | Request,
+        view: object = None,  # type: ignore[override]
     ) -> list[Any]:
         """The page of a queryset of conversions or documents. Raises BadRequestError for parameters and cursor."""
         if problems := self.read(dict(request.GET.lists())):
