@@ -55,9 +55,9 @@ class CursorPagination(BasePagination):
 
     def paginate_queryset(
         self,
-        queryset: QuerySet[Any],
+        queryset: QuerySet[Any],  # type: ignore[override]
         request: HttpRequest | Request,
-        view: object = None,  # type: ignore[override]
+        view: object = None,
     ) -> list[Any]:
         """The page of a queryset of conversions or documents. Raises BadRequestError for parameters and cursor."""
         if problems := self.read(dict(request.GET.lists())):
