@@ -90,8 +90,8 @@ class ServiceHandler(WSGIHandler):
         renew_connection()
         request = self.request_class(environ)
         response: Any = self.get_response(request)
-        headers = list(response.items())
-        if has_body(request) and not request.body_is_read and environ.get("SERVER_SOFTWARE") == GRANIAN:
+        headers = [*response.headers.items()]
+        if not request.body_is_read and has_body(request) and environ.get("SERVER_SOFTWARE") == GRANIAN:
             # What was not read is still to come: the connection cannot carry another request.
             headers.append(("Connection", "close"))
         start_response(f"{response.status_code} {response.reason_phrase}", headers)

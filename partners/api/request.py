@@ -58,6 +58,7 @@ class PartnerRequest(Request):
         auth: Signature
     read_ahead: Query[Any] | None = None
     rows_ahead: list[Any] | None = None
+    body_bytes: bytes
 
     @property
     def found(self) -> list[Any]:
@@ -83,7 +84,7 @@ class PartnerRequest(Request):
         is_chunked = "HTTP_TRANSFER_ENCODING" in self._request.META
         if length > BODY_LIMIT_BYTES and not is_chunked:
             raise BodyTooLargeError
-        body = self._request.body
+        self.body_bytes = body = self._request.body
         if len(body) > BODY_LIMIT_BYTES:
             raise BodyTooLargeError
         if len(body) < length and not is_chunked:
@@ -108,7 +109,7 @@ class PartnerRequest(Request):
     @cached_property
     def body_digest(self) -> str:
         """Line 6 of the canonical request."""
-        return signing.body_digest(self._request.body)
+        return signing.body_digest(self.body_bytes)
 
     def canonical_request(self, timestamp: str) -> str:
         """The six lines that are signed. Raises BadRequestError where path or query is not UTF-8."""
@@ -141,7 +142,7 @@ class PartnerRequest(Request):
     @cached_property
     def data(self) -> JsonObject:
         """The body's JSON object; DRF's own takes an empty body for an empty object. Raises BadRequestError."""
-        parsed: Any = self.parser.parse(BytesIO(self._request.body), self.content_type, self.parser_context)
+        parsed: Any = self.parser.parse(BytesIO(self.body_bytes), self.content_type, self.parser_context)
         return cast("JsonObject", parsed)
 
     @property
