@@ -38,8 +38,16 @@ def own_circuit(monkeypatch: pytest.MonkeyPatch) -> Circuit:
 def partner(committed_partner: Partner) -> Iterator[Partner]:
     """A partner named `before`, outside of a transaction, on a connection of its own."""
     Partner.objects.filter(pk=committed_partner.pk).update(name="before")
+    url = database_url(roles.SERVING)
     yield committed_partner
     connection.close()
+    # A session whose client has gone sleeps on, and may hold locks that the next file waits for.
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(
+            """SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+                WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+                  AND state = 'active' AND query LIKE 'SELECT pg_sleep%'"""
+        )
 
 
 def cut() -> None:
