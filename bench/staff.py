@@ -129,7 +129,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", default="1,2", help="processes that serve partners, of each run (1,2)")
     parser.add_argument("--users", type=int, default=100_000, help="to seed (100000)")
-    parser.add_argument("--rounds", type=int, default=3, help="besides the one that warms up (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="not counting the one that warms up (3)")
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.stderr.write("bench: wrk is not on the PATH: apt-get install wrk\n")
