@@ -142,12 +142,11 @@ def _deep_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _statement(place: Place) -> Callable[[], object]:
-    from partners.keys import PartnerRef  # noqa: PLC0415
     from transactions.keyset import Owner  # noqa: PLC0415
     from transactions.queries import CONVERSIONS  # noqa: PLC0415
 
     partner_id, external_id, start = place
-    owner = Owner(PartnerRef(partner_id), external_id)
+    owner = Owner(partner_id, external_id)
     return partial(CONVERSIONS.fetch, owner, start, LIMIT + (1 if start is None else 2))
 
 

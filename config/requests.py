@@ -11,7 +11,6 @@ from contextlib import closing
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.db import DEFAULT_DB_ALIAS, connections
 
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.middleware import is_api_path
@@ -84,10 +83,9 @@ class ServiceHandler(WSGIHandler):
     def _answer_api(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """As Django's, without its signals around each request: they cost 20 µs of some 500 (docs/performance.md).
 
-        Their receivers look after the database's connections, which is done here, and reset what such a request has
-        not: a cache, a record of queries.
+        Their receivers look after the database's connections, which `run_first` does (config/database/base.py), and
+        reset what such a request has not: a cache, a record of queries.
         """
-        renew_connection()
         request = self.request_class(environ)
         response: Any = self.get_response(request)
         headers = [*response.headers.items()]
@@ -97,12 +95,3 @@ class ServiceHandler(WSGIHandler):
         start_response(f"{response.status_code} {response.reason_phrase}", headers)
         # Closing a response sends a signal too; one piece needs no closing, and the server sends it at once.
         return response if response.streaming else [response.content]
-
-
-def renew_connection() -> None:
-    """Closes this thread's connection where a request may have left it broken; the next statement opens another."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    if connection.errors_occurred:
-        # To ask whether it is usable, as Django does, would wait for seconds where the server stands still.
-        connection.close()
-    connection.close_if_unusable_or_obsolete()

@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 from cryptography.fernet import InvalidToken
@@ -28,7 +28,7 @@ SECRET_PREFIX = "psi_secret_"  # noqa: S105 - what a secret begins with, for sca
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
 TOUCH_AFTER = timedelta(minutes=5)
-MOST_SECRETS = 10_000
+MOST_REMEMBERED = 10_000
 
 
 class KeyNotFoundError(LookupError):
@@ -60,18 +60,11 @@ class Caller:
     secret_is_lost: bool = False
 
 
-class PartnerRef(NamedTuple):
-    """What PARTNER takes: a partner's id, or the digest of one of its API keys."""
-
-    partner_id: int | None
-    key_digest: bytes | None = None
-
-
 # By the digest of their keys, in this process alone.
-_last_secrets: dict[bytes, str] = {}
+_last_callers: dict[bytes, Caller] = {}
 
 
-@lru_cache(maxsize=MOST_SECRETS)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _decrypt(encrypted: str) -> str:
     return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
 
@@ -144,12 +137,6 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
 MAY_CALL = """
     partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
 """
-# The partner's id in a statement; takes a PartnerRef. Of a digest: null where the key is not in force.
-PARTNER = f"""
-    coalesce(%s::bigint, (
-        SELECT partner.id FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
-         WHERE key.digest = %s AND {MAY_CALL}))
-"""
 
 _FIND_CALLER = f"""
     SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, {MAY_CALL},
@@ -167,17 +154,19 @@ def find_caller(key_digest: bytes, *reads: Query[Any]) -> tuple[Caller | None, l
     """
     callers, *found = sql.fetch_first(Query(_FIND_CALLER, (key_digest,)), *reads)
     if not callers:
-        _last_secrets.pop(key_digest, None)
+        _last_callers.pop(key_digest, None)
         return None, found
     key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = callers[0]
     secret, is_lost = _secret(encrypted)
     if is_lost:
         # The encryption key that it was made under has been retired, or this process does not have it yet.
         log.error("the secret of an API key cannot be decrypted", key=prefix, partner=slug)
-    if len(_last_secrets) >= MOST_SECRETS:
-        _last_secrets.clear()
-    _last_secrets[key_digest] = secret
-    return Caller(partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch, is_lost), found
+    if len(_last_callers) >= MOST_REMEMBERED:
+        _last_callers.clear()
+    caller = _last_callers[key_digest] = Caller(
+        partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch, is_lost
+    )
+    return caller, found
 
 
 def _secret(encrypted: str) -> tuple[str, bool]:
@@ -188,9 +177,12 @@ def _secret(encrypted: str) -> tuple[str, bool]:
         return nobody().secret, True
 
 
-def last_secret(key_digest: bytes) -> str:
-    """The secret of a key when it was looked up last in this process, or nobody's; not whether it is in force."""
-    return _last_secrets.get(key_digest) or nobody().secret
+def last_caller(key_digest: bytes) -> Caller:
+    """The caller of a key when it was looked up last in this process, or nobody.
+
+    Whose a key is never changes (partners/key_triggers.py). Whether it is in force, and its secret, may have since.
+    """
+    return _last_callers.get(key_digest) or nobody()
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from unittest.mock import patch
 from urllib.parse import unquote_to_bytes
 
 from django.core.signals import request_finished, request_started
@@ -138,8 +137,7 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     try:
-        with patch("config.requests.renew_connection"):
-            result: Any = application(environ, start_response)
+        result: Any = application(environ, start_response)
         content = b"".join(result)
         if hasattr(result, "close"):  # PEP 3333 asks for it where there is one
             result.close()

@@ -12,7 +12,6 @@ from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
 
 from partners import sql
-from partners.keys import PARTNER, PartnerRef
 from partners.sql import Query
 from transactions.positions import MOST_ROWS, Position
 
@@ -23,7 +22,7 @@ DEFAULT_ROWS = 27
 class Owner(NamedTuple):
     """Whose list it is: a user, as partners name them."""
 
-    partner: PartnerRef
+    partner_id: int
     external_id: str
 
 
@@ -44,6 +43,7 @@ class ListedRow(Protocol):
 
 
 Row = TypeVar("Row", bound=ListedRow)
+_FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT %s::bigint))"
 
 
 def position(row: ListedRow) -> Position:
@@ -60,7 +60,8 @@ class UserRows(Generic[Row]):
         row_class: a NamedTuple of `user_id`, `created_at`, `tiebreak` and the other columns in their order.
         """
         listed = ", ".join(("created_at", "tiebreak", *columns))
-        # The inner limit is a number, so that the planner sees how little it is asked for, and plans once and for all.
+        # PostgreSQL plans such a statement once and for all if its values cannot make a plan look cheaper. So the inner
+        # limit, which tells how little is asked for, is a number, and the start is hidden from the planner by SELECT.
         self._statements = {
             (has_start, most): f"""
                 SELECT owner.id, page.*
@@ -68,9 +69,9 @@ class UserRows(Generic[Row]):
                   LEFT JOIN LATERAL (
                        SELECT {listed} FROM {table}
                         WHERE user_id = owner.id
-                              {"AND (created_at, tiebreak) <= (%s::timestamptz, %s::bigint)" if has_start else ""}
+                              {_FROM_START if has_start else ""}
                         ORDER BY created_at DESC, tiebreak DESC LIMIT {most}) page ON true
-                 WHERE owner.partner_id = {PARTNER} AND owner.external_id = %s
+                 WHERE owner.partner_id = %s AND owner.external_id = %s
                  ORDER BY page.created_at DESC, page.tiebreak DESC LIMIT %s
             """
             for has_start in (False, True)
@@ -88,7 +89,7 @@ class UserRows(Generic[Row]):
         if count > MOST_ROWS:
             raise ValueError("More rows than a statement gives.")
         statement = self._statements[start is not None, DEFAULT_ROWS if count <= DEFAULT_ROWS else MOST_ROWS]
-        parameters = (*(start or ()), *owner.partner, owner.external_id, count)
+        parameters = (*(start or ()), *owner, count)
         return Query(statement, parameters, self._row, as_text=True)
 
     def fetch(self, owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[Row]:

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 import structlog
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from partners import sql
+from partners.sql import Query
 from transactions import keyset
-from transactions.keyset import Owner, Row, UserRows
+from transactions.keyset import Row
 from transactions.positions import Position
 
 log = structlog.get_logger("transactions.replica")
@@ -30,15 +31,18 @@ _PRIMARY_POSITION = "SELECT pg_current_wal_lsn()::text"
 _HAS_REACHED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn"
 
 
-def page(rows: UserRows[Row], owner: Owner, start: Position | None, count: int) -> list[Row]:
-    """A page of a user's list (UserRows.query), from the replica or from the primary; raises the primary's errors."""
+def fetch(query: Query[Row], start: Position | None) -> list[Row]:
+    """A page of a user's list, from the replica or from the primary; raises the primary's errors.
+
+    query: of UserRows, from `start` on.
+    """
     replica = _replica()
-    found = replica.read(partial(rows.fetch, owner, start, count, ALIAS)) if replica else None
+    found = replica.read(partial(sql.fetch, query, ALIAS)) if replica else None
     # What the replica has is relied on, never that something is absent there.
     has_rows = found and found[0].created_at
     if found and has_rows and start in {None, keyset.position(found[0])}:
         return found
-    return rows.fetch(owner, start, count, DEFAULT_DB_ALIAS)
+    return sql.fetch(query)
 
 
 class Replica:

@@ -9,10 +9,9 @@ from django.http.response import HttpResponseBase
 from rest_framework.serializers import BaseSerializer
 
 from partners.api.description import describes
-from partners.api.errors import FieldError, InternalError, NotFoundError, UnavailableError, invalid_fields
+from partners.api.errors import InternalError, NotFoundError, UnavailableError, invalid_fields
 from partners.api.request import PartnerRequest
 from partners.api.views import PartnerAPIView
-from partners.keys import PartnerRef
 from partners.sql import Query
 from partners.streaming import TooManyStreamsError
 from transactions import keyset, queries, replica
@@ -38,26 +37,25 @@ class UserList(PartnerAPIView):
     rows: ClassVar[UserRows[Any]]
 
     paginator: CursorPagination
-    problems: list[FieldError]
 
-    def get_read_ahead(self, request: PartnerRequest, external_id: str) -> Query[Any] | None:  # type: ignore[override]
-        """The page. Where there is a replica, it is read there once the request is authenticated."""
+    def get_query(self, partner_id: int, external_id: str) -> Query[Any]:  # type: ignore[override]
+        """The page that the parameters ask for. Raises BadRequestError."""
         self.paginator = self.pagination_class()
-        self.problems = [*external_id_problems(external_id), *self.paginator.read(request.parameters())]
-        if self.problems or replica.is_configured():
-            return None
-        owner = Owner(PartnerRef(None, request.key_digest), external_id)
-        return self.rows.query(owner, self.paginator.start, self.paginator.count)
+        if problems := [*external_id_problems(external_id), *self.paginator.read(self.request.parameters())]:
+            raise invalid_fields(problems)
+        return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
 
-    def page(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+    def get_read_ahead(self, request: PartnerRequest) -> Query[Any] | None:
+        """The page, unless it is to be read from a replica."""
+        return None if replica.is_configured() else super().get_read_ahead(request)
+
+    def fetch(self, query: Query[Any]) -> list[Any]:
+        """Reads the page, from the replica where there is one."""
+        return replica.fetch(query, self.paginator.start) if replica.is_configured() else super().fetch(query)
+
+    def page(self, external_id: str) -> HttpResponse:
         """The page that the parameters ask for. Raises BadRequestError and NotFoundError."""
-        if self.problems:
-            raise invalid_fields(self.problems)
-        if replica.is_configured():
-            owner = Owner(PartnerRef(request.user.partner_id), external_id)
-            found = replica.page(self.rows, owner, self.paginator.start, self.paginator.count)
-        else:
-            found = request.found
+        found = self.get_rows()
         if not found:
             raise no_such_user()
         page = self.paginator.paginate_rows(keyset.present(found))
@@ -76,7 +74,7 @@ class TransactionList(UserList):
     @describes(LIST_TRANSACTIONS)
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """A page of the user's conversions, newest first."""
-        return self.page(request, external_id)
+        return self.page(external_id)
 
 
 class DocumentList(UserList):
@@ -88,7 +86,7 @@ class DocumentList(UserList):
     @describes(LIST_DOCUMENTS)
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """A page of the user's documents, newest first."""
-        return self.page(request, external_id)
+        return self.page(external_id)
 
 
 class DocumentFile(UserView):
@@ -97,7 +95,7 @@ class DocumentFile(UserView):
     @describes(GET_DOCUMENT)
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
         """The document's file."""
-        file = _find(self.user(external_id).id, document_id)
+        file = _find(self.get_user().id, document_id)
         try:
             return respond(file, owner=request.user.partner_slug, request_id=request.request_id)
         except TooManyStreamsError:

@@ -9,7 +9,6 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from partners import sql
-from partners.keys import PARTNER, PartnerRef
 from partners.sql import Query
 from users.columns import PROFILE_COLUMNS
 
@@ -52,7 +51,7 @@ _INSERT = f"""
         ON CONFLICT (partner_id, external_id) DO NOTHING
  RETURNING status
 """
-_FIND = f"SELECT {_SUMMARY} FROM users_user WHERE partner_id = {PARTNER} AND external_id = %s"
+_FIND = f"SELECT {_SUMMARY} FROM users_user WHERE partner_id = %s AND external_id = %s"
 # NO KEY: an import that refers to the user need not wait.
 _LOCK = f"""
     SELECT {_SUMMARY}, {", ".join(StoredUser._fields[len(UserSummary._fields) :])} FROM users_user
@@ -74,9 +73,9 @@ def insert(user_id: uuid.UUID, partner_id: int, values: Mapping[str, Any]) -> st
     return None if row is None else row[0]
 
 
-def find(partner: PartnerRef, external_id: str) -> Query[UserSummary]:
+def find(partner_id: int, external_id: str) -> Query[UserSummary]:
     """The partner's user of this externalId."""
-    return Query(_FIND, (*partner, external_id), UserSummary._make, as_text=True)
+    return Query(_FIND, (partner_id, external_id), UserSummary._make, as_text=True)
 
 
 def lock(partner_id: int, external_id: str) -> StoredUser | None:

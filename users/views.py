@@ -9,7 +9,6 @@ from partners.api.errors import invalid_fields
 from partners.api.idempotency import Answer
 from partners.api.request import PartnerRequest
 from partners.api.views import PartnerAPIView
-from partners.keys import PartnerRef
 from partners.signing import canonical_path
 from partners.sql import Query
 from users import profile, queries
@@ -22,18 +21,17 @@ from users.serializers import UserSerializer
 class UserView(PartnerAPIView):
     """An endpoint under one user."""
 
-    def get_read_ahead(self, request: PartnerRequest, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
+    def get_query(self, partner_id: int, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
         """The user. Raises BadRequestError where the externalId breaks the rules of one."""
         _check_external_id(external_id)
-        return queries.find(PartnerRef(None, request.key_digest), external_id)
+        return queries.find(partner_id, external_id)
 
-    def user(self, external_id: str) -> UserSummary:
+    def get_user(self) -> UserSummary:
         """The partner's user. Raises BadRequestError and NotFoundError."""
-        _check_external_id(external_id)
-        if not self.request.found:
+        rows: list[UserSummary] = self.get_rows()
+        if not rows:
             raise profile.no_such_user()
-        user: UserSummary = self.request.found[0]
-        return user
+        return rows[0]
 
 
 class UserCollection(PartnerAPIView):
@@ -63,7 +61,7 @@ class UserItem(UserView):
     @describes(GET_USER)
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """The user's status."""
-        return self.read(self.serializer_class(self.user(external_id)).data)
+        return self.read(self.serializer_class(self.get_user()).data)
 
     @describes(UPDATE_USER)
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:

@@ -89,6 +89,7 @@ class DatabaseWrapper(PostgresWrapper):
         """
         circuit = _circuits[self.alias]
         answers = circuit.check()
+        self._renew()
         may_reconnect = self.connection is not None
         while True:
             try:
@@ -114,6 +115,15 @@ class DatabaseWrapper(PostgresWrapper):
             else:
                 circuit.answered()
                 return results
+
+    def _renew(self) -> None:
+        """Closes the connection where an earlier request may have left it broken; the next statement opens another."""
+        if self.in_atomic_block:
+            return
+        if self.errors_occurred:
+            # To ask whether it is usable, as Django does, would wait for seconds where the server stands still.
+            self.close()
+        self.close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
         """Has a statement of the present transaction sent together with the next one, or with COMMIT.

@@ -98,7 +98,7 @@ class Pipeline:
                 pgconn.send_query_prepared(name, values)
             pgconn.pipeline_sync()
             self._flush()
-            results = list(self._results())
+            results = self._results()
             pgconn.exit_pipeline_mode()
         except BaseException:
             # The rest of the answer would be taken for the answer to another request's statement.
@@ -106,16 +106,18 @@ class Pipeline:
             raise
         return results
 
-    def _results(self) -> Iterator[PGresult]:
+    def _results(self) -> list[PGresult]:
+        """The results up to the end of the pipeline."""
+        results: list[PGresult] = []
         while True:
             result = self._next_result()
             if result is None:  # the end of one statement's
                 if self._pgconn.status != ConnStatus.OK:
                     raise OperationalError("The connection is lost.")
             elif result.status == ExecStatus.PIPELINE_SYNC:
-                return
+                return results
             else:
-                yield result
+                results.append(result)
 
     def _await_result(self, send: Callable[[], None]) -> PGresult:
         """The result of one statement. send: gives it to libpq."""

@@ -49,7 +49,7 @@ class SignatureAuthentication(BaseAuthentication):
         canonical = request.canonical_request(timestamp)
         # What the view reads first goes along with the key's query, but only for a signature that is right under the
         # secret that this process saw last: for others nothing is read, and no time is spent that would tell of it.
-        last_secret = keys.last_secret(request.key_digest)
+        last_secret = keys.last_caller(request.key_digest).secret
         read_ahead = request.read_ahead
         is_expected = read_ahead is not None and signing.verify(last_secret, canonical, signature)
         caller, found = keys.find_caller(request.key_digest, *([read_ahead] if read_ahead and is_expected else []))

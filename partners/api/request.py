@@ -11,7 +11,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from partners import keys, signing, sql
+from partners import keys, signing
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
 from partners.api.json import BODY_LIMIT_BYTES, JsonObject
 from partners.keys import Caller
@@ -48,7 +48,7 @@ class JsonNegotiation(BaseContentNegotiation):
 class PartnerRequest(Request):
     """A request under /v1. `user` is the Caller, `auth` the Signature (partners/api/authentication.py).
 
-    read_ahead: what a GET begins with reading, which may go in one round trip with the query for the API key.
+    read_ahead: the view's query, to be sent together with the query for the API key; rows_ahead: what it returned.
     """
 
     if TYPE_CHECKING:
@@ -59,13 +59,6 @@ class PartnerRequest(Request):
     read_ahead: Query[Any] | None = None
     rows_ahead: list[Any] | None = None
     body_bytes: bytes
-
-    @property
-    def found(self) -> list[Any]:
-        """The rows of `read_ahead`, read now where they have not been. Raises Django's database errors."""
-        if self.rows_ahead is None:
-            self.rows_ahead = sql.fetch(self.read_ahead) if self.read_ahead else []
-        return self.rows_ahead
 
     @cached_property
     def key_digest(self) -> bytes:
@@ -84,7 +77,8 @@ class PartnerRequest(Request):
         is_chunked = "HTTP_TRANSFER_ENCODING" in self._request.META
         if length > BODY_LIMIT_BYTES and not is_chunked:
             raise BodyTooLargeError
-        self.body_bytes = body = self._request.body
+        # Django's own needs a while to find that there is none.
+        self.body_bytes = body = self._request.body if length or is_chunked else b""
         if len(body) > BODY_LIMIT_BYTES:
             raise BodyTooLargeError
         if len(body) < length and not is_chunked:
@@ -130,7 +124,7 @@ class PartnerRequest(Request):
             raise _query_is_not_utf_8() from None
         return values
 
-    @property
+    @cached_property
     def parser(self) -> BaseParser:
         """What reads the body. Raises UnsupportedMediaTypeError."""
         negotiator: Any = self.negotiator

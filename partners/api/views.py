@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from partners import traffic, troubles
+from partners import keys, sql, traffic, troubles
 from partners.api import idempotency
 from partners.api.authentication import SignatureAuthentication
 from partners.api.errors import BadRequestError, MethodNotAllowedError, NotFoundError
@@ -57,8 +57,7 @@ class PartnerAPIView(APIView):
             handler = self.get_handler()
             api_request.read_body()
             if request.method == "GET":
-                with suppress(BadRequestError):  # raised again where its turn is
-                    api_request.read_ahead = self.get_read_ahead(api_request, **kwargs)
+                api_request.read_ahead = self.get_read_ahead(api_request)
             self.perform_authentication(api_request)
             self.check_permissions(api_request)
             self.check_throttles(api_request)
@@ -94,13 +93,32 @@ class PartnerAPIView(APIView):
             raise MethodNotAllowedError([m.upper() for m in self.http_method_names if hasattr(self, m)])
         return handler
 
-    def get_read_ahead(self, request: PartnerRequest, **kwargs: Any) -> Query[Any] | None:
-        """What a GET begins with reading, if anything: it goes in one round trip with the query for the API key.
+    def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:
+        """The query that a GET begins with, if any. kwargs: the path's.
 
-        The method takes its rows from `request.found`, once the request is authenticated and counted. The query finds
-        the partner by `request.key_digest`. Raises BadRequestError where path or parameters are not valid.
+        Raises BadRequestError where path or parameters are not valid.
         """
         return None
+
+    def get_read_ahead(self, request: PartnerRequest) -> Query[Any] | None:
+        """The query, to be sent together with the one for the API key, which saves a round trip.
+
+        For the partner that the key was found to be of in an earlier request.
+        """
+        with suppress(BadRequestError):  # raised again by get_rows, where its turn is
+            return self.get_query(keys.last_caller(request.key_digest).partner_id, **self.kwargs)
+        return None
+
+    def get_rows(self) -> list[Any]:
+        """The rows of the query, read now if not ahead. Raises BadRequestError and Django's database errors."""
+        if self.request.rows_ahead is not None:
+            return self.request.rows_ahead
+        query = self.get_query(self.request.user.partner_id, **self.kwargs)
+        return self.fetch(query) if query else []
+
+    def fetch(self, query: Query[Any]) -> list[Any]:
+        """Reads the rows of the query. Raises Django's database errors."""
+        return sql.fetch(query)
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticates at once, where DRF's own asks for `request.user`. Raises UnauthorizedError."""

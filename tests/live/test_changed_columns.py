@@ -11,7 +11,6 @@ from django.db import connections
 from psycopg import sql as composed
 
 from partners import roles
-from partners.keys import PartnerRef
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response
@@ -153,7 +152,7 @@ def test_a_replay_is_found(api: PartnerClient, partner: Partner, alter: Alter) -
 def test_a_replica_connection_goes_on(user: User, alter: Alter) -> None:
     connections.settings["replica"] = dict(connections.settings["default"])
     try:
-        owner = Owner(PartnerRef(user.partner_id), user.external_id)
+        owner = Owner(user.partner_id, user.external_id)
         rows = [queries.CONVERSIONS.fetch(owner, None, 2, "replica") for _ in range(2)]
         alter("transactions_conversion", "type", "varchar(200)")
         assert queries.CONVERSIONS.fetch(owner, None, 2, "replica") == rows[0] == rows[1] != []

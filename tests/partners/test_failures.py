@@ -30,7 +30,7 @@ def test_a_crash_is_an_internal_error_that_tells_nothing(
         raise RuntimeError("Ada Byron lives at 100 King St W")
 
     settings.DEBUG = debug
-    monkeypatch.setattr(UserView, "user", crash)
+    monkeypatch.setattr(UserView, "get_user", crash)
     answer = api.get("/v1/users/ada")
     assert assert_error(answer, 500)["error"] == "internal_error"
     assert not any(told in answer.body for told in (b"Ada", b"Runtime", b"profile", b".py"))

@@ -194,7 +194,7 @@ def test_a_failure_of_ours_is_counted_and_a_key_that_is_not_in_force_is_refused_
     def fail(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(UserView, "user", fail)
+    monkeypatch.setattr(UserView, "get_user", fail)
     in_window, answered, _ = counted(known.partner)
     answer = known.api.get(ADA)
     assert (answer.status, answer.header("RateLimit") is not None) == (status, True)

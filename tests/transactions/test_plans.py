@@ -10,8 +10,7 @@ import pytest
 from django.db import connection, transaction
 
 from partners import keys, sql
-from partners.keys import PartnerRef
-from partners.models import ApiKey, Partner
+from partners.models import Partner
 from partners.sql import Query
 from tests import factories
 from tests.documents import add_rows
@@ -70,31 +69,19 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(below)
 
 
-@pytest.fixture(params=["id", "key"])
-def partner(request: pytest.FixtureRequest, ada: User) -> PartnerRef:
-    """The partner of `ada`, in the two ways in which a statement names it."""
-    return PartnerRef(ada.partner_id) if request.param == "id" else by_key(ada)
-
-
-def by_key(user: User) -> PartnerRef:
-    key = ApiKey.objects.filter(partner=user.partner).first()
-    assert key is not None
-    return PartnerRef(None, bytes(key.digest))
-
-
 def row_at(rows: UserRows[Any], user: User, number: int) -> Position:
     """The position of a row of the user's list."""
-    return keyset.position(rows.fetch(Owner(PartnerRef(user.partner_id), user.external_id), None, number + 1)[number])
+    return keyset.position(rows.fetch(Owner(user.partner_id, user.external_id), None, number + 1)[number])
 
 
 @pytest.mark.parametrize("count", [10, DEFAULT_ROWS, MOST_ROWS])
 @pytest.mark.parametrize("start", [None, 60], ids=["first page", "further page"])
 @pytest.mark.parametrize(("index", "rows"), LISTS.items(), ids=LISTS)
 def test_a_page_is_read_from_the_index_and_no_more_than_it(
-    ada: User, partner: PartnerRef, index: str, rows: UserRows[Any], start: int | None, count: int
+    ada: User, index: str, rows: UserRows[Any], start: int | None, count: int
 ) -> None:
     position = None if start is None else row_at(rows, ada, start)
-    found = plan(rows.query(Owner(partner, ada.external_id), position, count))
+    found = plan(rows.query(Owner(ada.partner_id, ada.external_id), position, count))
     assert found["Actual Rows"] == count
     (page,) = [node for node in nodes(found) if node.get("Index Name") == index]
     assert (page["Node Type"], page["Scan Direction"]) == ("Index Scan", "Backward")
@@ -113,8 +100,8 @@ def test_a_page_is_read_from_the_index_and_no_more_than_it(
     assert ["external_id" in owner["Index Cond"] for owner in owners] == [True]
 
 
-def test_a_user_is_found_by_an_index(ada: User, partner: PartnerRef) -> None:
-    found = plan(user_queries.find(partner, ada.external_id))
+def test_a_user_is_found_by_an_index(ada: User) -> None:
+    found = plan(user_queries.find(ada.partner_id, ada.external_id))
     # Of the two that begin with it, either is as good.
     assert (found["Node Type"], "external_id" in found["Index Cond"]) == ("Index Scan", True)
     assert {node["Node Type"] for node in nodes(found)} <= {"Index Scan", "Index Only Scan", "Nested Loop"}
@@ -135,7 +122,7 @@ def test_a_key_is_found_by_its_digest(ada: User) -> None:
 @pytest.mark.parametrize("rows", LISTS.values(), ids=LISTS)
 def test_a_page_is_planned_once_and_for_all(ada: User, rows: UserRows[Any], count: int) -> None:
     connection.close()
-    owner, position = Owner(by_key(ada), ada.external_id), Position("2026-01-15T12:00:00.000000Z", 1)
+    owner, position = Owner(ada.partner_id, ada.external_id), Position("2026-01-15T12:00:00.000000Z", 1)
     for _ in range(10):
         rows.fetch(owner, None, count)
         rows.fetch(owner, position, count)

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from partners.keys import PartnerRef
 from transactions import keyset, queries
 from transactions.backoffice.rows import all_rows
 from users.backoffice.sections import Section
@@ -27,7 +26,7 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
             row.conversion_id,
         )
         for row in keyset.present(
-            queries.CONVERSIONS.fetch(keyset.Owner(PartnerRef(user.partner_id), user.external_id), None, count)
+            queries.CONVERSIONS.fetch(keyset.Owner(user.partner_id, user.external_id), None, count)
         )
     ]
 
@@ -37,7 +36,7 @@ def records(user: User) -> Iterator[dict[str, Any]]:
     # With it comes all of DRF, which no command waits for that shows none.
     from transactions.serializers import ConversionSerializer  # noqa: PLC0415
 
-    owner = keyset.Owner(PartnerRef(user.partner_id), user.external_id)
+    owner = keyset.Owner(user.partner_id, user.external_id)
     return map(ConversionSerializer().to_representation, all_rows(partial(queries.CONVERSIONS.fetch, owner)))
 
 

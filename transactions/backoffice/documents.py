@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from partners.keys import PartnerRef
 from transactions import keyset, queries
 from transactions.backoffice.rows import all_rows
 from transactions.models import Document, DocumentType
@@ -36,7 +35,7 @@ def records(user: User) -> Iterator[dict[str, Any]]:
     # See transactions/backoffice/conversions.py.
     from transactions.serializers import DocumentSerializer  # noqa: PLC0415
 
-    owner = keyset.Owner(PartnerRef(user.partner_id), user.external_id)
+    owner = keyset.Owner(user.partner_id, user.external_id)
     return map(DocumentSerializer().to_representation, all_rows(partial(queries.DOCUMENTS.fetch, owner)))
 
 
