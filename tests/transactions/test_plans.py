@@ -1,6 +1,8 @@
 """How the database answers what requests ask: by an index, in its order, and no more rows than needed."""
 
+import itertools
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
+from psycopg import sql as composing
 
 from partners import keys, sql
 from partners.models import Partner
@@ -98,6 +101,49 @@ def test_a_page_is_read_from_the_index_and_no_more_than_it(
     }
     owners = [node for node in nodes(found) if node.get("Relation Name") == "users_user"]
     assert ["external_id" in owner["Index Cond"] for owner in owners] == [True]
+
+
+# Of 20,000 conversions at intervals of a minute every twentieth is of the first user, and the others of many.
+_INSERT_CONVERSIONS = """
+    INSERT INTO transactions_conversion (partner_id, user_id, conversion_id, created_at,
+                                         from_currency, from_amount, to_currency, to_amount, rate)
+    SELECT %s, (%s::uuid[])[CASE WHEN number %% 20 = 0 THEN 1 ELSE 1 + number %% 400 END], 'apart-' || number,
+           '2026-01-15T12:00Z'::timestamptz - number * interval '1 minute', 'CAD', 100, 'USD', 71.5, 0.715
+      FROM generate_series(1, 20000) AS number
+"""
+
+
+def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partner: Partner) -> None:
+    users = [uuid4() for _ in range(400)]
+    for number, user_id in enumerate(users):
+        user_queries.insert(user_id, partner.pk, factories.profile(external_id=f"user-{number}"))
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_CONVERSIONS, [partner.pk, users])
+        cursor.execute("ANALYZE users_user, transactions_conversion")
+    rows, first = queries.CONVERSIONS, User.objects.get(pk=users[0])
+    for start in (None, row_at(rows, first, 90)):
+        for count in (DEFAULT_ROWS, MOST_ROWS):
+            found = lasting_plan(rows.query(Owner(partner.pk, first.external_id), start, count))
+            (page,) = [node for node in nodes(found) if node.get("Index Name") == "conversion_page"]
+            assert (page["Node Type"], page["Scan Direction"]) == ("Index Scan", "Backward")
+            assert max(node["Actual Rows"] for node in nodes(found)) <= count
+
+
+def lasting_plan(query: Query[Any]) -> dict[str, Any]:
+    """How the database answers a statement that a connection has prepared and run several times."""
+    numbers = itertools.count(1)
+    values = composing.SQL(", ").join(map(composing.Literal, query.parameters))
+    connection.connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    connection.connection.execute(
+        "PREPARE page AS " + re.sub("%s", lambda _: f"${next(numbers)}", query.statement), prepare=False
+    )
+    try:
+        explain = composing.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page ({})").format(values)
+        row = connection.connection.execute(explain).fetchone()
+    finally:
+        connection.connection.execute("DEALLOCATE page")
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found
 
 
 def test_a_user_is_found_by_an_index(ada: User) -> None:
