@@ -34,7 +34,7 @@ class Command(ServiceCommand):
     """Imports conversions from NDJSON, one a line; safe to run again, whole or in part."""
 
     help = (
-        "Imports conversions from NDJSON, one a line, plain or packed with gzip or zstd."
+        "Imports conversions from NDJSON, one a line. A compressed file: zcat FILE | manage.py import_conversions -"
         " Exit status 1 where any line was rejected or the import could not be finished."
     )
 
