@@ -1,6 +1,6 @@
 """How fast an import is beside a bare COPY of the same rows: `python -m bench.imports [--lines 1000000]`.
 
-On a database that `seed_load` has filled with users (docs/scaling.md). All fill `transactions_conversion` itself, with
+On a database that `bench.load` has filled with users (docs/scaling.md). All fill `transactions_conversion` itself, with
 its indexes and constraints in force, one after the other, and what they bring stays there.
 """
 
@@ -41,7 +41,7 @@ def main() -> None:
         )
         users = cursor.fetchall()
     if not users:
-        sys.exit("The database has no users of seed_load's: fill it first (docs/scaling.md).")
+        sys.exit("The database has no users of bench.load's: fill it first (docs/scaling.md).")
     with tempfile.TemporaryDirectory() as folder:
         compare(users, options.lines, Path(folder))
 

@@ -1,6 +1,6 @@
 """How long a page of conversions takes: `python -m bench.lists [--base-url URL] [--beside DATABASE_URL]`.
 
-On a database that `seed_load` and `seed_load_conversions` have filled (docs/scaling.md). The statement is the
+On a database that `bench.load` has filled (docs/scaling.md). The statement is the
 service's own, prepared; with --base-url whole signed requests to a running service besides, one after the other; with
 --beside the same on another database instead, in turn, warm, and how many times as long it takes there.
 """
@@ -21,7 +21,7 @@ import environ
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 LIMIT = 25
-# Of the users with the most conversions; the first of seed_load's have them.
+# Of the users with the most conversions; the first of bench.load's have them.
 HEAVIEST = 100
 BESIDE = "beside"
 ROUNDS = 8

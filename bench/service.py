@@ -17,7 +17,7 @@ from bench.errors import BenchError
 from bench.revision import Revision
 from partners.client import SignedClient
 
-# seed_load's partner with the most users.
+# bench.load's partner with the most users.
 PARTNER = "load-01"
 START_SECONDS = 60
 # Longer than the service gives requests under way.
@@ -45,8 +45,12 @@ class Seeded:
         self.folder.mkdir(parents=True)
         self.cluster.create(self.database)
         self._manage("migrate", "--verbosity", "0")
-        self._manage("seed_load", "--users", str(users), DEBUG="true")
-        self._manage("seed_load_conversions", "--conversions", str(conversions), DEBUG="true")
+        amounts = ("--users", str(users)), ("--conversions", str(conversions))
+        if (self.revision.folder / "bench" / "load").exists():
+            self._run("-m", "bench.load", *amounts[0], *amounts[1], DEBUG="true")
+        else:  # a revision before 2026-11-22
+            self._manage("seed_load", *amounts[0], DEBUG="true")
+            self._manage("seed_load_conversions", *amounts[1], DEBUG="true")
 
     def issue_key(self) -> tuple[str, str]:
         """A new API key of PARTNER, and its secret."""
@@ -74,8 +78,11 @@ class Seeded:
         } | further  # fmt: skip
 
     def _manage(self, *arguments: str, **environment: str) -> str:
+        return self._run("manage.py", *arguments, **environment)
+
+    def _run(self, *arguments: str, **environment: str) -> str:
         done = subprocess.run(  # noqa: S603
-            [self.revision.python, "manage.py", *arguments],
+            [self.revision.python, *arguments],
             cwd=self.revision.folder,
             env=self.production(OWNER_DATABASE_URL=self.cluster.owner_url(self.database), **environment),
             capture_output=True,
@@ -83,7 +90,7 @@ class Seeded:
             check=False,
         )
         if done.returncode != 0:
-            raise BenchError(f"`manage.py {arguments[0]}` of {self.revision.name} failed: {done.stderr[-2000:]}")
+            raise BenchError(f"`{' '.join(arguments)}` of {self.revision.name} failed: {done.stderr[-2000:]}")
         return done.stdout
 
 

@@ -17,7 +17,7 @@ LIST_LIMIT = 25
 DEEP_LIMIT = 100
 # Whose lists are followed to their end for the cursors of list_deep.
 FOLLOWED_USERS = 20
-# seed_load names users by their number.
+# bench.load names users by their number.
 PREFIX = "load-"
 _random = random.Random()  # noqa: S311 - which user is asked for is no secret
 

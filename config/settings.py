@@ -121,7 +121,7 @@ def _database(url: str, name: str, engine: str = _engine) -> dict[str, Any]:
 # Lists are read in the order of an index, so that a page costs the same at any depth. With PostgreSQL's default for a
 # random read, which is a spinning disk's, it would read and sort all rows of a user who has more than most.
 # Compiling short statements (jit) costs more than it saves.
-_SESSION = "-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1.1"
+_SESSION = "-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1"
 
 DATABASES = {"default": _database(_database_url, "DATABASE_URL")}
 DATABASES["default"] |= {

@@ -4,7 +4,7 @@
 SELECT id AS user_id FROM users_user
  WHERE partner_id = :partner AND external_id >= 'load-' || lpad(:number::text, 8, '0')
  ORDER BY external_id LIMIT 1 \gset
--- seed_load_conversions fills the two years before this day.
+-- bench.load fills the two years before this day.
 SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.US"Z"'), tiebreak, conversion_id, type,
        from_currency, from_amount::text, to_currency, to_amount::text, rate::text
   FROM transactions_conversion

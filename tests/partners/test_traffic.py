@@ -73,7 +73,7 @@ def test_failures_of_ours_are_counted(
     def fail(*_: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(UserView, "user", fail)
+    monkeypatch.setattr(UserView, "get_user", fail)
     assert api.get("/v1/users/ada").status == status
     assert of_day(partner).by_status == {status: 1}
 

@@ -10,9 +10,9 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from bench.load import users
 from partners import roles
 from partners.models import Partner
-from tests.commands import outcome
 from tests.plans import planning_without
 from users.backoffice import figures
 from users.backoffice.figures import Figures, Waited, gather
@@ -34,10 +34,9 @@ pytestmark = pytest.mark.usefixtures("within_one_day")
 @pytest.fixture
 def snapshot(committed_partner: Partner, settings: Any) -> tuple[Figures, datetime]:
     """The figures, and the instant for which PostgreSQL worked them out."""
-    settings.DEBUG = True
     settings.COMPLIANCE_TARGET_HOURS = 20
     if not User.objects.filter(external_id="load-00000001").exists():
-        outcome("seed_load", "--users", "400")
+        users.fill(users=400)
     # In one transaction now() is one instant.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT now()")

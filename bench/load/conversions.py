@@ -1,6 +1,6 @@
 """Puts made-up conversions into the database, by millions: PostgreSQL makes them, under the role that owns the schema.
 
-They are of the users that `seed_load` made, and come as imports bring them: by time, all users mixed, so that each
+They are of the users of bench/load/users.py, and come as imports bring them: by time, all users mixed, so that each
 user's rows lie far apart. A few users have very many. All constraints and indexes are in force meanwhile.
 """
 
@@ -33,15 +33,13 @@ _INSERT = """
 def fill(*, conversions: int) -> None:
     """Adds so many conversions of the last two years, batch by batch, and gathers statistics.
 
-    Raises LookupError where `seed_load` has made no users, IntegrityError where the conversions are there already.
+    Raises IntegrityError where they are there already.
     """
     connection = connections[roles.owner_alias()]
     with connection.cursor() as cursor:
         cursor.execute(_NUMBER_USERS)
         cursor.execute("SELECT count(*) FROM load_user")
         users = cursor.fetchone()[0]
-        if not users:
-            raise LookupError("There are no users of seed_load.")
         cursor.execute("ANALYZE load_user")
         for first in range(1, conversions + 1, AT_ONCE):
             last = min(first + AT_ONCE - 1, conversions)

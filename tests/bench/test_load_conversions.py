@@ -1,14 +1,18 @@
 """Made-up conversions for measuring: such as an import could have brought."""
 
+import sys
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, connections
 from django.db.models import Count
 
+from bench.load import conversions, users
+from bench.load.__main__ import main
+from partners import roles
 from partners.models import Partner
 from tests import factories
 from tests.client import in_process
-from tests.commands import outcome, refusal
 from transactions.models import Conversion
 from users.models import User
 
@@ -16,13 +20,11 @@ CONVERSIONS = 2000
 
 
 @pytest.fixture
-def loaded(committed_partner: Partner, settings: Any) -> Any:
-    settings.DEBUG = True
+def loaded(committed_partner: Partner) -> Any:
     if not User.objects.filter(external_id="load-00000001").exists():
-        outcome("seed_load", "--users", "400")
+        users.fill(users=400)
     if not Conversion.objects.filter(conversion_id="load-1").exists():
-        arguments = ("seed_load_conversions", "--conversions", str(CONVERSIONS))
-        assert outcome(*arguments) == {"conversions": CONVERSIONS}
+        conversions.fill(conversions=CONVERSIONS)
     return Conversion.objects.filter(conversion_id__startswith="load-")
 
 
@@ -40,10 +42,13 @@ def test_a_partner_can_list_them(loaded: Any) -> None:
 
 
 def test_a_second_time_is_refused_and_adds_nothing(loaded: Any) -> None:
-    # So many that some fall to the partner they had before.
-    assert "there already" in refusal("seed_load_conversions", "--conversions", str(CONVERSIONS))
+    with pytest.raises(IntegrityError):
+        conversions.fill(conversions=CONVERSIONS)
     assert loaded.count() == CONVERSIONS
+    connections[roles.OWNER].close()
 
 
-def test_it_is_for_development_alone() -> None:
-    assert "DEBUG=true" in refusal("seed_load_conversions", "--conversions", "10")
+def test_it_is_for_development_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench.load"])
+    with pytest.raises(SystemExit, match="DEBUG=true"):
+        main()

@@ -11,9 +11,9 @@ from typing import Any
 from django.db import connections, transaction
 from django.utils import timezone
 
+from bench.load.people import Person, people
 from partners import roles
 from partners.models import Partner
-from users.load.people import Person, people
 from users.models import Staff, User, UserEvent
 from users.staff import create_staff
 from users.statuses import Status
@@ -172,5 +172,5 @@ def _write_history(cursor: Any) -> None:
             f" SELECT {', '.join(values.get(column, column) for column in columns)}, %s, %s::jsonb,"
             f" {values.get('updated_at', 'updated_at')}, id FROM users_user"
             f" WHERE external_id LIKE '{PREFIX}%%' AND {condition}",
-            [label, '{"command": "seed_load"}'],
+            [label, '{"command": "bench.load"}'],
         )

@@ -6,9 +6,9 @@ import pytest
 from django.db import IntegrityError, connection, connections, transaction
 from django.db.models import Max, OuterRef, Subquery
 
+from bench.load import users
 from partners import roles
 from partners.models import Partner
-from tests.commands import outcome, refusal
 from users.models import StatusChange, User, UserEvent
 from users.statuses import TRANSITIONS, Status
 
@@ -16,10 +16,9 @@ USERS = 400
 
 
 @pytest.fixture
-def loaded(committed_partner: Partner, settings: Any) -> Any:
-    settings.DEBUG = True
+def loaded(committed_partner: Partner) -> Any:
     if not User.objects.filter(external_id="load-00000001").exists():
-        assert outcome("seed_load", "--users", str(USERS)) == {"users": USERS}
+        users.fill(users=USERS)
     return User.objects.filter(external_id__startswith="load-")
 
 
@@ -65,8 +64,7 @@ def test_the_triggers_are_on_again(loaded: Any) -> None:
 
 
 def test_a_second_time_is_refused(loaded: Any) -> None:
-    assert "there already" in refusal("seed_load", "--users", "10")
-
-
-def test_it_is_for_development_alone() -> None:
-    assert "DEBUG=true" in refusal("seed_load", "--users", "10")
+    with pytest.raises(IntegrityError):
+        users.fill(users=10)
+    assert loaded.count() == USERS
+    connections[roles.OWNER].close()
