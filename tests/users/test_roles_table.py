@@ -12,6 +12,7 @@ import pytest
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
+from django.db import connection
 from django.db.models import Model
 from django.db.transaction import atomic, set_rollback
 from django.test import Client
@@ -395,9 +396,16 @@ _EVERYTHING: tuple[type[Model], ...] = (
 )
 
 
-def everything() -> dict[str, list[Any]]:
-    """All rows there are, whatever may have become of them."""
-    return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in _EVERYTHING}
+def everything() -> list[tuple[str, str]]:
+    """All rows there are, as text, by table."""
+    tables = (model._meta.db_table for model in _EVERYTHING)
+    rows = (
+        f"SELECT '{table}', coalesce(string_agg(r::text, '\n' ORDER BY r::text), '') FROM {table} r" for table in tables
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(rows))
+        found: list[tuple[str, str]] = cursor.fetchall()
+    return found
 
 
 def is_login(answer: Any) -> bool:
