@@ -15,7 +15,7 @@ SHOWN = (
     _("A disabled partner is refused from its next request on."),
     _("Such as 600/minute; empty for the service's default."),
     *(_("staff member"), _("staff"), _("user"), _("users"), _("id"), _("externalId"), _("email"), _("status")),
-    *(_("first name"), _("last name"), _("date of birth"), _("address line1"), _("address line2"), _("city")),
+    *(_("first name"), _("last name"), _("date of birth"), _("address line 1"), _("address line 2"), _("city")),
     *(_("postal code"), _("province"), _("country"), _("occupation"), _("CIRO affiliate"), _("status since")),
     *(_("profile changed at"), _("identity changed at"), _("updated at"), _("profile change"), _("profile history")),
     *(_("decision"), _("decisions"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),

@@ -13,7 +13,6 @@ class TransactionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Says which roles of staff see these, shows them where a user is looked at, and imports in the metrics."""
-        from partners.names import translate_names  # noqa: PLC0415 - models are ready only now
         from transactions.backoffice import register_sections  # noqa: PLC0415
         from users import roles  # noqa: PLC0415
 
@@ -24,4 +23,3 @@ class TransactionsConfig(AppConfig):
         roles.extend(["transactions.download_document"], roles=("reviewer", "auditor"))
         register_sections()
         sources.add_source(observed.imports)
-        translate_names(self.get_models())

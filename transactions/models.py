@@ -53,23 +53,29 @@ class Conversion(models.Model):
     """A currency conversion made by a user. Written once, by an import; never changed."""
 
     # One foreign key on both (conversion_user_of_partner, in the migration) stands for a constraint on each.
-    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False, db_constraint=False)
-    user = models.ForeignKey(User, models.PROTECT, related_name="conversions", db_index=False, db_constraint=False)
-    conversion_id = models.CharField("conversionId", max_length=64)
-    created_at = models.DateTimeField(help_text="When the conversion was made.")
+    partner = models.ForeignKey(
+        Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", db_index=False, db_constraint=False
+    )
+    user = models.ForeignKey(
+        User, models.PROTECT, verbose_name=_("user"), related_name="conversions", db_index=False, db_constraint=False
+    )
+    conversion_id = models.CharField(_("conversionId"), max_length=64)
+    created_at = models.DateTimeField(_("created at"), help_text=_("When the conversion was made."))
     # Random: it orders conversions of one instant, stands in cursors, and so must tell nothing.
     tiebreak = models.BigIntegerField(db_default=_tiebreak())
-    type = models.CharField(max_length=20, db_default="conversion")
-    from_currency = models.CharField(max_length=10)
-    from_amount = NumericField()
-    to_currency = models.CharField(max_length=10)
-    to_amount = NumericField()
-    rate = NumericField()
-    recorded_at = models.DateTimeField(db_default=Now(), editable=False)
+    type = models.CharField(_("type"), max_length=20, db_default="conversion")
+    from_currency = models.CharField(_("from currency"), max_length=10)
+    from_amount = NumericField(_("from amount"))
+    to_currency = models.CharField(_("to currency"), max_length=10)
+    to_amount = NumericField(_("to amount"))
+    rate = NumericField(_("rate"))
+    recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
+        verbose_name = _("conversion")
+        verbose_name_plural = _("conversions")
         constraints = (
             models.UniqueConstraint(fields=("partner", "conversion_id"), name="conversion_partner_id"),
             # Also the list's index: an instant and a tiebreak name one conversion of a user.
@@ -113,24 +119,30 @@ class Document(models.Model):
     """
 
     # One foreign key on both (document_user_of_partner, in the migration), as a conversion has it.
-    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False, db_constraint=False)
-    user = models.ForeignKey(User, models.PROTECT, related_name="documents", db_index=False, db_constraint=False)
-    document_id = models.UUIDField("documentId", unique=True, default=uuid.uuid4, editable=False)
-    created_at = models.DateTimeField(help_text="When the document was issued.")
+    partner = models.ForeignKey(
+        Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", db_index=False, db_constraint=False
+    )
+    user = models.ForeignKey(
+        User, models.PROTECT, verbose_name=_("user"), related_name="documents", db_index=False, db_constraint=False
+    )
+    document_id = models.UUIDField(_("documentId"), unique=True, default=uuid.uuid4, editable=False)
+    created_at = models.DateTimeField(_("created at"), help_text=_("When the document was issued."))
     # As a conversion's.
     tiebreak = models.BigIntegerField(db_default=_tiebreak())
-    type = models.CharField(max_length=20, choices=DocumentType)
-    title = models.CharField(max_length=TITLE_LENGTH)
-    content_type = models.CharField(max_length=100)
-    size_bytes = models.BigIntegerField("size in bytes")
+    type = models.CharField(_("type"), max_length=20, choices=DocumentType)
+    title = models.CharField(_("title"), max_length=TITLE_LENGTH)
+    content_type = models.CharField(_("content type"), max_length=100)
+    size_bytes = models.BigIntegerField(_("size in bytes"))
     sha256 = models.BinaryField("SHA-256", max_length=SHA256_BYTES)
     # Where the storage has the file. It holds nothing personal, and no partner sees it.
     storage_name = models.CharField(max_length=100, unique=True)
-    recorded_at = models.DateTimeField(db_default=Now(), editable=False)
+    recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
+        verbose_name = _("document")
+        verbose_name_plural = _("documents")
         constraints = (
             # Also the list's index: an instant and a tiebreak name one document of a user.
             models.UniqueConstraint(fields=("user", "created_at", "tiebreak"), name="document_page"),
@@ -167,7 +179,9 @@ class FaultCause(models.TextChoices):
 class DocumentFault(models.Model):
     """How often a document's file could not be sent whole for one cause, and when last."""
 
-    document = models.ForeignKey(Document, models.PROTECT, related_name="faults", db_index=False)
+    document = models.ForeignKey(
+        Document, models.PROTECT, verbose_name=_("document"), related_name="faults", db_index=False
+    )
     cause = models.CharField(max_length=20, choices=FaultCause)
     count = models.BigIntegerField(default=1)
     last_at = models.DateTimeField(db_default=Now())
@@ -203,7 +217,7 @@ class ImportRun(models.Model):
     source = models.CharField(max_length=255)
     state = models.CharField(max_length=10, choices=RunState, db_default=RunState.RUNNING)
     started_at = models.DateTimeField(db_default=Now())
-    updated_at = models.DateTimeField(db_default=Now())
+    updated_at = models.DateTimeField(_("updated at"), db_default=Now())
     ended_at = models.DateTimeField(null=True)
     size_bytes = models.BigIntegerField(null=True)
     bytes_read = models.BigIntegerField(db_default=0)

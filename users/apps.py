@@ -17,12 +17,11 @@ class UsersConfig(AppConfig):
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
         from partners import admin_guard, reencryption  # noqa: PLC0415
-        from partners.names import rename, translate_names  # noqa: PLC0415
+        from partners.names import rename  # noqa: PLC0415
         from users.door import fresh, sessions  # noqa: PLC0415
         from users.door.reencryption import SECOND_FACTORS  # noqa: PLC0415
         from users.roles import sync_roles  # noqa: PLC0415
 
-        translate_names(self.get_models())
         rename(Group, _("role"), _("roles"))
         rename(LogEntry, _("action"), _("log of actions"))
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.roles")

@@ -13,11 +13,15 @@ from users.triggers import ACCESS_TRIGGERS
 class Claim(models.Model):
     """A case that somebody has taken; one person at a time, until decided or released."""
 
-    user = models.OneToOneField(User, models.PROTECT, primary_key=True, related_name="claim")
-    staff = models.ForeignKey(Staff, models.PROTECT, related_name="claims")
-    claimed_at = models.DateTimeField(db_default=Now(), editable=False)
+    user = models.OneToOneField(User, models.PROTECT, primary_key=True, verbose_name=_("user"), related_name="claim")
+    staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="claims")
+    claimed_at = models.DateTimeField(_("claimed at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")
+
+    class Meta:
+        verbose_name = _("claim")
+        verbose_name_plural = _("claims")
 
     def __str__(self) -> str:
         return f"{self.user_id} by {self.staff_id}"
@@ -37,18 +41,21 @@ class AccessKind(models.TextChoices):
 class AccessRecord(models.Model):
     """Who looked at whom, when, in which request. Nothing changes or removes one."""
 
-    kind = models.CharField(max_length=20, choices=AccessKind)
+    kind = models.CharField(_("kind"), max_length=20, choices=AccessKind)
     # None where a list was exported: `detail` then says which.
-    user = models.ForeignKey(User, models.PROTECT, related_name="accesses", db_index=False, null=True)
-    staff = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
-    request_id = models.CharField(max_length=36, blank=True)
-    detail = models.CharField(max_length=500, blank=True)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    user = models.ForeignKey(
+        User, models.PROTECT, verbose_name=_("user"), related_name="accesses", db_index=False, null=True
+    )
+    staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="+", db_index=False)
+    request_id = models.CharField(_("request id"), max_length=36, blank=True)
+    detail = models.CharField(_("detail"), max_length=500, blank=True)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
-        verbose_name_plural = "access log"
+        verbose_name = _("access record")
+        verbose_name_plural = _("access log")
         ordering = ("-id",)
         indexes = (
             models.Index(fields=("user", "id"), name="access_of_user"),

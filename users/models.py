@@ -9,6 +9,7 @@ from django.contrib.postgres.search import SearchVector
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length, Lower, Now
+from django.utils.translation import gettext_lazy as _
 
 from partners.models import Partner
 from partners.triggers import InsertEvent, UpdateEvent, append_only
@@ -29,36 +30,38 @@ class Staff(AbstractUser):
     serving_privileges = ("SELECT", "INSERT", "UPDATE")
 
     class Meta:
-        verbose_name = "staff member"
-        verbose_name_plural = "staff"
+        verbose_name = _("staff member")
+        verbose_name_plural = _("staff")
 
 
 class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
     """A person whom a partner registered: contract, section 2."""
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    partner = models.ForeignKey(Partner, models.PROTECT, related_name="users", db_index=False)
-    external_id = models.CharField("externalId", max_length=128)
-    email = models.CharField(max_length=254)
-    first_name = models.CharField(max_length=100)
-    last_name = models.CharField(max_length=100)
-    date_of_birth = models.DateField()
-    address_line1 = models.CharField(max_length=200)
-    address_line2 = models.CharField(max_length=200, blank=True, db_default="")
-    city = models.CharField(max_length=100)
-    postal_code = models.CharField(max_length=16, blank=True, db_default="")
-    province = models.CharField(max_length=100, blank=True, db_default="")
-    country = models.CharField(max_length=2)
-    occupation = models.CharField(max_length=100)
-    is_ciro_affiliate = models.BooleanField("CIRO affiliate")
-    status = models.CharField(max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
+    id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
+    partner = models.ForeignKey(
+        Partner, models.PROTECT, verbose_name=_("partner"), related_name="users", db_index=False
+    )
+    external_id = models.CharField(_("externalId"), max_length=128)
+    email = models.CharField(_("email"), max_length=254)
+    first_name = models.CharField(_("first name"), max_length=100)
+    last_name = models.CharField(_("last name"), max_length=100)
+    date_of_birth = models.DateField(_("date of birth"))
+    address_line1 = models.CharField(_("address line 1"), max_length=200)
+    address_line2 = models.CharField(_("address line 2"), max_length=200, blank=True, db_default="")
+    city = models.CharField(_("city"), max_length=100)
+    postal_code = models.CharField(_("postal code"), max_length=16, blank=True, db_default="")
+    province = models.CharField(_("province"), max_length=100, blank=True, db_default="")
+    country = models.CharField(_("country"), max_length=2)
+    occupation = models.CharField(_("occupation"), max_length=100)
+    is_ciro_affiliate = models.BooleanField(_("CIRO affiliate"))
+    status = models.CharField(_("status"), max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
     # The next three are kept by users/triggers.py: what the queue orders and filters by.
-    status_since = models.DateTimeField(db_default=Now(), editable=False)
-    profile_changed_at = models.DateTimeField(null=True, editable=False)
+    status_since = models.DateTimeField(_("status since"), db_default=Now(), editable=False)
+    profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
     # Set where name or birth date change while the user is active; null again once somebody looked.
-    identity_changed_at = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+    identity_changed_at = models.DateTimeField(_("identity changed at"), null=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(_("updated at"), db_default=Now(), editable=False)
 
     # The status is not among the columns that the serving role may update: users/triggers.py moves it.
     # Nor does it choose the times and the status that a user begins with.
@@ -69,6 +72,8 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     )
 
     class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
         constraints = (
             models.UniqueConstraint(fields=("partner", "external_id"), name="user_partner_external_id"),
             # What a conversion refers to, so that its partner is its user's.
@@ -118,8 +123,8 @@ class UserEvent(
         obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
         model_name="UserEvent",
         meta={
-            "verbose_name": "profile change",
-            "verbose_name_plural": "profile history",
+            "verbose_name": _("profile change"),
+            "verbose_name_plural": _("profile history"),
             "triggers": append_only(),
             "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name="userevent_of_user")],
         },
@@ -130,7 +135,9 @@ class UserEvent(
     # pghistory's own ends at two thousand million.
     pgh_id = models.BigAutoField(primary_key=True)
     # Looked up by user alone: pghistory's index on it would cost each write and serve nothing.
-    partner = models.ForeignKey(Partner, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    partner = models.ForeignKey(
+        Partner, models.DO_NOTHING, verbose_name=_("partner"), related_name="+", db_constraint=False, db_index=False
+    )
 
     serving_privileges = ("SELECT",)
 
@@ -141,23 +148,33 @@ class UserEvent(
 class StatusChange(models.Model):
     """A move of a user's status. Inserting one moves the user; nothing changes or removes one."""
 
-    user = models.ForeignKey(User, models.PROTECT, related_name="status_changes", db_index=False)
-    from_status = models.CharField("from", max_length=20, choices=Status)
-    to_status = models.CharField("to", max_length=20, choices=Status)
-    by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
-    reason_code = models.CharField(max_length=50, blank=True, db_default="")
-    reason = models.CharField(max_length=2000)
-    # Set by users/triggers.py: since when the user had stood where this row moves it from, and whose it is.
-    since = models.DateTimeField(db_default=Now(), editable=False)
-    partner = models.ForeignKey(
-        Partner, models.PROTECT, related_name="+", db_index=False, db_constraint=False, null=True, editable=False
+    user = models.ForeignKey(
+        User, models.PROTECT, verbose_name=_("user"), related_name="status_changes", db_index=False
     )
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    from_status = models.CharField(_("from"), max_length=20, choices=Status)
+    to_status = models.CharField(_("to"), max_length=20, choices=Status)
+    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
+    reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
+    reason = models.CharField(_("reason"), max_length=2000)
+    # Set by users/triggers.py: since when the user had stood where this row moves it from, and whose it is.
+    since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
+    partner = models.ForeignKey(
+        Partner,
+        models.PROTECT,
+        verbose_name=_("partner"),
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        null=True,
+        editable=False,
+    )
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
-        verbose_name = "decision"
+        verbose_name = _("decision")
+        verbose_name_plural = _("decisions")
         ordering = ("created_at", "id")
         indexes = (
             models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),

@@ -1,7 +1,8 @@
 from django.db import migrations
 
-# Each takes SHARE UPDATE EXCLUSIVE, which neither reads nor writes wait for. Why these numbers: docs/scaling.md.
-_PARAMETERS = {
+# Each takes SHARE UPDATE EXCLUSIVE, which neither reads nor writes wait for. A page that is full already stays so
+# until its rows have moved. Why these numbers: docs/scaling.md.
+PARAMETERS = {
     # Written and updated in one transaction; purged by the day.
     "partners_idempotencyrecord": {"fillfactor": 90, "autovacuum_vacuum_scale_factor": 0.05},
     "partners_usedsignature": {"autovacuum_vacuum_scale_factor": 0.05},
@@ -19,9 +20,8 @@ def _storage(table: str, parameters: dict[str, float]) -> migrations.RunSQL:
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('partners', '0005_key_life_only_shortens'),
+        ("partners", "0001_initial"),
     ]
 
-    operations = [_storage(table, parameters) for table, parameters in _PARAMETERS.items()]
+    operations = [_storage(table, parameters) for table, parameters in PARAMETERS.items()]
