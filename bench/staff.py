@@ -50,7 +50,7 @@ django.setup()
 from allauth.mfa.models import Authenticator
 from django.http import HttpRequest
 from django.test import Client
-from users.door import factors
+from users.staff_login import factors
 from users.models import Staff
 client, request = Client(), HttpRequest()
 request.user, _ = Staff.objects.get_or_create(username="bench", is_staff=True, is_superuser=True)

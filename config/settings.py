@@ -195,7 +195,7 @@ MIDDLEWARE = [
     # Answers partners' requests, all under /v1.
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "users.door.csp.ContentSecurityPolicyMiddleware",
+    "users.staff_login.csp.ContentSecurityPolicyMiddleware",
     # Answers readers of the docs, who have no session.
     "partners.docs.middleware.DocsMiddleware",
     # Files and staff.
@@ -208,7 +208,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "users.door.middleware.DoorMiddleware",
+    "users.staff_login.middleware.StaffLoginMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -261,8 +261,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
 ]
 
-# The door (users/door)
-ACCOUNT_ADAPTER = "users.door.adapters.AccountAdapter"
+# Login of staff (users/staff_login)
+ACCOUNT_ADAPTER = "users.staff_login.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -270,7 +270,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = False
 # Of an address; and of an account, for its password and for its codes.
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "login": "30/m/ip", "reauthenticate": "10/m/user"}
-MFA_ADAPTER = "users.door.adapters.MFAAdapter"
+MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 # Staff have no mailbox here to verify.
@@ -281,9 +281,9 @@ MFA_TOTP_ISSUER = "Partner Service"
 MFA_TOTP_TOLERANCE = 1
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG
 MFA_FORMS = {
-    "authenticate": "users.door.forms.AuthenticateForm",
-    "reauthenticate": "users.door.forms.ReauthenticateForm",
-    "add_webauthn": "users.door.forms.AddPasskeyForm",
+    "authenticate": "users.staff_login.forms.AuthenticateForm",
+    "reauthenticate": "users.staff_login.forms.ReauthenticateForm",
+    "add_webauthn": "users.staff_login.forms.AddPasskeyForm",
 }
 # The proxy in front says who asks.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0 if DEBUG else 1
@@ -350,7 +350,7 @@ if not DEBUG:
     # Over HTTPS, from this host, for all of it: no other can set them.
     SESSION_COOKIE_NAME = "__Host-session"
     CSRF_COOKIE_NAME = "__Host-csrf"
-# Without a request. How long a session may last altogether: users/door/sessions.py.
+# Without a request. How long a session may last altogether: users/staff_login/sessions.py.
 SESSION_COOKIE_AGE = 30 * 60
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_SAMESITE = "Strict"

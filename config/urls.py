@@ -8,7 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from config import api_urls
-from users.door.views import nothing
+from users.staff_login.views import nothing
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
@@ -16,9 +16,9 @@ urlpatterns = [
     *api_urls.urlpatterns,
     path("", include("partners.docs.urls")),
     # In place of the admin's own, which know of no second factor.
-    path("admin/account/", include("users.door.urls")),
+    path("admin/account/", include("users.staff_login.urls")),
     path("admin/language/", set_language, name="set_language"),
-    path("admin/logout/", account.logout, name="door_logout"),
+    path("admin/logout/", account.logout, name="staff_logout"),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
     # Unfold's, which nothing here leads to.
     path("admin/search/", nothing),

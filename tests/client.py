@@ -1,4 +1,4 @@
-"""A partner's client for the tests: every request goes through the real door, signed as a partner would."""
+"""A partner's client for the tests: every request passes real authentication, signed as a partner would."""
 
 import http.client
 import io

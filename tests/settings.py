@@ -15,7 +15,7 @@ os.environ.update(
         "COMPLIANCE_TIME_ZONE": "America/Toronto",
         "REDIS_URL": "",
         "DATABASE_URL": "",
-        # Tests that log in go past the second factor; those of the door itself set this to true.
+        # Tests that log in go past the second factor; those of the login itself set this to true.
         "STAFF_MFA_REQUIRED": "false",
         "OWNER_DATABASE_URL": "",
         "REPLICA_DATABASE_URL": "",

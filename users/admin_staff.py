@@ -68,7 +68,7 @@ class StaffAdmin(GuardedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """Django's, in one transaction with the line in the log. Given by somebody else, a password is for one time.
 
-        One's own is changed at the door, which asks for the present one.
+        One's own is changed on the account pages, which ask for the present one.
         """
         person = self.get_object(request, unquote(id))
         if person == request.user:

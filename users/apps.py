@@ -12,19 +12,19 @@ class UsersConfig(AppConfig):
     name = "users"
 
     def ready(self) -> None:
-        """Keeps the groups of staff as users/roles.py has them, and puts up the door."""
+        """Keeps the groups of staff as users/roles.py has them, and connects what logins begin."""
         from django.contrib.admin.models import LogEntry  # noqa: PLC0415 - models are ready only now
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
         from partners import admin_guard, reencryption  # noqa: PLC0415
         from partners.names import rename  # noqa: PLC0415
-        from users.door import fresh, sessions  # noqa: PLC0415
-        from users.door.reencryption import SECOND_FACTORS  # noqa: PLC0415
         from users.roles import sync_roles  # noqa: PLC0415
+        from users.staff_login import fresh, sessions  # noqa: PLC0415
+        from users.staff_login.reencryption import SECOND_FACTORS  # noqa: PLC0415
 
         rename(Group, _("role"), _("roles"))
         rename(LogEntry, _("action"), _("log of actions"))
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.roles")
-        user_logged_in.connect(sessions.begin, dispatch_uid="users.door")
+        user_logged_in.connect(sessions.begin, dispatch_uid="users.staff_login")
         admin_guard.register(fresh.require_fresh_factor)
         reencryption.register(SECOND_FACTORS)

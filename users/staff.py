@@ -9,10 +9,10 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import transaction
 
-from users.door import sessions
-from users.door.factors import FACTORS
 from users.models import Staff
 from users.roles import ROLES
+from users.staff_login import sessions
+from users.staff_login.factors import FACTORS
 
 PASSWORD_BYTES = 18  # 24 characters
 REASON_LENGTH = 500
@@ -21,7 +21,7 @@ REASON_LENGTH = 500
 def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
     """A staff account in the group of its role, and its one-time password, which is kept nowhere.
 
-    role: a key of users.roles.ROLES. At the first login the person chooses another password (users/door).
+    role: a key of users.roles.ROLES. At the first login the person chooses another password (users/staff_login).
     Raises Django's ValidationError naming the field, ImproperlyConfigured where the roles are not set up.
     """
     if role not in ROLES:

@@ -116,10 +116,10 @@ class EmbeddedServer:
             atexit.register(lambda: self.leave() if os.getpid() == process else None)
 
     def _is_running(self) -> bool:
-        # Asked at the door: a killed server that nobody reaps still counts as a process.
-        with socket.socket(socket.AF_UNIX) as door:
+        # Asked by connecting: a killed server that nobody reaps still counts as a process.
+        with socket.socket(socket.AF_UNIX) as connection:
             try:
-                door.connect(str(self.socket_folder / SOCKET))
+                connection.connect(str(self.socket_folder / SOCKET))
             except OSError:
                 return False
         return True

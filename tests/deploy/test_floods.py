@@ -15,7 +15,7 @@ from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
 
 # Of limits.conf and service.conf.
-UNSIGNED_BURST, PAGES_BURST, DOOR_BURST = 20, 100, 20
+UNSIGNED_BURST, PAGES_BURST, LOGIN_BURST = 20, 100, 20
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_neighbours_in_an_ipv6_network_are_counted_together(proxy: Proxy) -> Non
 
 
 @pytest.mark.parametrize(
-    ("target", "method", "burst"), [("/docs/", "GET", PAGES_BURST), ("/admin/account/login/", "POST", DOOR_BURST)]
+    ("target", "method", "burst"), [("/docs/", "GET", PAGES_BURST), ("/admin/account/login/", "POST", LOGIN_BURST)]
 )
 def test_pages_are_limited_too_and_say_so_to_people(proxy: Proxy, target: str, method: str, burst: int) -> None:
     with proxy.connected() as connection:

@@ -12,7 +12,7 @@ from partners.models import ApiKey, Partner
 from tests import factories, totp
 from tests.client import in_process
 from tests.commands import outcome, printed, run
-from tests.users.test_door import CODE, enrolled, log_in, where_to
+from tests.users.test_staff_login import CODE, enrolled, log_in, where_to
 from users.models import Staff
 
 pytestmark = pytest.mark.django_db

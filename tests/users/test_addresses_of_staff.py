@@ -16,7 +16,7 @@ from tests.client import PartnerClient
 from tests.staff import client_as, client_of
 from users.models import Staff, User
 
-# They ask for no permission: the start, the door, one's language, and what holds nothing of anybody.
+# They ask for no permission: the start, the login, one's language, and what holds nothing of anybody.
 FOR_ALL_STAFF = {
     "/admin/",
     "/admin/jsi18n/",
@@ -31,7 +31,7 @@ UNLOCKED = {"/admin/language/", "/admin/search/"}
 
 
 def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
-    """All below /admin/ but the door's, with a 1 for each number and a user's id in {}."""
+    """All below /admin/ but the login's, with a 1 for each number and a user's id in {}."""
     for pattern in patterns:
         path = before + str(pattern.pattern)
         if hasattr(pattern, "url_patterns"):

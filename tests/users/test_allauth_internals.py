@@ -1,4 +1,4 @@
-"""allauth's names that are not public, as users/door/allauth_internals.py relies on them."""
+"""allauth's names that are not public, as users/staff_login/allauth_internals.py relies on them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.test import RequestFactory
 
 from tests.factories import make_staff
 from tests.staff import client_of
-from users.door.allauth_internals import forget_kept, keep_for_reauthentication, record_factor
+from users.staff_login.allauth_internals import forget_kept, keep_for_reauthentication, record_factor
 
 pytestmark = pytest.mark.django_db
 

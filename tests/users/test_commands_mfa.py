@@ -7,7 +7,7 @@ from django.db import ProgrammingError, connection, transaction
 from pytest_django import Settings
 
 from tests.commands import outcome, printed, refusal, run
-from tests.users.test_door import FACTORS, enrolled, inside, log_in, where_to
+from tests.users.test_staff_login import FACTORS, enrolled, inside, log_in, where_to
 
 pytestmark = pytest.mark.django_db
 

@@ -258,7 +258,7 @@ def test_after_the_last_case_comes_the_queue(user: User) -> None:
     assert "No case is free." in client.get("/admin/queue/").content.decode()
 
 
-# The door
+# Login
 
 
 def test_a_form_from_elsewhere_is_refused(user: User) -> None:

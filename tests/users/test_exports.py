@@ -19,8 +19,8 @@ from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import ROLES, client_as, client_of
-from tests.users.test_door import enrolled, inside
-from tests.users.test_door_fresh import confirm, grow_stale
+from tests.users.test_fresh_factor import confirm, grow_stale
+from tests.users.test_staff_login import enrolled, inside
 from users.backoffice import evidence, sections, streams, user_lists
 from users.backoffice.sections import Section
 from users.cases import AccessRecord

@@ -25,8 +25,8 @@ from django.views.decorators.http import require_http_methods
 from partners.models import Partner
 from users.backoffice import access, evidence, streams, user_lists
 from users.cases import AccessKind
-from users.door.fresh import require_fresh_factor
 from users.models import User
+from users.staff_login.fresh import require_fresh_factor
 from users.statuses import Status
 
 PERMISSION = "users.export_user"

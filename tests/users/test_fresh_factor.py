@@ -8,8 +8,8 @@ from pytest_django import Settings
 
 from partners.models import ApiKey, Partner
 from tests import totp
-from tests.users.test_door import FACTORS, age, enrolled, inside, where_to
-from users.door.fresh import FRESH_SECONDS
+from tests.users.test_staff_login import FACTORS, age, enrolled, inside, where_to
+from users.staff_login.fresh import FRESH_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -127,6 +127,6 @@ def test_who_has_a_passkey_alone_is_asked_for_that() -> None:
 
 def test_a_session_that_is_over_is_asked_for_all_of_it(partner: Partner) -> None:
     client = inside(enrolled())
-    age(client, 13 * 3600, "door.began")
+    age(client, 13 * 3600, "staff_login.began")
     assert issue(client, partner).headers["Location"].startswith("/admin/login/")
     assert not ApiKey.objects.exists()

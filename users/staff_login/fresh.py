@@ -15,8 +15,8 @@ from django.shortcuts import redirect
 from django.urls import resolve, reverse
 from django.utils.http import urlencode
 
-from users.door import factors
-from users.door.allauth_internals import forget_kept, keep_for_reauthentication
+from users.staff_login import factors
+from users.staff_login.allauth_internals import forget_kept, keep_for_reauthentication
 
 FRESH_SECONDS = 15 * 60
 

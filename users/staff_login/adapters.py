@@ -1,4 +1,4 @@
-"""How allauth works here: nobody signs up, nothing is mailed, and the door decides about second factors."""
+"""How allauth works here: nobody signs up, nothing is mailed, and our middleware decides about second factors."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from partners import encryption
-from users.door import factors
 from users.models import Staff
+from users.staff_login import factors
 
 
 def may_enter(person: object) -> bool:
@@ -27,7 +27,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     """Accounts of staff, made by administrators and by `create_staff` alone."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never. The pages are not there either (users/door/urls.py)."""
+        """Never. The pages are not there either (users/staff_login/urls.py)."""
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Staff | None:
@@ -61,7 +61,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return reverse("admin:index")
 
     def is_reauthentication_required(self, **kwargs: Any) -> bool:
-        """Never by allauth, which takes a password for it: users/door/middleware.py asks for the factor."""
+        """Never by allauth, which takes a password for it: users/staff_login/middleware.py asks for the factor."""
         return False
 
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""allauth's views, with what the door adds to them."""
+"""allauth's views, with what the staff login adds to them."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from users.door import factors
-from users.door.middleware import UNSEEN_CODES
 from users.models import Staff
+from users.staff_login import factors
+from users.staff_login.middleware import UNSEEN_CODES
 
 
 def nothing(_request: HttpRequest) -> HttpResponse:
-    """Any other path of the door. Raises Http404; the admin would send strangers to log in first."""
+    """Any other path of the login. Raises Http404; the admin would send strangers to log in first."""
     raise Http404
 
 

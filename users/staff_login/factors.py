@@ -5,7 +5,7 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest
 
-from users.door.allauth_internals import record_factor
+from users.staff_login.allauth_internals import record_factor
 
 # Recovery codes stand in for one of these; alone they are none.
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)

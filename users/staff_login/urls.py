@@ -1,4 +1,4 @@
-"""Paths of the door, under /admin/account/. What is not named here is not there: no sign-up, no mail, no reset."""
+"""Paths of the staff login, under /admin/account/: neither sign-up, nor mail, nor a reset of passwords."""
 
 from allauth.account import views as account
 from allauth.mfa.base import views as mfa
@@ -7,7 +7,7 @@ from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.urls import path, re_path
 
-from users.door import views
+from users.staff_login import views
 
 urlpatterns = [
     path("login/", account.login, name="account_login"),

@@ -1,4 +1,4 @@
-"""The door: whoever comes to a page for staff has to have passed each step of it first."""
+"""Login of staff: password, second factor and recovery codes come before any page for staff."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from users.door import factors, fresh, sessions
-from users.door.adapters import may_enter
 from users.models import Staff
+from users.staff_login import factors, fresh, sessions
+from users.staff_login.adapters import may_enter
 
-# By the names of their URLs (users/door/urls.py).
+# By the names of their URLs (users/staff_login/urls.py).
 CODES = "mfa_view_recovery_codes"
 FOR_ANYBODY = {"account_login", "account_logout", "mfa_authenticate", "mfa_login_webauthn"}
-ALWAYS = {"account_logout", "door_logout", "set_language"}
+ALWAYS = {"account_logout", "staff_logout", "set_language"}
 ENROLMENT = {"mfa_index", "mfa_activate_totp", "mfa_add_webauthn"}
 GIVING_A_FACTOR = {"mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
 # What changes factors, or shows codes that stand in for one.
@@ -35,7 +35,7 @@ CHANGING_FACTORS = {
 }
 
 # In the session, while new recovery codes have not been looked at.
-UNSEEN_CODES = "door.unseen_codes"
+UNSEEN_CODES = "staff_login.unseen_codes"
 
 
 class Step(NamedTuple):
@@ -45,8 +45,8 @@ class Step(NamedTuple):
     allowed: set[str]
 
 
-class DoorMiddleware:
-    """Sends staff to the next step of the door, and lets nothing else through until it is done."""
+class StaffLoginMiddleware:
+    """Redirects staff to the next step of the login, until all are done."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -78,7 +78,7 @@ class DoorMiddleware:
 
     def _stranger(self, request: HttpRequest, page: str) -> HttpResponse | None:
         # The admin's own pages look after themselves; allauth's would keep an anonymous POST, secrets of META included.
-        is_account_page = page.startswith(("account_", "mfa_", "door_"))
+        is_account_page = page.startswith(("account_", "mfa_", "staff_"))
         return redirect("account_login") if is_account_page and page not in FOR_ANYBODY | ALWAYS else None
 
     def _out(self, request: HttpRequest, page: str, why: str) -> HttpResponse | None:
@@ -104,6 +104,6 @@ def next_step(request: HttpRequest, person: Staff) -> Step | None:
 
 
 def _to(page: str, request: HttpRequest) -> HttpResponse:
-    """To a page of the door, and afterwards to where the person wanted to go, if that can be gone to."""
+    """To a page of the login, and afterwards to where the person wanted to go, if that can be gone to."""
     wanted = {REDIRECT_FIELD_NAME: request.get_full_path()} if request.method == "GET" else {}
     return redirect(f"{reverse(page)}?{urlencode(wanted)}" if wanted else reverse(page))

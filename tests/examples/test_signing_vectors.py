@@ -1,4 +1,4 @@
-"""The published vectors at the service's door, with its clock set: all that should pass does, and nothing else."""
+"""The published vectors, sent to the service with its clock set: what should be accepted is, and nothing else."""
 
 import base64
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from tests.client import Headers, Response, in_process
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
 
-Door = Callable[[Signed, Headers, str], Response]
+Send = Callable[[Signed, Headers, str], Response]
 
 each_vector = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 each_refused = pytest.mark.parametrize("entry", REFUSED, ids=lambda entry: entry["id"])
 
 
 @pytest.fixture
-def door(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Door:
+def send(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Send:
     """Sends a request, with these headers, to a service that knows the published key and has this time."""
     ApiKey.objects.create(
         partner=partner,
@@ -60,15 +60,15 @@ def assert_let_in(answer: Response) -> None:
 
 
 @each_vector
-def test_a_vector_is_let_in(door: Door, vector: dict[str, Any]) -> None:
+def test_a_vector_is_accepted(send: Send, vector: dict[str, Any]) -> None:
     request = signed(vector)
     signature = vector.get("signatureAsSent", vector["signature"])
-    assert_let_in(door(request, headers_of(request, signature), request.timestamp))
+    assert_let_in(send(request, headers_of(request, signature), request.timestamp))
 
 
 @each_refused
-def test_a_refused_one_is_refused(door: Door, entry: dict[str, Any]) -> None:
-    answer = door(sent(entry), entry["headers"], entry["now"])
+def test_a_refused_one_is_refused(send: Send, entry: dict[str, Any]) -> None:
+    answer = send(sent(entry), entry["headers"], entry["now"])
     assert assert_error(answer, entry["status"])["error"] == entry["error"]
     assert answer.header("RateLimit") is None
 
@@ -76,10 +76,10 @@ def test_a_refused_one_is_refused(door: Door, entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "entry", [entry for entry in REFUSED if entry["error"] == "unauthorized"], ids=lambda entry: entry["id"]
 )
-def test_a_refused_one_has_no_other_mistake(door: Door, entry: dict[str, Any]) -> None:
+def test_a_refused_one_has_no_other_mistake(send: Send, entry: dict[str, Any]) -> None:
     mended = replace(sent(entry), timestamp=entry["now"])
     _canonical, signature = by_the_service(mended, SECRET)
-    assert_let_in(door(mended, headers_of(mended, signature), entry["now"]))
+    assert_let_in(send(mended, headers_of(mended, signature), entry["now"]))
 
 
 @pytest.mark.parametrize(

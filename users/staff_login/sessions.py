@@ -13,8 +13,8 @@ LONGEST_SECONDS = 12 * 60 * 60
 # Written no more often, so that not every page is a write: a session can end that much early.
 NOTED_EVERY_SECONDS = 60
 
-_BEGAN = "door.began"
-_SEEN = "door.seen"
+_BEGAN = "staff_login.began"
+_SEEN = "staff_login.seen"
 
 
 def begin(request: HttpRequest, **_signal: Any) -> None:

@@ -34,7 +34,7 @@ class _CodeOnce:
             seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)
             # As allauth compares it: `123-456` is `123456`.
             digits = re.sub(r"\D", "", code)
-            if not cache.add(f"door.used-code:{self.user.pk}:{digits}", "1", timeout=seconds):
+            if not cache.add(f"staff_login.used-code:{self.user.pk}:{digits}", "1", timeout=seconds):
                 raise get_adapter().validation_error("incorrect_code")
         return code
 
@@ -48,7 +48,7 @@ class ReauthenticateForm(_CodeOnce, base.ReauthenticateForm):  # type: ignore[mi
 
 
 class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
-    """A passkey or security key; one that opens the door alone, unless the person says otherwise."""
+    """A passkey or security key; one that logs in without a password, unless the person says otherwise."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("initial", {}).setdefault("passwordless", True)

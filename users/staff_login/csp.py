@@ -17,7 +17,7 @@ NOTHING: Policy = {
     "frame-ancestors": "'none'",
 }
 # Login and second factors: files of our own, and the QR code, which is a data: picture.
-DOOR: Policy = NOTHING | {
+STAFF_LOGIN: Policy = NOTHING | {
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self' data:",
@@ -27,7 +27,7 @@ DOOR: Policy = NOTHING | {
 }
 # Alpine, which Unfold's pages are made with, evaluates what stands in their attributes, and Unfold sizes
 # some elements by style="…".
-BACK_OFFICE: Policy = DOOR | {"script-src": "'self' 'unsafe-eval'", "style-src-attr": "'unsafe-inline'"}
+BACK_OFFICE: Policy = STAFF_LOGIN | {"script-src": "'self' 'unsafe-eval'", "style-src-attr": "'unsafe-inline'"}
 
 # What partners' developers read: files of our own, and the doctor's question.
 DOCS: Policy = NOTHING | {
@@ -41,7 +41,7 @@ DOCS: Policy = NOTHING | {
 
 # The first that a path begins with holds.
 POLICIES: tuple[tuple[str, Policy], ...] = (
-    ("/admin/account/", DOOR),
+    ("/admin/account/", STAFF_LOGIN),
     ("/admin/", BACK_OFFICE),
     ("/docs", DOCS),
     ("", NOTHING),

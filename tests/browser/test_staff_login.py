@@ -1,4 +1,4 @@
-"""The door, as people come through it."""
+"""Login of staff in a browser."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def arrive(page: Page, staff: Staff, password: str) -> None:
 
 def leave(page: Page) -> None:
     page.goto("/admin/account/logout/")
-    page.locator(".door-card").get_by_role("button", name="Sign Out").click()
+    page.locator(".login-card").get_by_role("button", name="Sign Out").click()
     expect(page.get_by_role("heading", name="Sign In")).to_be_visible()
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from tests.staff import client_as
-from tests.users.test_door import log_in, person
+from tests.users.test_staff_login import log_in, person
 
 pytestmark = pytest.mark.django_db
 
@@ -17,7 +17,7 @@ def policy(path: str, client: Client | None = None) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in answer.headers["Content-Security-Policy"].split("; "))
 
 
-def test_the_door_runs_its_own_files_and_nothing_else() -> None:
+def test_the_login_pages_run_their_own_files_and_nothing_else() -> None:
     found = policy("/admin/account/login/")
     assert found["default-src"] == "'none'"
     assert found["script-src"] == found["style-src"] == found["form-action"] == "'self'"
