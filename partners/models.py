@@ -122,72 +122,35 @@ class UsedSignature(models.Model):
         return f"signature of {self.signed_at}"
 
 
-class AuthenticationTrouble(models.Model):
-    """How often requests with a key were refused for one cause within an hour (partners/troubles.py)."""
+class ApiUsage(models.Model):
+    """How many requests of one kind there were within an hour (partners/usage/)."""
 
     hour = models.DateTimeField()
-    # Both None where the key is nobody's or there was none.
+    # Both None where the key is unknown or missing.
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False, null=True)
     key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False, null=True)
-    cause = models.CharField(max_length=40)
-    count = models.BigIntegerField()
-    # The widest difference between the partner's clock and ours; positive where theirs is ahead.
+    status = models.PositiveSmallIntegerField()
+    # Whether the answer was that of an earlier request.
+    replayed = models.BooleanField(default=False)
+    # The value of an AuthenticationFailure for status 401, else empty.
+    failure = models.CharField(max_length=40, blank=True)
+    # The caller's clock minus the server's, rounded (partners/usage/clock_skew.py); None where it is not known.
     skew_seconds = models.BigIntegerField(null=True)
+    count = models.BigIntegerField()
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count, skew_seconds)", "DELETE")
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
 
     class Meta:
         constraints = (
-            # Begins with the hour: also what old rows are removed by.
+            # Begins with the columns that reports filter by.
             models.UniqueConstraint(
-                fields=("hour", "partner", "key", "cause"), name="trouble_of_hour", nulls_distinct=False
+                fields=("partner", "hour", "key", "status", "replayed", "failure", "skew_seconds"),
+                name="api_usage_unique",
+                nulls_distinct=False,
             ),
         )
-        # What one partner's are read by, and those of nobody.
-        indexes = (models.Index(fields=("partner", "hour"), name="trouble_of_partner"),)
-
-    def __str__(self) -> str:
-        return f"{self.cause} {self.hour}"
-
-
-class RequestCount(models.Model):
-    """How often requests with a key were answered with one status within an hour (partners/traffic.py)."""
-
-    # Begins with what a partner's are read by.
-    pk = models.CompositePrimaryKey("partner_id", "hour", "key_id", "status", "replayed")
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
-    hour = models.DateTimeField()
-    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False)
-    # All but 401, which AuthenticationTrouble has by cause.
-    status = models.PositiveSmallIntegerField()
-    # Whether it was the answer of an earlier request.
-    replayed = models.BooleanField()
-    count = models.BigIntegerField()
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
-
-    class Meta:
-        indexes = (models.Index(fields=("hour",), name="request_count_hour"),)
+        # For the purge.
+        indexes = (models.Index(fields=("hour",), name="api_usage_hour"),)
 
     def __str__(self) -> str:
         return f"{self.status} {self.hour}"
-
-
-class ClockSkew(models.Model):
-    """How many requests with a key differed by so much from our clock within an hour (partners/traffic.py)."""
-
-    pk = models.CompositePrimaryKey("partner_id", "hour", "key_id", "skew_tenths")
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
-    hour = models.DateTimeField()
-    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False)
-    # Tenths of a second, positive where the partner's clock is ahead; rounded (partners/tallies.py).
-    skew_tenths = models.BigIntegerField()
-    count = models.BigIntegerField()
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
-
-    class Meta:
-        indexes = (models.Index(fields=("hour",), name="clock_skew_hour"),)
-
-    def __str__(self) -> str:
-        return f"{self.skew_tenths / 10} s {self.hour}"
