@@ -117,5 +117,5 @@ def refused(
     skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
     log.info("unauthorized", cause=failure.value, **skew)
     facts.cause = failure.value
-    recording.record_failure(failure, request.header("HTTP_X_API_KEY"), skew_seconds=skew_seconds)
+    recording.record_failure(failure, request.key_digest, skew_seconds=skew_seconds)
     return UnauthorizedError(message)

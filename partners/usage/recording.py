@@ -12,7 +12,7 @@ from typing import NamedTuple
 import structlog
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, transaction
 
-from partners import keys, sql
+from partners import sql
 from partners.usage import clock_skew
 from partners.usage.failures import UNAUTHORIZED, AuthenticationFailure
 
@@ -31,7 +31,7 @@ class Group(NamedTuple):
 
     # Hours since the epoch.
     hour: int
-    # SHA-256 of the API key that was sent; None where there was none, or it is known to be nobody's.
+    # SHA-256 of the API key that was sent; None where no partner has it, or the counters are full.
     key_digest: bytes | None
     status: int
     replayed: bool = False
@@ -90,14 +90,18 @@ def record_answer(key_digest: bytes, status: int, *, replayed: bool, skew_second
     _counters.add(Group(present_hour(), key_digest, status, replayed, "", clock_skew.rounded(skew_seconds)))
 
 
-def record_failure(failure: AuthenticationFailure, api_key: str | None, *, skew_seconds: float | None = None) -> None:
+def record_failure(failure: AuthenticationFailure, key_digest: bytes, *, skew_seconds: float | None = None) -> None:
     """Counts a request that was answered 401, by the key that was sent. Executes no statement.
 
-    skew_seconds: the caller's clock minus the server's, where the request tells.
+    key_digest: that of the empty text where no key was sent. skew_seconds: the caller's clock minus the server's,
+    where the request tells.
     """
-    digest = keys.digest(api_key) if api_key and failure != AuthenticationFailure.UNKNOWN_KEY else None
-    skew = None if skew_seconds is None or digest is None else clock_skew.rounded(skew_seconds)
-    _counters.add(Group(present_hour(), digest, UNAUTHORIZED, failure=failure.value, skew_seconds=skew))
+    group = Group(present_hour(), None, UNAUTHORIZED, failure=failure.value)
+    # All unknown keys share a counter.
+    if failure != AuthenticationFailure.UNKNOWN_KEY:
+        skew = None if skew_seconds is None else clock_skew.rounded(skew_seconds)
+        group = group._replace(key_digest=key_digest, skew_seconds=skew)
+    _counters.add(group)
 
 
 # Rows are written in one order by all processes: two that write at the same time do not deadlock.

@@ -171,8 +171,8 @@ def test_the_partners_page_says_what_went_wrong_and_what_to_ask(api: PartnerClie
 
 
 def test_unknown_keys_are_shown_with_every_partner(api: PartnerClient, partner: Partner) -> None:
-    recording.record_failure(AuthenticationFailure.UNKNOWN_KEY, "psi_key_nobodys")
-    recording.record_failure(AuthenticationFailure.MISSING_HEADER, None)
+    recording.record_failure(AuthenticationFailure.UNKNOWN_KEY, keys.digest("psi_key_nobodys"))
+    recording.record_failure(AuthenticationFailure.MISSING_HEADER, keys.digest(""))
     recording.flush()
     page = page_of(partner)
     assert "of any caller" in page
@@ -192,6 +192,6 @@ def test_who_sees_keys_sees_them(role: str, api: PartnerClient, partner: Partner
 
 def test_a_key_that_never_was_is_not_made_up(api: PartnerClient) -> None:
     before = ApiKey.objects.count()
-    recording.record_failure(AuthenticationFailure.UNKNOWN_KEY, "psi_key_nobodys")
+    recording.record_failure(AuthenticationFailure.UNKNOWN_KEY, keys.digest("psi_key_nobodys"))
     recording.flush()
     assert ApiKey.objects.count() == before

@@ -89,7 +89,7 @@ def test_there_are_few_skews_however_many_clocks() -> None:
 
 
 def record_stranger(number: int) -> None:
-    recording.record_failure(AuthenticationFailure.CLOCK_SKEW, f"psi_key_{number}", skew_seconds=4000)
+    recording.record_failure(AuthenticationFailure.CLOCK_SKEW, keys.digest(f"psi_key_{number}"), skew_seconds=4000)
 
 
 def test_whoever_sends_keys_at_random_does_not_fill_the_memory(
@@ -115,8 +115,8 @@ def test_however_many_keys_there_are_the_memory_is_bounded(db: None, monkeypatch
 
 
 def test_a_key_that_is_nobodys_is_counted_for_nobody(db: None) -> None:
-    recording.record_failure(AuthenticationFailure.CLOCK_SKEW, "psi_key_nobodys", skew_seconds=4000)
-    recording.record_failure(AuthenticationFailure.UNKNOWN_KEY, "psi_key_nobodys", skew_seconds=1)
+    recording.record_failure(AuthenticationFailure.CLOCK_SKEW, keys.digest("psi_key_nobodys"), skew_seconds=4000)
+    recording.record_failure(AuthenticationFailure.UNKNOWN_KEY, keys.digest("psi_key_nobodys"), skew_seconds=1)
     before = ApiKey.objects.count()
     recording.flush()
     assert ApiKey.objects.count() == before
@@ -198,7 +198,9 @@ def test_where_no_thread_is_to_be_had_requests_are_answered_and_counted(
 
 def test_the_writer_has_a_session_of_its_own(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "FLUSH_SECONDS", 0.01)
-    recording.record_failure(AuthenticationFailure.BAD_SIGNATURE, keys.issue(partner=committed_partner).api_key)
+    recording.record_failure(
+        AuthenticationFailure.BAD_SIGNATURE, bytes(keys.issue(partner=committed_partner).record.digest)
+    )
     writer = threading.Thread(target=recording._write_later)
     writer.start()
     writer.join()
