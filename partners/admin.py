@@ -17,10 +17,9 @@ from partners import admin_guard, admin_keys, keys
 from partners.admin_ages import age, expiry, keys_in_force, state, with_keys
 from partners.admin_keys import MAY_ISSUE, MAY_REVOKE
 from partners.admin_sections import SHOWN, Action, SectionedAdmin, Table, table
-from partners.admin_traffic import traffic_table
-from partners.admin_troubles import troubles_table
 from partners.keys import KEY_PREFIX, VISIBLE_CHARACTERS, IssuedKey
 from partners.models import ApiKey, Partner
+from partners.usage.tables import failures_table, requests_table
 
 admin.site.index_title = _("Back office")
 admin.site.site_url = None
@@ -69,8 +68,8 @@ class PartnerAdmin(SectionedAdmin):
             ],
             all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
         )
-        yield traffic_table(obj)
-        yield troubles_table(obj)
+        yield requests_table(obj)
+        yield failures_table(obj)
 
 
 def _link(key: ApiKey) -> str:

@@ -1,16 +1,13 @@
-"""The app of the gate."""
+"""The app of partners, their API keys and the API that they call."""
 
 from django.apps import AppConfig
 
 
 class PartnersConfig(AppConfig):
-    """Who is asking, may they, how often, at most once."""
+    """Partners, authentication, rate limits, idempotency, and the documentation of the API."""
 
     name = "partners"
 
     def ready(self) -> None:
-        """Names its models in the reader's language, and registers its system checks."""
+        """Registers its system checks."""
         from partners import checks  # noqa: F401, PLC0415 - registered by being imported
-        from partners.names import translate_names  # noqa: PLC0415 - models are ready only now
-
-        translate_names(self.get_models())

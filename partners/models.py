@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from partners.key_triggers import KEY_TRIGGERS
 from partners.rates import parse_rate
@@ -21,6 +22,7 @@ class Partner(models.Model):
     """A business that brings its own users."""
 
     slug = models.CharField(
+        _("slug"),
         max_length=50,
         unique=True,
         validators=[
@@ -28,22 +30,27 @@ class Partner(models.Model):
                 r"\A[a-z0-9]+(-[a-z0-9]+)*\Z", "Lower-case letters and digits, in groups joined by single hyphens."
             )
         ],
-        help_text="How commands, imports and GET /v1/ping name the partner.",
+        help_text=_("How commands, imports and GET /v1/ping name the partner."),
     )
-    name = models.CharField(max_length=200)
-    enabled = models.BooleanField(default=True, help_text="A disabled partner is refused from its next request on.")
+    name = models.CharField(_("name"), max_length=200)
+    enabled = models.BooleanField(
+        _("enabled"), default=True, help_text=_("A disabled partner is refused from its next request on.")
+    )
     rate_limit = models.CharField(
+        _("rate limit"),
         max_length=40,
         blank=True,
         validators=[validate_rate],
-        help_text="Such as 600/minute; empty for the service's default.",
+        help_text=_("Such as 600/minute; empty for the service's default."),
     )
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     # What setup_database_roles grants the serving role.
     serving_privileges = ("SELECT", "INSERT", "UPDATE (name, enabled, rate_limit)")
 
     class Meta:
+        verbose_name = _("partner")
+        verbose_name_plural = _("partners")
         ordering = ("slug",)
 
     def __str__(self) -> str:
@@ -53,21 +60,22 @@ class Partner(models.Model):
 class ApiKey(models.Model):
     """A key of a partner, with a secret of its own; neither can be read back (partners/keys.py)."""
 
-    partner = models.ForeignKey(Partner, models.PROTECT, related_name="api_keys")
-    prefix = models.CharField(max_length=20, unique=True, editable=False)
+    partner = models.ForeignKey(Partner, models.PROTECT, verbose_name=_("partner"), related_name="api_keys")
+    prefix = models.CharField(_("prefix"), max_length=20, unique=True, editable=False)
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     encrypted_secret = models.TextField(editable=False)
-    label = models.CharField(max_length=100, blank=True)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, editable=False)
+    label = models.CharField(_("label"), max_length=100, blank=True)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, editable=False)
     # To some minutes: a write for each request would cost more than the request (partners/keys.py).
-    last_used_at = models.DateTimeField(null=True, editable=False)
+    last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)")
 
     class Meta:
-        verbose_name = "API key"
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
         ordering = ("-created_at", "-id")
         triggers = KEY_TRIGGERS
 
@@ -122,72 +130,35 @@ class UsedSignature(models.Model):
         return f"signature of {self.signed_at}"
 
 
-class AuthenticationTrouble(models.Model):
-    """How often requests with a key were refused for one cause within an hour (partners/troubles.py)."""
+class ApiUsage(models.Model):
+    """How many requests of one kind there were within an hour (partners/usage/)."""
 
     hour = models.DateTimeField()
-    # Both None where the key is nobody's or there was none.
+    # Both None where the key is unknown or missing.
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False, null=True)
     key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False, null=True)
-    cause = models.CharField(max_length=40)
-    count = models.BigIntegerField()
-    # The widest difference between the partner's clock and ours; positive where theirs is ahead.
+    status = models.PositiveSmallIntegerField()
+    # Whether the answer was that of an earlier request.
+    replayed = models.BooleanField(default=False)
+    # The value of an AuthenticationFailure for status 401, else empty.
+    failure = models.CharField(max_length=40, blank=True)
+    # The caller's clock minus the server's, rounded (partners/usage/clock_skew.py); None where it is not known.
     skew_seconds = models.BigIntegerField(null=True)
+    count = models.BigIntegerField()
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count, skew_seconds)", "DELETE")
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
 
     class Meta:
         constraints = (
-            # Begins with the hour: also what old rows are removed by.
+            # Begins with the columns that reports filter by.
             models.UniqueConstraint(
-                fields=("hour", "partner", "key", "cause"), name="trouble_of_hour", nulls_distinct=False
+                fields=("partner", "hour", "key", "status", "replayed", "failure", "skew_seconds"),
+                name="api_usage_unique",
+                nulls_distinct=False,
             ),
         )
-        # What one partner's are read by, and those of nobody.
-        indexes = (models.Index(fields=("partner", "hour"), name="trouble_of_partner"),)
-
-    def __str__(self) -> str:
-        return f"{self.cause} {self.hour}"
-
-
-class RequestCount(models.Model):
-    """How often requests with a key were answered with one status within an hour (partners/traffic.py)."""
-
-    # Begins with what a partner's are read by.
-    pk = models.CompositePrimaryKey("partner_id", "hour", "key_id", "status", "replayed")
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
-    hour = models.DateTimeField()
-    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False)
-    # All but 401, which AuthenticationTrouble has by cause.
-    status = models.PositiveSmallIntegerField()
-    # Whether it was the answer of an earlier request.
-    replayed = models.BooleanField()
-    count = models.BigIntegerField()
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
-
-    class Meta:
-        indexes = (models.Index(fields=("hour",), name="request_count_hour"),)
+        # For the purge.
+        indexes = (models.Index(fields=("hour",), name="api_usage_hour"),)
 
     def __str__(self) -> str:
         return f"{self.status} {self.hour}"
-
-
-class ClockSkew(models.Model):
-    """How many requests with a key differed by so much from our clock within an hour (partners/traffic.py)."""
-
-    pk = models.CompositePrimaryKey("partner_id", "hour", "key_id", "skew_tenths")
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
-    hour = models.DateTimeField()
-    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False)
-    # Tenths of a second, positive where the partner's clock is ahead; rounded (partners/tallies.py).
-    skew_tenths = models.BigIntegerField()
-    count = models.BigIntegerField()
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
-
-    class Meta:
-        indexes = (models.Index(fields=("hour",), name="clock_skew_hour"),)
-
-    def __str__(self) -> str:
-        return f"{self.skew_tenths / 10} s {self.hour}"

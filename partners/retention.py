@@ -1,6 +1,6 @@
 """What is kept for a while and then removed.
 
-Answers under idempotency keys, signatures of updates, counts of requests.
+Answers under idempotency keys, signatures of updates, usage counters.
 """
 
 from datetime import timedelta
@@ -12,7 +12,7 @@ from partners.api import idempotency
 # The widest CLOCK_SKEW_SECONDS that the settings allow, with a margin for clocks that disagree.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
 # Reports go back seven days, and to the beginning of the hour.
-COUNTS_KEPT = timedelta(days=8)
+USAGE_KEPT = timedelta(days=8)
 
 # Oldest first, from where the batch before ended: what it left in the index is not passed again before a vacuum.
 _DELETE = """
@@ -29,9 +29,7 @@ _SKIP = "FOR UPDATE SKIP LOCKED"
 _DELETE_RECORDS = _DELETE.format(table="partners_idempotencyrecord", time="created_at", lock=_SKIP)
 # These rows never change, and the serving role, which may not update them, may not lock them either.
 _DELETE_SIGNATURES = _DELETE.format(table="partners_usedsignature", time="signed_at", lock="")
-_DELETE_TROUBLES = _DELETE.format(table="partners_authenticationtrouble", time="hour", lock=_SKIP)
-_DELETE_REQUESTS = _DELETE.format(table="partners_requestcount", time="hour", lock=_SKIP)
-_DELETE_SKEWS = _DELETE.format(table="partners_clockskew", time="hour", lock=_SKIP)
+_DELETE_USAGE = _DELETE.format(table="partners_apiusage", time="hour", lock=_SKIP)
 
 
 class Purged(NamedTuple):
@@ -39,14 +37,12 @@ class Purged(NamedTuple):
 
     idempotency_records: int
     used_signatures: int
-    authentication_troubles: int
-    request_counts: int
-    clock_skews: int
+    usage_counters: int
 
 
 def purge_expired(*, batch_size: int = 1000) -> Purged:
     """Removes idempotency records past their window (contract, section 4), signatures that no request can repeat,
-    and counts of requests older than COUNTS_KEPT.
+    and usage counters older than USAGE_KEPT.
 
     Safe while serving: each batch of at most `batch_size` rows is a short transaction of its own, so
     one that fails leaves the batches before it done.
@@ -54,9 +50,7 @@ def purge_expired(*, batch_size: int = 1000) -> Purged:
     return Purged(
         _in_batches(_DELETE_RECORDS, idempotency.WINDOW, batch_size),
         _in_batches(_DELETE_SIGNATURES, SIGNATURE_WINDOW, batch_size),
-        _in_batches(_DELETE_TROUBLES, COUNTS_KEPT, batch_size),
-        _in_batches(_DELETE_REQUESTS, COUNTS_KEPT, batch_size),
-        _in_batches(_DELETE_SKEWS, COUNTS_KEPT, batch_size),
+        _in_batches(_DELETE_USAGE, USAGE_KEPT, batch_size),
     )
 
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from datetime import time as datetime_time
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 from zoneinfo import ZoneInfo
@@ -24,9 +23,10 @@ from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
 from config.embedded.server import SUPERUSER
-from partners import roles, tallies
+from partners import roles
 from partners.api import throttling
 from partners.models import Partner
+from partners.usage import recording
 from tests import factories
 from tests.client import PartnerClient, Response, Transport, in_process
 from tests.timeouts import WAIT_SECONDS
@@ -116,21 +116,19 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
 
 @pytest.fixture(scope="session", autouse=True)
 def start_writer() -> Iterator[Callable[[], bool]]:
-    """What starts the writer of counts: nothing writes them in the midst of another test, or when the tests end."""
-    start = tallies._start_writer
+    """Starts the thread that writes usage counters; in the tests nothing else does, or it might during another test."""
+    start = recording._start_writer
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tallies, "_start_writer", Mock(return_value=True))
+        patch.setattr(recording, "_start_writer", Mock(return_value=True))
         yield start
 
 
 @pytest.fixture(autouse=True)
-def counts_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_usage_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests of another test are not written in this one, and the hour does not turn while it runs."""
-    monkeypatch.setattr(tallies, "_pending", tallies._Pending())
-    now = datetime.now(UTC)
-    hour = int(now.timestamp()) // tallies.HOUR_SECONDS
-    monkeypatch.setattr(tallies, "present_hour", lambda: hour)
-    monkeypatch.setattr(tallies, "datetime", SimpleNamespace(now=now.astimezone))
+    monkeypatch.setattr(recording, "_counters", recording._Counters())
+    hour = recording.present_hour()
+    monkeypatch.setattr(recording, "present_hour", lambda: hour)
 
 
 @pytest.fixture(autouse=True)

@@ -112,4 +112,4 @@ def test_it_has_the_names_of_what_the_admin_shows() -> None:
     shown = [model for model in admin.site._registry if model._meta.app_label in FLOORS]
     names = {text for model in shown for text in (str(model._meta.verbose_name), str(model._meta.verbose_name_plural))}
     assert names
-    assert names <= known, "Add it to partners/names.py, then `make messages`."
+    assert names <= known, "Give it a translatable verbose_name, then `make messages`."

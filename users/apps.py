@@ -17,13 +17,13 @@ class UsersConfig(AppConfig):
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
         from partners import admin_guard, reencryption  # noqa: PLC0415
-        from partners.names import rename  # noqa: PLC0415
         from users.roles import sync_roles  # noqa: PLC0415
         from users.staff_login import fresh, sessions  # noqa: PLC0415
         from users.staff_login.reencryption import SECOND_FACTORS  # noqa: PLC0415
 
-        rename(Group, _("role"), _("roles"))
-        rename(LogEntry, _("action"), _("log of actions"))
+        # The back office's names for Django's own models.
+        Group._meta.verbose_name, Group._meta.verbose_name_plural = _("role"), _("roles")  # noqa: SLF001
+        LogEntry._meta.verbose_name, LogEntry._meta.verbose_name_plural = _("action"), _("log of actions")  # noqa: SLF001
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.roles")
         user_logged_in.connect(sessions.begin, dispatch_uid="users.staff_login")
         admin_guard.register(fresh.require_fresh_factor)

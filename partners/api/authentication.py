@@ -10,14 +10,15 @@ import structlog
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 
-from partners import keys, signing, troubles
+from partners import keys, signing
 from partners.api.errors import REALM, InternalError, UnauthorizedError
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.keys import Caller
 from partners.observing import metrics
 from partners.observing.facts import facts
-from partners.troubles import Cause
+from partners.usage import recording
+from partners.usage.failures import AuthenticationFailure
 
 log = structlog.get_logger("partners.authentication")
 
@@ -57,15 +58,15 @@ class SignatureAuthentication(BaseAuthentication):
         secret = (caller or keys.nobody()).secret
         is_signed = (is_expected and secret == last_secret) or signing.verify(secret, canonical, signature)
         if caller is None:
-            raise refused(request, Cause.UNKNOWN_KEY, NOT_VALID)
+            raise refused(request, AuthenticationFailure.UNKNOWN_KEY, NOT_VALID)
         facts.partner, facts.key = caller.partner_slug, caller.key_prefix
         if caller.secret_is_lost and caller.may_call:
             metrics.count_lost_secret()
             raise InternalError
         if not is_signed:
-            raise refused(request, Cause.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
+            raise refused(request, AuthenticationFailure.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
         if not caller.may_call:
-            raise refused(request, Cause.NOT_IN_FORCE, NOT_VALID, skew_seconds=skew)
+            raise refused(request, AuthenticationFailure.NOT_IN_FORCE, NOT_VALID, skew_seconds=skew)
         if caller.should_touch:
             keys.touch(caller.key_id)
         if found:
@@ -82,7 +83,7 @@ def _required_header(request: PartnerRequest, name: str) -> str:
     if not value or not value.isascii():
         # granian gives a header that is not ASCII as an empty text, other servers as it is.
         reason = "missing" if value is None else "missing or not ASCII"
-        raise refused(request, Cause.MISSING_HEADER, f"Header {name} is {reason}.")
+        raise refused(request, AuthenticationFailure.MISSING_HEADER, f"Header {name} is {reason}.")
     return value
 
 
@@ -91,7 +92,7 @@ def _parsed(request: PartnerRequest, timestamp: str) -> datetime:
         return signing.parse_timestamp(timestamp)
     except ValueError:
         message = "X-Request-Timestamp is not an RFC 3339 date-time."
-        raise refused(request, Cause.MALFORMED_TIMESTAMP, message) from None
+        raise refused(request, AuthenticationFailure.MALFORMED_TIMESTAMP, message) from None
 
 
 def _checked_skew(request: PartnerRequest, signed_at: datetime) -> float:
@@ -102,19 +103,19 @@ def _checked_skew(request: PartnerRequest, signed_at: datetime) -> float:
             f"X-Request-Timestamp is more than {settings.CLOCK_SKEW_SECONDS} seconds"
             f" from the server's time, which is {rfc_3339(now)}."
         )
-        raise refused(request, Cause.CLOCK_SKEW, message, skew_seconds=skew)
+        raise refused(request, AuthenticationFailure.CLOCK_SKEW, message, skew_seconds=skew)
     return skew
 
 
 def refused(
-    request: PartnerRequest, cause: Cause, message: str, *, skew_seconds: float | None = None
+    request: PartnerRequest, failure: AuthenticationFailure, message: str, *, skew_seconds: float | None = None
 ) -> UnauthorizedError:
-    """The error to raise; its cause goes to the log and to the counts that staff see, never to the caller.
+    """The error to raise; the failure goes to the log and to the usage counters, never to the caller.
 
     skew_seconds: by how much the caller's clock is ahead of ours, where the request tells.
     """
     skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
-    log.info("unauthorized", cause=cause.value, **skew)
-    facts.cause = cause.value
-    troubles.count(cause, request.header("HTTP_X_API_KEY"), skew_seconds=skew_seconds)
+    log.info("unauthorized", cause=failure.value, **skew)
+    facts.cause = failure.value
+    recording.record_failure(failure, request.key_digest, skew_seconds=skew_seconds)
     return UnauthorizedError(message)

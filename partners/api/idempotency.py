@@ -20,7 +20,7 @@ from partners.api.authentication import refused
 from partners.api.errors import ApiError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.sql import Query, Result
-from partners.troubles import Cause
+from partners.usage.failures import AuthenticationFailure
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
@@ -99,7 +99,7 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
         with transaction.atomic():
             return _run_claimed(claim, effect)
     except AlreadyClaimedError:
-        raise refused(request, Cause.REPLAY, ALREADY_RECEIVED) from None
+        raise refused(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
 
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:

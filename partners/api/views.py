@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from partners import keys, sql, traffic, troubles
+from partners import keys, sql
 from partners.api import idempotency
 from partners.api.authentication import SignatureAuthentication
 from partners.api.errors import BadRequestError, MethodNotAllowedError, NotFoundError
@@ -23,6 +23,8 @@ from partners.api.request import JsonNegotiation, PartnerRequest
 from partners.api.response import json_response
 from partners.api.throttling import PartnerRateThrottle
 from partners.sql import Query
+from partners.usage import recording
+from partners.usage.failures import UNAUTHORIZED
 
 log = structlog.get_logger("partners.views")
 
@@ -71,7 +73,7 @@ class PartnerAPIView(APIView):
             response = self.handle_exception(failure)
         for name, value in self.headers.items():
             response.headers[name] = value
-        self.count(response)
+        self.record_usage(response)
         return response
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
@@ -150,14 +152,16 @@ class PartnerAPIView(APIView):
         """Answers a read."""
         return json_response(200, self.renderer.render(data))
 
-    def count(self, response: HttpResponseBase) -> None:
-        """Counts the answer for the partner's report; refusals are counted with their cause, where they are raised."""
-        if not self.is_authenticated or response.status_code == troubles.UNAUTHORIZED:
+    def record_usage(self, response: HttpResponseBase) -> None:
+        """Counts the answer, but a 401: authentication counts that with its cause."""
+        if not self.is_authenticated or response.status_code == UNAUTHORIZED:
             return
         try:
-            request, replayed = self.request, "Idempotent-Replayed" in self.headers
-            traffic.count(
-                request.user.key_id, response.status_code, replayed=replayed, skew_seconds=request.auth.skew_seconds
+            recording.record_answer(
+                self.request.key_digest,
+                response.status_code,
+                replayed="Idempotent-Replayed" in self.headers,
+                skew_seconds=self.request.auth.skew_seconds,
             )
         except Exception:
             # The request has taken effect: its answer does not change, not even where it is logging that fails.

@@ -8,9 +8,7 @@ PARAMETERS = {
     "partners_usedsignature": {"autovacuum_vacuum_scale_factor": 0.05},
     # A column without an index, again and again.
     "partners_apikey": {"fillfactor": 50},
-    "partners_requestcount": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
-    "partners_clockskew": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
-    "partners_authenticationtrouble": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
+    "partners_apiusage": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
 }
 
 

@@ -14,7 +14,7 @@ class Facts(threading.local):
     # Whose key came with it, known or not proven: a slug, and a key's prefix.
     partner: str | None = None
     key: str | None = None
-    # Of a 401 (partners/troubles.py).
+    # The value of an AuthenticationFailure, for status 401.
     cause: str | None = None
     # Statements, and the seconds that they and the commits took.
     statements: int = 0

@@ -24,9 +24,7 @@ GRANTS = {
     # What serves its time and goes.
     "partners_idempotencyrecord": ADD | {"UPDATE (body, created_at, fingerprint, location, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
-    "partners_authenticationtrouble": ADD | {"UPDATE (count, skew_seconds)", "DELETE"},
-    "partners_requestcount": ADD | {"UPDATE (count)", "DELETE"},
-    "partners_clockskew": ADD | {"UPDATE (count)", "DELETE"},
+    "partners_apiusage": ADD | {"UPDATE (count)", "DELETE"},
     # Users: what a partner may change; status and times are the triggers'.
     "users_user": READ
     | {f"INSERT ({', '.join(sorted(f'{PROFILE}, external_id, id, partner_id'.split(', ')))})"}

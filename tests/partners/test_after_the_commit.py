@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from partners import traffic
 from partners.api import middleware, views
 from partners.models import Partner
 from partners.observing import metrics
+from partners.usage import recording
 from tests import factories
 from tests.client import PartnerClient, Response
 from users.models import User
@@ -20,7 +20,7 @@ def crash(*_: object, **__: object) -> None:
 
 
 BREAK: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
-    "counting": lambda patch: patch.setattr(traffic, "count", crash),
+    "counting": lambda patch: patch.setattr(recording, "record_answer", crash),
     "metrics": lambda patch: patch.setattr(metrics, "count_request", crash),
     "the log line": lambda patch: patch.setattr(middleware, "_report", crash),
 }
@@ -60,7 +60,7 @@ def test_a_write_succeeds_where_nothing_at_all_can_be_logged(
     api: PartnerClient, partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Mock(**{f"{level}.side_effect": OSError for level in ("info", "warning", "error", "exception")})
-    monkeypatch.setattr(traffic, "count", crash)
+    monkeypatch.setattr(recording, "record_answer", crash)
     monkeypatch.setattr(middleware, "log", broken)
     monkeypatch.setattr(views, "log", broken)
     answer = api.patch("/v1/users/ada", {"city": "Regina"})

@@ -7,17 +7,9 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from partners import keys, roles
+from partners import roles
 from partners.api import idempotency
-from partners.models import (
-    AuthenticationTrouble,
-    ClockSkew,
-    IdempotencyRecord,
-    Partner,
-    RequestCount,
-    UsedSignature,
-)
-from partners.troubles import Cause
+from partners.models import ApiUsage, IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.client import PartnerClient
 from tests.commands import outcome, printed, run
@@ -37,14 +29,13 @@ def remember_signature(partner: Partner, age: timedelta) -> UsedSignature:
     )
 
 
-def remember_trouble(partner: Partner, cause: Cause, age: timedelta) -> AuthenticationTrouble:
-    return AuthenticationTrouble.objects.create(partner=partner, cause=cause, count=1, hour=timezone.now() - age)
+def remember_usage(partner: Partner, age: timedelta) -> ApiUsage:
+    return ApiUsage.objects.create(partner=partner, status=200, count=1, hour=timezone.now() - age)
 
 
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
-    counts = {"authenticationTroubles": 0, "requestCounts": 0, "clockSkews": 0}
-    return {"idempotencyRecords": 0, "usedSignatures": 0} | counts | removed
+    return {"idempotencyRecords": 0, "usedSignatures": 0, "usageCounters": 0} | removed
 
 
 def test_only_records_past_their_window_go(partner: Partner) -> None:
@@ -64,30 +55,19 @@ def test_only_signatures_that_no_request_can_repeat_go(partner: Partner) -> None
     assert UsedSignature.objects.filter(partner=partner, signature=kept.signature).exists()
 
 
-def test_only_counts_of_refusals_that_nobody_looks_at_go(partner: Partner) -> None:
-    remember_trouble(partner, Cause.CLOCK_SKEW, timedelta(days=8, minutes=1))
-    kept = remember_trouble(partner, Cause.REPLAY, timedelta(days=7, hours=23))
-    assert outcome("purge_expired") == purged(authenticationTroubles=1)
-    assert list(AuthenticationTrouble.objects.filter(partner=partner)) == [kept]
-
-
-def test_only_counts_of_requests_that_no_report_shows_go(partner: Partner) -> None:
-    key, now = keys.issue(partner=partner).record, timezone.now()
-    for hour in (now - timedelta(days=8, minutes=1), now - timedelta(days=7, hours=23)):
-        RequestCount.objects.create(partner=partner, key=key, hour=hour, status=200, replayed=False, count=1)
-        ClockSkew.objects.create(partner=partner, key=key, hour=hour, skew_tenths=-3, count=1)
-    assert outcome("purge_expired") == purged(requestCounts=1, clockSkews=1)
-    left = (RequestCount.objects.get(partner=partner), ClockSkew.objects.get(partner=partner))
-    assert [row.hour for row in left] == [hour] * 2
+def test_only_usage_that_no_report_shows_goes(partner: Partner) -> None:
+    remember_usage(partner, timedelta(days=8, minutes=1))
+    kept = remember_usage(partner, timedelta(days=7, hours=23))
+    assert outcome("purge_expired") == purged(usageCounters=1)
+    assert list(ApiUsage.objects.filter(partner=partner)) == [kept]
 
 
 def test_all_batches_are_purged(partner: Partner) -> None:
     for _ in range(5):
         remember_key(partner, LONG_AGO)
         remember_signature(partner, LONG_AGO)
-    for cause in Cause:
-        remember_trouble(partner, cause, LONG_AGO)
-    everything = purged(idempotencyRecords=5, usedSignatures=5, authenticationTroubles=len(Cause))
+        remember_usage(partner, LONG_AGO)
+    everything = purged(idempotencyRecords=5, usedSignatures=5, usageCounters=5)
     assert outcome("purge_expired", "--batch-size", "2") == everything
     assert outcome("purge_expired") == purged()
 
@@ -117,6 +97,4 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 
 def test_people_are_told_how_much_went(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
-    assert printed("purge_expired") == (
-        "Removed 1 idempotency records, 0 used signatures, 0 counts of refusals, 0 of requests and 0 of clocks.\n"
-    )
+    assert printed("purge_expired") == ("Removed 1 idempotency records, 0 used signatures and 0 usage counters.\n")

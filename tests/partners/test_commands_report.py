@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from partners import keys, tallies
-from partners.models import ApiKey, Partner, RequestCount
+from partners import keys
+from partners.models import ApiKey, ApiUsage, Partner
 from partners.signing import parse_timestamp
+from partners.usage import recording
 from tests import factories
 from tests.client import PartnerClient
 from tests.commands import outcome, printed, refusal, run
@@ -23,14 +24,14 @@ def busy(api: PartnerClient) -> str:
     api.get("/v1/users/nobody")
     api.get(PING, secret="psi_secret_x")
     api.get(PING, timestamp=(datetime.now(UTC) - timedelta(minutes=47)).isoformat())
-    tallies.flush()
+    recording.flush()
     return keys.find(api.api_key).prefix
 
 
 def earlier(partner: Partner, prefix: str, **span: int) -> None:
     """A hundred requests some time ago."""
     key, hour = ApiKey.objects.get(prefix=prefix), timezone.now() - timedelta(**span)
-    RequestCount.objects.create(partner=partner, key=key, hour=hour, status=200, replayed=True, count=100)
+    ApiUsage.objects.create(partner=partner, key=key, hour=hour, status=200, replayed=True, count=100)
 
 
 def test_a_period_has_its_requests_their_refusals_and_the_clock(api: PartnerClient, partner: Partner) -> None:

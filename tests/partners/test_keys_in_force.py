@@ -13,12 +13,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
-from partners import keys, roles, tallies, traffic, troubles
+from partners import keys, roles
 from partners.api import throttling
 from partners.api.authentication import NOT_VALID
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
 from partners.rates import Rate
-from partners.troubles import Cause
+from partners.usage import recording, reports
+from partners.usage.failures import AuthenticationFailure
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response, in_process
@@ -113,11 +114,11 @@ def counted_in_window() -> int:
     return sum(count for count, _ in throttling._counter()._windows.values())  # type: ignore[attr-defined]
 
 
-def counted(partner: Partner) -> tuple[int, dict[int, int], dict[Cause, int]]:
+def counted(partner: Partner) -> tuple[int, dict[int, int], dict[AuthenticationFailure, int]]:
     """Against the limit, and as staff see it."""
-    tallies.flush()
-    answered = traffic.of_partner(partner.pk, period=tallies.DAY).by_status
-    refused = {trouble.cause: trouble.requests for trouble in troubles.of_partner(partner.pk)}
+    recording.flush()
+    answered = reports.requests_of(partner.pk, period=reports.DAY).by_status
+    refused = {one.failure: one.requests for one in reports.failures_of(partner.pk)}
     return counted_in_window(), dict(answered), refused
 
 
@@ -141,7 +142,11 @@ def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
         assert assert_error(answer, 401)["message"] == NOT_VALID
         assert answer.header("RateLimit") is None
         assert stored(known.partner) == before
-        assert counted(known.partner) == (in_window, answered | {401: refusals}, {Cause.NOT_IN_FORCE: refusals})
+        assert counted(known.partner) == (
+            in_window,
+            answered | {401: refusals},
+            {AuthenticationFailure.NOT_IN_FORCE: refusals},
+        )
 
 
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)

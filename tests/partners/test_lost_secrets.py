@@ -10,9 +10,9 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
 
-from partners import tallies
 from partners.api.authentication import NOT_VALID
 from partners.models import ApiKey, Partner
+from partners.usage import recording
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, in_process
@@ -41,7 +41,7 @@ def test_a_key_in_force_is_answered_with_an_internal_error(
     assert counted() == before + 1
     assert sum("cannot be decrypted" in record.getMessage() for record in caplog.records) == 1
     assert "unauthorized" not in caplog.text
-    assert not [seen for seen in tallies._pending.counted if seen.cause]
+    assert not [group for group in recording._counters.counts if group.failure]
 
 
 @pytest.mark.parametrize(

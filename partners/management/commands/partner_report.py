@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from partners import spans, tallies, traffic, troubles
 from partners.administration import effective_rate_limit, keys_with_state
 from partners.management.base import Outcome, ServiceCommand, find_partner, moment, table
 from partners.models import ApiKey, Partner
-from partners.traffic import Clock, Traffic
-from partners.troubles import Cause, Trouble
+from partners.usage import clock_skew, reports
+from partners.usage.failures import AuthenticationFailure
+from partners.usage.reports import Failures, Requests, Skew
 
-PERIODS = {"last24Hours": tallies.DAY, "last7Days": tallies.WEEK}
+PERIODS = {"last24Hours": reports.DAY, "last7Days": reports.WEEK}
 HEADINGS = ("LAST 24 HOURS", "LAST 7 DAYS")
 
 
@@ -24,9 +24,10 @@ class Period:
     """What is reported of one period."""
 
     since: datetime
-    traffic: Traffic
-    troubles: Sequence[Trouble]
-    clocks: dict[str, Clock]
+    requests: Requests
+    failures: Sequence[Failures]
+    # By the key's prefix; under "" that of all keys.
+    clock_skew: dict[str, Skew]
 
 
 class Key(NamedTuple):
@@ -69,10 +70,10 @@ class Command(ServiceCommand):
 def _period(partner: Partner, name: str) -> Period:
     length = PERIODS[name]
     return Period(
-        tallies.first_hour(length),
-        traffic.of_partner(partner.pk, period=length),
-        list(troubles.of_partner(partner.pk, period=length)),
-        traffic.clocks(partner.pk, period=length),
+        reports.first_hour(length),
+        reports.requests_of(partner.pk, period=length),
+        reports.failures_of(partner.pk, period=length),
+        reports.clock_skew_of(partner.pk, period=length),
     )
 
 
@@ -80,7 +81,7 @@ def _period(partner: Partner, name: str) -> Period:
 
 
 def _period_data(period: Period) -> dict[str, Any]:
-    requests, busiest = period.traffic, period.traffic.busiest
+    requests, busiest = period.requests, period.requests.busiest
     return {
         "since": moment(period.since),
         "requests": {
@@ -93,27 +94,23 @@ def _period_data(period: Period) -> dict[str, Any]:
         },
         "unauthorized": [
             {
-                "cause": trouble.cause.value,
-                "key": trouble.prefix,
-                "requests": trouble.requests,
-                "worstSkewSeconds": trouble.skew_seconds,
-                "latestHour": moment(trouble.latest_hour),
+                "cause": failures.failure.value,
+                "key": failures.prefix,
+                "requests": failures.requests,
+                "worstSkewSeconds": failures.worst_skew_seconds,
+                "latestHour": moment(failures.latest_hour),
             }
-            for trouble in period.troubles
+            for failures in period.failures
         ],
-        "clock": _clock_data(period.clocks.get("")),
-        "clockByKey": {prefix: _clock_data(clock) for prefix, clock in period.clocks.items() if prefix},
+        "clock": _skew_data(period.clock_skew.get("")),
+        "clockByKey": {prefix: _skew_data(skew) for prefix, skew in period.clock_skew.items() if prefix},
     }
 
 
-def _clock_data(clock: Clock | None) -> dict[str, Any] | None:
-    if clock is None:
+def _skew_data(skew: Skew | None) -> dict[str, Any] | None:
+    if skew is None:
         return None
-    return {
-        "requests": clock.requests,
-        "medianSeconds": clock.median_seconds,
-        "worstSeconds": clock.worst_seconds,
-    }
+    return {"requests": skew.requests, "medianSeconds": skew.median_seconds, "worstSeconds": skew.worst_seconds}
 
 
 def _key_data(key: Key) -> dict[str, Any]:
@@ -146,10 +143,10 @@ def _lines(partner: Partner, periods: Sequence[Period], keys: Sequence[Key]) -> 
     of_keys = ("PREFIX", "LABEL", "STATE", "AGE, DAYS", "LAST USED", "EXPIRES", "EXPIRES IN, DAYS")
     yield from _section("API keys", of_keys, map(_key_row, map(_key_data, keys)))
     yield from _section("Requests", ("STATUS", *HEADINGS), _requests(periods))
-    yield from _section("Unauthorized", ("CAUSE", "KEY", *HEADINGS, "CLOCK, 7 DAYS"), _causes(periods))
+    yield from _section("Unauthorized", ("CAUSE", "KEY", *HEADINGS, "CLOCK, 7 DAYS"), _failures(periods))
     yield from _advice(periods[-1])
-    of_clocks = ("KEY", *_of_each("MEDIAN, "), *_of_each("WORST, "))
-    yield from _section("Their clock against ours", of_clocks, _clocks(periods))
+    of_skew = ("KEY", *_of_each("MEDIAN, "), *_of_each("WORST, "))
+    yield from _section("Their clock against ours", of_skew, _clock_skew(periods))
 
 
 def _section(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -165,49 +162,53 @@ def _of_each(words: str) -> list[str]:
 
 
 def _requests(periods: Sequence[Period]) -> Iterator[Sequence[object]]:
-    all_traffic = [period.traffic for period in periods]
-    if not all_traffic[-1].total:
+    both = [period.requests for period in periods]
+    if not both[-1].total:
         return
-    for status in sorted({status for one in all_traffic for status in one.by_status}):
-        yield status, *(one.by_status.get(status, 0) for one in all_traffic)
-    yield "total", *(one.total for one in all_traffic)
-    yield "replayed", *(one.replayed for one in all_traffic)
-    yield "errors", *(_share(one) for one in all_traffic)
-    yield "busiest hour", *(_busiest(one) for one in all_traffic)
+    for status in sorted({status for requests in both for status in requests.by_status}):
+        yield status, *(requests.by_status.get(status, 0) for requests in both)
+    yield "total", *(requests.total for requests in both)
+    yield "replayed", *(requests.replayed for requests in both)
+    yield "errors", *(_share(requests) for requests in both)
+    yield "busiest hour", *(_busiest(requests) for requests in both)
 
 
-def _share(one: Traffic) -> str:
-    return str(one.errors) if one.error_share is None else f"{one.errors} ({one.error_share:.1%})"
+def _share(requests: Requests) -> str:
+    return str(requests.errors) if requests.error_share is None else f"{requests.errors} ({requests.error_share:.1%})"
 
 
-def _busiest(one: Traffic) -> str:
-    return "" if one.busiest is None else f"{one.busiest.requests} ({_hour(one.busiest.begins)})"
+def _busiest(requests: Requests) -> str:
+    return "" if requests.busiest is None else f"{requests.busiest.requests} ({_hour(requests.busiest.begins)})"
 
 
 def _hour(begins: datetime) -> str:
     return f"{begins.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _causes(periods: Sequence[Period]) -> Iterator[Sequence[object]]:
-    counts = [{(one.cause, one.prefix): one.requests for one in period.troubles} for period in periods]
+def _failures(periods: Sequence[Period]) -> Iterator[Sequence[object]]:
+    counts = [{(one.failure, one.prefix): one.requests for one in period.failures} for period in periods]
     # A week holds what a day holds.
-    for one in periods[-1].troubles:
-        requests = [count.get((one.cause, one.prefix), 0) for count in counts]
-        is_of_clock = one.cause == Cause.CLOCK_SKEW and one.skew_seconds is not None
-        yield one.cause.value, one.prefix, *requests, spans.widest(one.skew_seconds or 0) if is_of_clock else ""
+    for one in periods[-1].failures:
+        requests = [count.get((one.failure, one.prefix), 0) for count in counts]
+        yield one.failure.value, one.prefix, *requests, _worst_skew(one)
+
+
+def _worst_skew(failures: Failures) -> str:
+    if failures.failure != AuthenticationFailure.CLOCK_SKEW or failures.worst_skew_seconds is None:
+        return ""
+    return clock_skew.worst_text(failures.worst_skew_seconds)
 
 
 def _advice(period: Period) -> Iterator[str]:
-    for cause in dict.fromkeys(one.cause for one in period.troubles):
-        yield f"  {cause.value}: {troubles.advice(cause)}"
+    for failure in dict.fromkeys(one.failure for one in period.failures):
+        yield f"  {failure.value}: {failure.advice}"
 
 
-def _clocks(periods: Sequence[Period]) -> Iterator[Sequence[object]]:
-    all_clocks = [period.clocks for period in periods]
-    for prefix in all_clocks[-1]:
-        clocks = [one.get(prefix) for one in all_clocks]
-        medians = [clock and spans.difference(clock.median_seconds) for clock in clocks]
-        yield prefix or "all", *medians, *(clock and spans.difference(clock.worst_seconds) for clock in clocks)
+def _clock_skew(periods: Sequence[Period]) -> Iterator[Sequence[object]]:
+    for prefix in periods[-1].clock_skew:
+        skews = [period.clock_skew.get(prefix) for period in periods]
+        medians = [skew and clock_skew.text(skew.median_seconds) for skew in skews]
+        yield prefix or "all", *medians, *(skew and clock_skew.text(skew.worst_seconds) for skew in skews)
 
 
 def _key_row(key: dict[str, Any]) -> Sequence[object]:

@@ -13,8 +13,8 @@ class Command(ServiceCommand):
     """Removes what has served its time."""
 
     help = (
-        "Removes idempotency records past their 24 hours, signatures that no request can repeat, and counts of"
-        " requests older than 8 days, in batches; safe while serving. Run it every day."
+        "Removes idempotency records past their 24 hours, signatures that no request can repeat, and usage"
+        " counters older than 8 days, in batches; safe while serving. Run it every day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,17 +32,14 @@ class Command(ServiceCommand):
         """Removes it, a batch at a time: what is removed stays so if a later batch fails."""
         purged = purge_expired(batch_size=batch_size)
         told = (
-            f"Removed {purged.idempotency_records} idempotency records, {purged.used_signatures} used signatures,"
-            f" {purged.authentication_troubles} counts of refusals, {purged.request_counts} of requests"
-            f" and {purged.clock_skews} of clocks."
+            f"Removed {purged.idempotency_records} idempotency records, {purged.used_signatures} used signatures"
+            f" and {purged.usage_counters} usage counters."
         )
         return Outcome(
             {
                 "idempotencyRecords": purged.idempotency_records,
                 "usedSignatures": purged.used_signatures,
-                "authenticationTroubles": purged.authentication_troubles,
-                "requestCounts": purged.request_counts,
-                "clockSkews": purged.clock_skews,
+                "usageCounters": purged.usage_counters,
             },
             [told],
         )

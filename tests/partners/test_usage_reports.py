@@ -9,11 +9,12 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from partners import keys, tallies, traffic
+from partners import keys
 from partners.api import throttling
-from partners.models import AuthenticationTrouble, Partner, RequestCount
-from partners.traffic import Clock, Hour, Traffic
-from partners.troubles import Cause
+from partners.models import ApiUsage, Partner
+from partners.usage import recording, reports
+from partners.usage.failures import AuthenticationFailure
+from partners.usage.reports import Hour, Requests, Skew
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
 from tests.staff import client_as
@@ -22,15 +23,15 @@ from users.views import UserView
 PING = "/v1/ping"
 
 
-def of_day(partner: Partner) -> Traffic:
+def of_day(partner: Partner) -> Requests:
     """What is told of the last day, once everything is written."""
-    tallies.flush()
-    return traffic.of_partner(partner.pk, period=tallies.DAY)
+    recording.flush()
+    return reports.requests_of(partner.pk, period=reports.DAY)
 
 
-def clocks(partner: Partner) -> dict[str, Clock]:
-    tallies.flush()
-    return traffic.clocks(partner.pk, period=tallies.DAY)
+def clock_skew(partner: Partner) -> dict[str, Skew]:
+    recording.flush()
+    return reports.clock_skew_of(partner.pk, period=reports.DAY)
 
 
 def ping_off_by(api: PartnerClient, seconds: float) -> Response:
@@ -87,7 +88,7 @@ def test_requests_over_the_limit_are_counted(api: PartnerClient, partner: Partne
 
 def test_what_is_answered_before_anybody_is_known_is_not_counted(api: PartnerClient, partner: Partner) -> None:
     assert [api.get("/v1/nowhere").status, api.send("PATCH", PING, {}).status] == [404, 405]
-    assert of_day(partner) == Traffic({}, 0, None)
+    assert of_day(partner) == Requests({}, 0, None)
 
 
 def test_an_answer_from_memory_is_counted_as_such(api: PartnerClient, partner: Partner) -> None:
@@ -111,7 +112,7 @@ def test_an_update_that_is_sent_again_is_one_answer_and_one_refusal(
 def test_another_partner_sees_none_of_it(api: PartnerClient, other_api: PartnerClient, partner: Partner) -> None:
     other_api.get(PING)
     assert of_day(partner).total == 0
-    assert not clocks(partner)
+    assert not clock_skew(partner)
 
 
 def test_errors_are_a_share_of_all(api: PartnerClient, partner: Partner) -> None:
@@ -127,12 +128,14 @@ def test_of_nothing_there_is_no_share(partner: Partner) -> None:
 
 def test_periods_are_of_whole_hours_and_the_busiest_is_told(api: PartnerClient, partner: Partner) -> None:
     key = keys.find(api.api_key)
-    this_hour = tallies.first_hour(timedelta())
+    this_hour = reports.first_hour(timedelta())
     for hours, count in ((0, 5), (24, 7), (25, 11), (7 * 24, 3), (7 * 24 + 1, 13)):
         hour = this_hour - timedelta(hours=hours)
-        RequestCount.objects.create(partner=partner, key=key, hour=hour, status=200, replayed=False, count=count)
-    AuthenticationTrouble.objects.create(partner=partner, key=key, hour=this_hour, cause=Cause.REPLAY, count=3)
-    day, week = (traffic.of_partner(partner.pk, period=period) for period in (tallies.DAY, tallies.WEEK))
+        ApiUsage.objects.create(partner=partner, key=key, hour=hour, status=200, count=count)
+    ApiUsage.objects.create(
+        partner=partner, key=key, hour=this_hour, status=401, failure=AuthenticationFailure.REPLAY, count=3
+    )
+    day, week = (reports.requests_of(partner.pk, period=period) for period in (reports.DAY, reports.WEEK))
     assert (day.by_status, day.busiest) == ({200: 12, 401: 3}, Hour(this_hour, 8))
     assert (week.by_status, week.busiest) == ({200: 26, 401: 3}, Hour(this_hour - timedelta(hours=25), 11))
 
@@ -143,7 +146,7 @@ def test_periods_are_of_whole_hours_and_the_busiest_is_told(api: PartnerClient, 
 def test_the_clock_is_told_by_its_median_and_its_worst(api: PartnerClient, partner: Partner) -> None:
     assert [ping_off_by(api, seconds).status for seconds in (-50, 3, -70, 3, 200)] == [200] * 5
     prefix = keys.find(api.api_key).prefix
-    found = clocks(partner)
+    found = clock_skew(partner)
     assert found[""] == found[prefix]
     assert found[""].requests == 5
     assert found[""].worst_seconds == pytest.approx(200, abs=20)
@@ -153,19 +156,19 @@ def test_the_clock_is_told_by_its_median_and_its_worst(api: PartnerClient, partn
 def test_of_two_in_the_middle_the_median_is_the_lower(api: PartnerClient, partner: Partner) -> None:
     for seconds in (-90, -40, 40, 90):
         ping_off_by(api, seconds)
-    assert clocks(partner)[""].median_seconds == pytest.approx(-40, abs=15)
+    assert clock_skew(partner)[""].median_seconds == pytest.approx(-40, abs=15)
 
 
 def test_a_clock_that_is_refused_for_it_is_told_too(api: PartnerClient, partner: Partner) -> None:
     assert [ping_off_by(api, seconds).status for seconds in (0, -5400)] == [200, 401]
-    assert clocks(partner)[""].worst_seconds == -5400
+    assert clock_skew(partner)[""].worst_seconds == -5400
 
 
 def test_each_key_has_its_own_clock(api: PartnerClient, partner: Partner) -> None:
     second = factories.client_of(partner, in_process)
     ping_off_by(api, -60)
     ping_off_by(second, 120)
-    found = clocks(partner)
+    found = clock_skew(partner)
     assert found[keys.find(api.api_key).prefix].worst_seconds == pytest.approx(-60, abs=15)
     assert found[keys.find(second.api_key).prefix].worst_seconds == pytest.approx(120, abs=20)
     assert found[""].requests == 2
@@ -173,14 +176,14 @@ def test_each_key_has_its_own_clock(api: PartnerClient, partner: Partner) -> Non
 
 def test_requests_without_a_time_tell_no_clock(api: PartnerClient, partner: Partner) -> None:
     assert api.get(PING, timestamp="yesterday").status == 401
-    assert not clocks(partner)
+    assert not clock_skew(partner)
 
 
 # What staff see
 
 
 def page_of(partner: Partner, role: str = "partner-manager") -> str:
-    tallies.flush()
+    recording.flush()
     return client_as(role).get(f"/admin/partners/partner/{partner.pk}/change/").content.decode()
 
 
@@ -192,15 +195,15 @@ def test_the_partners_page_shows_requests_by_status_and_the_clock(
         answer(api)
     ping_off_by(api, -5400)
     page = " ".join(page_of(partner, role).split())
-    for cells in (("200", 2, 2), ("404", 1, 1), ("401", 1, 1), ("all", 4, 4), ("of these answered from memory", 0, 0)):
+    for cells in (("200", 2, 2), ("404", 1, 1), ("401", 1, 1), ("all", 4, 4), ("of these replayed", 0, 0)):
         assert "".join(f"<td>{cell}</td>" for cell in cells) in page
-    assert "<td>their clock, worst</td><td>90 minutes behind</td><td>90 minutes behind</td>" in page
+    assert "<td>clock skew, worst</td><td>90 minutes behind</td><td>90 minutes behind</td>" in page
 
 
 @pytest.mark.parametrize("role", ["viewer", "reviewer", "administrator", "nobody"])
 def test_who_may_not_see_keys_sees_none_of_it(role: str, api: PartnerClient, partner: Partner) -> None:
     ANSWERS[200](api)
-    assert "their clock" not in page_of(partner, role)
+    assert "clock skew, worst" not in page_of(partner, role)
 
 
 def test_where_nothing_was_counted_the_page_says_so(partner: Partner) -> None:

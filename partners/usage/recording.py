@@ -1,0 +1,172 @@
+"""Counts requests in the memory of the process, and adds the counts to partners_apiusage.
+
+Recording a request increments an entry of a dictionary and executes no statement. A thread writes the counts
+FLUSH_SECONDS after the first of them, or when the process stops; a process that is killed loses what is not written.
+"""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import structlog
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, transaction
+
+from partners import sql
+from partners.usage import clock_skew
+from partners.usage.failures import UNAUTHORIZED, AuthenticationFailure
+
+log = structlog.get_logger("partners.usage")
+
+FLUSH_SECONDS = 10.0
+HOUR_SECONDS = 3600
+# Bounds of the memory used: above them, requests are counted without their key.
+MAX_COUNTERS = 10_000
+# The bound for keys that were not verified: a client that invents keys does not displace those of partners.
+MAX_UNVERIFIED_COUNTERS = 1_000
+
+
+class Group(NamedTuple):
+    """What is kept of a request. Requests of one group share a counter."""
+
+    # Hours since the epoch.
+    hour: int
+    # SHA-256 of the API key that was sent; None where no partner has it, or the counters are full.
+    key_digest: bytes | None
+    status: int
+    replayed: bool = False
+    # The value of an AuthenticationFailure for status 401, else empty.
+    failure: str = ""
+    # The caller's clock minus the server's, rounded; None where it is not known.
+    skew_seconds: int | None = None
+
+
+@dataclass(slots=True)
+class _Counters:
+    """The requests that this process has counted and not written."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    counts: dict[Group, int] = field(default_factory=dict)
+    unverified: int = 0
+    has_writer: bool = False
+
+    def add(self, group: Group, count: int = 1) -> None:
+        with self.lock:
+            if group not in self.counts:
+                group = self._bounded(group)
+            self.counts[group] = self.counts.get(group, 0) + count
+            if not self.has_writer:
+                self.has_writer = _start_writer()
+
+    def take(self) -> dict[Group, int]:
+        with self.lock:
+            taken, self.counts = self.counts, {}
+            self.unverified = 0
+            self.has_writer = False
+        return taken
+
+    def _bounded(self, group: Group) -> Group:
+        is_unverified = bool(group.failure and group.key_digest)
+        if len(self.counts) >= MAX_COUNTERS or (is_unverified and self.unverified >= MAX_UNVERIFIED_COUNTERS):
+            return group._replace(key_digest=None, skew_seconds=None)
+        self.unverified += is_unverified
+        return group
+
+
+_counters = _Counters()
+
+
+def present_hour() -> int:
+    """The present hour, in hours since the epoch."""
+    return int(time.time()) // HOUR_SECONDS
+
+
+def record_answer(key_digest: bytes, status: int, *, replayed: bool, skew_seconds: float) -> None:
+    """Counts the answer to an authenticated request. Executes no statement.
+
+    replayed: whether it is the answer of an earlier request (contract, section 4). skew_seconds: the caller's clock
+    minus the server's.
+    """
+    _counters.add(Group(present_hour(), key_digest, status, replayed, "", clock_skew.rounded(skew_seconds)))
+
+
+def record_failure(failure: AuthenticationFailure, key_digest: bytes, *, skew_seconds: float | None = None) -> None:
+    """Counts a request that was answered 401, by the key that was sent. Executes no statement.
+
+    key_digest: that of the empty text where no key was sent. skew_seconds: the caller's clock minus the server's,
+    where the request tells.
+    """
+    group = Group(present_hour(), None, UNAUTHORIZED, failure=failure.value)
+    # All unknown keys share a counter.
+    if failure != AuthenticationFailure.UNKNOWN_KEY:
+        skew = None if skew_seconds is None else clock_skew.rounded(skew_seconds)
+        group = group._replace(key_digest=key_digest, skew_seconds=skew)
+    _counters.add(group)
+
+
+# Rows are written in one order by all processes: two that write at the same time do not deadlock.
+_ADD = """
+    INSERT INTO partners_apiusage AS usage
+           (hour, partner_id, key_id, status, replayed, failure, skew_seconds, count)
+    SELECT to_timestamp(counted.hour * 3600), key.partner_id, key.id, counted.status, counted.replayed,
+           counted.failure, CASE WHEN key.id IS NOT NULL THEN counted.skew_seconds END, sum(counted.count)
+      FROM unnest(%s::bigint[], %s::bytea[], %s::smallint[], %s::boolean[], %s::text[], %s::bigint[], %s::bigint[])
+           AS counted (hour, key_digest, status, replayed, failure, skew_seconds, count)
+      LEFT JOIN partners_apikey key ON key.digest = counted.key_digest
+     GROUP BY 1, 2, 3, 4, 5, 6, 7
+     ORDER BY 1, 2, 3, 4, 5, 6, 7
+        ON CONFLICT (partner_id, hour, key_id, status, replayed, failure, skew_seconds) DO UPDATE
+       SET count = usage.count + excluded.count
+"""
+
+
+def flush() -> int:
+    """Writes all counts of this process in one statement; returns how many rows it inserted or updated.
+
+    Raises Django's database errors. Where the database is away or read-only, the counts are kept for the next call;
+    where the connection is lost during the commit, they may be counted twice. Other errors discard them.
+    """
+    counts = _counters.take()
+    if not counts:
+        return 0
+    try:
+        return _write(counts)
+    except (OperationalError, InterfaceError, InternalError):
+        for group, count in counts.items():
+            _counters.add(group, count)
+        raise
+
+
+def _write(counts: dict[Group, int]) -> int:
+    columns = zip(*((*group, count) for group, count in counts.items()), strict=True)
+    with transaction.atomic():
+        return sql.run(_ADD, [list(column) for column in columns])
+
+
+def _start_writer() -> bool:
+    if not threading.main_thread().is_alive():
+        return False
+    # Not a daemon: a process that stops waits for it.
+    writer = threading.Thread(target=_write_later, name="usage", daemon=False)
+    try:
+        writer.start()
+    except RuntimeError:
+        # The request is answered nevertheless, and the next one tries again.
+        log.warning("usage counters are not written: no thread can be started")
+        return False
+    return True
+
+
+def _write_later() -> None:
+    # Returns early when the process stops: its main thread ends first.
+    threading.main_thread().join(FLUSH_SECONDS)
+    try:
+        flush()
+    except (DatabaseError, InterfaceError):
+        log.warning("usage counters could not be written", exc_info=True)
+    finally:
+        # This thread has a connection of its own.
+        connection.close()
+    if not threading.main_thread().is_alive() and _counters.take():
+        # Waiting for a database that is away would keep the process from stopping.
+        log.warning("usage counters are lost: the process stops")

@@ -1,0 +1,150 @@
+"""A partner's requests, authentication failures and clock skew within a period, read from partners_apiusage.
+
+Periods consist of whole hours: each begins with the hour in which it began, and is up to an hour longer. Requests
+without a known key, such as those for unknown paths, belong to no partner.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from itertools import accumulate
+from typing import NamedTuple
+
+from django.db.models import Max, Min, Q, QuerySet, Sum
+
+from partners.models import ApiUsage
+from partners.usage import recording
+from partners.usage.failures import AuthenticationFailure
+
+DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
+
+
+class Hour(NamedTuple):
+    """A whole hour and the number of its requests."""
+
+    begins: datetime
+    requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """A partner's requests within a period. by_status: the number of answers with each HTTP status, lowest first."""
+
+    by_status: Mapping[int, int]
+    replayed: int
+    busiest: Hour | None
+
+    @property
+    def total(self) -> int:
+        """The number of all requests."""
+        return sum(self.by_status.values())
+
+    @property
+    def errors(self) -> int:
+        """The number of those that were answered with an error."""
+        return sum(count for status, count in self.by_status.items() if status >= HTTPStatus.BAD_REQUEST)
+
+    @property
+    def error_share(self) -> float | None:
+        """Errors among all, from 0 to 1; None where there is no request."""
+        return self.errors / self.total if self.total else None
+
+
+class Failures(NamedTuple):
+    """Authentication failures with one cause and one key. prefix: empty where the key is unknown."""
+
+    failure: AuthenticationFailure
+    prefix: str
+    key_id: int | None
+    requests: int
+    worst_skew_seconds: int | None
+    latest_hour: datetime
+
+
+class Skew(NamedTuple):
+    """Clock skew of so many requests (partners/usage/clock_skew.py)."""
+
+    requests: int
+    median_seconds: int
+    worst_seconds: int
+
+
+def first_hour(period: timedelta) -> datetime:
+    """The hour in which the last `period`, of whole hours, began."""
+    return datetime.fromtimestamp(recording.present_hour() * recording.HOUR_SECONDS, UTC) - period
+
+
+def requests_of(partner_id: int, *, period: timedelta) -> Requests:
+    """A partner's requests in the last `period`."""
+    statuses: Counter[int] = Counter()
+    hours: Counter[datetime] = Counter()
+    replays = 0
+    counted = _usage(partner_id, period).values_list("hour", "status", "replayed").annotate(requests=Sum("count"))
+    for hour, status, replayed, requests in counted:
+        statuses[status] += requests
+        hours[hour] += requests
+        replays += requests if replayed else 0
+    # The later one of two equals.
+    busiest = max((Hour(*hour) for hour in hours.items()), key=lambda hour: (hour.requests, hour.begins), default=None)
+    return Requests(dict(sorted(statuses.items())), replays, busiest)
+
+
+def failures_of(partner_id: int | None, *, period: timedelta = DAY) -> list[Failures]:
+    """The authentication failures with a partner's keys in the last `period`, most frequent first.
+
+    None: those without a known key.
+    """
+    counted = (
+        _usage(partner_id, period)
+        .exclude(failure="")
+        .values_list("failure", "key__prefix", "key_id")
+        .annotate(requests=Sum("count"), lowest=Min("skew_seconds"), highest=Max("skew_seconds"), latest=Max("hour"))
+        .order_by("-requests", "failure", "key__prefix")
+    )
+    return [
+        Failures(
+            AuthenticationFailure(failure),
+            prefix or "",
+            key_id,
+            requests,
+            None if lowest is None else max(lowest, highest, key=abs),
+            latest,
+        )
+        for failure, prefix, key_id, requests, lowest, highest, latest in counted
+    ]
+
+
+def clock_skew_of(partner_id: int, *, period: timedelta) -> dict[str, Skew]:
+    """The clock skew of a partner's keys in the last `period`, by the key's prefix; under "" that of all keys.
+
+    Empty where no request carried a readable timestamp.
+    """
+    by_key: dict[str, Counter[int]] = {}
+    counted = (
+        _usage(partner_id, period)
+        .filter(skew_seconds__isnull=False)
+        .values_list("key__prefix", "skew_seconds")
+        .annotate(requests=Sum("count"))
+        .order_by("key__prefix")
+    )
+    for prefix, skew, requests in counted:
+        for name in ("", prefix):
+            by_key.setdefault(name, Counter())[skew] += requests
+    return {name: _skew(skews) for name, skews in by_key.items()}
+
+
+def _skew(requests: Mapping[int, int]) -> Skew:
+    """requests: how many there were with each clock skew."""
+    skews = sorted(requests)
+    total = sum(requests.values())
+    # The lower of the two in the middle.
+    up_to = zip(skews, accumulate(requests[skew] for skew in skews), strict=True)
+    median = next(skew for skew, so_far in up_to if so_far * 2 >= total)
+    return Skew(total, median, max(skews, key=abs))
+
+
+def _usage(partner_id: int | None, period: timedelta) -> QuerySet[ApiUsage]:
+    return ApiUsage.objects.filter(Q(partner_id=partner_id), hour__gte=first_hour(period)).order_by()
