@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 DEMO_STAMP := $(VENV)/.installed-demo
 STAMP := $(VENV)/.installed
 MANAGE := $(BIN)/python manage.py
+DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
 
 # The two rules that install would meet in one folder.
 .NOTPARALLEL:
@@ -79,7 +80,7 @@ lint: install ## format, lint, types, floors, migrations, drift of the descripti
 	$(BIN)/mypy .
 	$(BIN)/lint-imports --no-cache
 	$(MANAGE) makemigrations --check --dry-run
-	@$(MANAGE) openapi | diff docs/openapi.json - || \
+	@$(DESCRIBE) | diff docs/openapi.json - || \
 	  { echo "docs/openapi.json is not what the code says: make openapi, and look at what changed" >&2; exit 1; }
 	$(BIN)/python -m config.environment --deployment -- $(MANAGE) check --deploy --fail-level WARNING
 
@@ -87,8 +88,8 @@ format: install ## mends what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-openapi: install ## docs/openapi.json, the description of the API, anew from the code
-	$(MANAGE) openapi > docs/openapi.json
+openapi: install ## makes docs/openapi.json, the description of the API, from the code
+	$(DESCRIBE) > docs/openapi.json
 
 openapi-lint: ## Redocly and Spectral on docs/openapi.json, and TypeScript types made from it; needs npm and Node.js 20.19
 	@command -v npm > /dev/null || { echo "openapi-lint needs npm and Node.js 20.19 or newer on the PATH" >&2; exit 1; }

@@ -3,18 +3,33 @@
 from datetime import UTC, datetime
 
 from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
 
-from partners.api.description import describes
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
 from partners.api.views import PartnerAPIView
-from partners.described import PING
+from partners.serializers import PingSerializer
 
 
 class Ping(PartnerAPIView):
     """GET /v1/ping: contract, section 9."""
 
-    @describes(PING)
+    @extend_schema(
+        operation_id="ping",
+        tags=["Ping"],
+        summary="Say hello",
+        description="The first signed call that everybody makes: it changes nothing, and its answer means that key,"
+        " clock and signature are right.",
+        responses={
+            200: success(
+                PingSerializer,
+                "The request is signed correctly.",
+                {"partner": "acme", "serverTime": "2026-01-15T10:30:00.000000Z"},
+            ),
+            **error_responses(),
+        },
+    )
     def get(self, request: PartnerRequest) -> HttpResponse:
         """The partner that the API key belongs to, and the service's clock."""
         return self.read({"partner": request.user.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})

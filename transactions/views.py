@@ -6,25 +6,35 @@ from typing import Any, ClassVar
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.serializers import BaseSerializer
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 
-from partners.api.description import describes
 from partners.api.errors import InternalError, NotFoundError, UnavailableError, invalid_fields
 from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
 from partners.api.views import PartnerAPIView
 from partners.sql import Query
 from partners.streaming import TooManyStreamsError
-from transactions import keyset, queries, replica
-from transactions.described import GET_DOCUMENT, LIST_DOCUMENTS, LIST_TRANSACTIONS, NO_SUCH_DOCUMENT
+from transactions import keyset, queries, replica, schema
+from transactions.contents import ENDINGS
 from transactions.keyset import Owner, UserRows
 from transactions.models import FaultCause
 from transactions.pagination import CursorPagination
 from transactions.queries import PublishedFile
 from transactions.sending import FaultError, respond
-from transactions.serializers import ConversionSerializer, DocumentSerializer
+from transactions.serializers import (
+    ConversionPageSerializer,
+    ConversionSerializer,
+    DocumentPageSerializer,
+    DocumentSerializer,
+    RowSerializer,
+)
 from users.fields import external_id_problems
 from users.profile import no_such_user
+from users.schema import BAD_PATH
 from users.views import UserView
+
+NO_SUCH_DOCUMENT = "There is no such document."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
@@ -33,7 +43,7 @@ class UserList(PartnerAPIView):
     """A list of one user's rows, newest first. A subclass names the rows and how one is shown."""
 
     pagination_class = CursorPagination
-    serializer_class: ClassVar[type[BaseSerializer[Any]]]
+    serializer_class: ClassVar[type[RowSerializer[Any]]]
     rows: ClassVar[UserRows[Any]]
 
     paginator: CursorPagination
@@ -59,8 +69,9 @@ class UserList(PartnerAPIView):
         if not found:
             raise no_such_user()
         page = self.paginator.paginate_rows(keyset.present(found))
+        items: Any = self.serializer_class(page, many=True).data
         return self.paginator.get_paginated_response(
-            self.serializer_class(page, many=True).data,
+            items,
             head={"externalId": external_id, "userId": found[0].user_id},
         )
 
@@ -71,7 +82,18 @@ class TransactionList(UserList):
     serializer_class = ConversionSerializer
     rows = queries.CONVERSIONS
 
-    @describes(LIST_TRANSACTIONS)
+    @extend_schema(
+        operation_id="listTransactions",
+        tags=["Conversions"],
+        summary="Page through a user's conversions",
+        description="Newest first. Every conversion that was there when paging began comes exactly once, whatever is"
+        " recorded meanwhile.",
+        parameters=schema.LIST_PARAMETERS,
+        responses={
+            200: success(ConversionPageSerializer, "A page of conversions.", schema.page_of(schema.CONVERSION)),
+            **error_responses(*schema.LIST_ERRORS),
+        },
+    )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """A page of the user's conversions, newest first."""
         return self.page(external_id)
@@ -83,7 +105,17 @@ class DocumentList(UserList):
     serializer_class = DocumentSerializer
     rows = queries.DOCUMENTS
 
-    @describes(LIST_DOCUMENTS)
+    @extend_schema(
+        operation_id="listDocuments",
+        tags=["Documents"],
+        summary="Page through a user's documents",
+        description="Papers issued to the user about the account, newest first.",
+        parameters=schema.LIST_PARAMETERS,
+        responses={
+            200: success(DocumentPageSerializer, "A page of documents.", schema.page_of(schema.DOCUMENT)),
+            **error_responses(*schema.LIST_ERRORS),
+        },
+    )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """A page of the user's documents, newest first."""
         return self.page(external_id)
@@ -92,7 +124,18 @@ class DocumentList(UserList):
 class DocumentFile(UserView):
     """/v1/users/{externalId}/documents/{documentId}."""
 
-    @describes(GET_DOCUMENT)
+    @extend_schema(
+        operation_id="getDocument",
+        tags=["Documents"],
+        summary="Download a document",
+        description="The file itself. The service checks it while sending: where it is not what was published, the"
+        " connection is broken off before the last byte. An answer shorter than its Content-Length is no document.",
+        parameters=schema.FILE_PARAMETERS,
+        responses={
+            (200, *ENDINGS): OpenApiResponse(OpenApiTypes.BINARY, "The file, in the media type that the list says."),
+            **error_responses(BAD_PATH, NotFoundError(NO_SUCH_DOCUMENT), no_such_user()),
+        },
+    )
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
         """The document's file."""
         file = _find(self.get_user().id, document_id)

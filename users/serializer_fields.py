@@ -1,14 +1,27 @@
-"""Serializer fields of a user; the rule that each applies is in users/fields.py."""
+"""Serializer fields of a user; the rule that each applies is in users/fields.py.
 
-from datetime import date, datetime
+What the OpenAPI document says of a field is above its class, or, where that takes code, in users/schema.py.
+"""
+
+from datetime import date
 from typing import Any, ClassVar
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from partners import sql
-from partners.api import json
 from users import fields
+
+# Unicode category Cc, inside a character class.
+CONTROL = r"\u0000-\u001f\u007f-\u009f"
+EXTERNAL_ID: dict[str, Any] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": fields.EXTERNAL_ID_LENGTH,
+    # Not `.` and not `..`; no slash, no control character, no white space at either end. Character classes by
+    # Unicode category would say it all, but not every reader of a schema knows them.
+    "pattern": rf"^(?!\.{{1,2}}$)[^\s/{CONTROL}](?:[^/{CONTROL}]*[^\s/{CONTROL}])?$",
+}
 
 
 class StrictField(serializers.Field[Any, Any, Any, Any]):
@@ -52,6 +65,13 @@ class NullableTextField(TextField):
         return super().run_validation("" if data is None else data)
 
 
+@extend_schema_field(
+    EXTERNAL_ID
+    | {
+        "description": "Your own identifier of the user: letters, marks, numbers, punctuation, symbols (Unicode"
+        " categories L, M, N, P, S) and plain spaces inside. Letter case counts."
+    }
+)
 class ExternalIdField(StrictField):
     """A partner's own identifier of a user."""
 
@@ -60,6 +80,7 @@ class ExternalIdField(StrictField):
         return fields.external_id(data)
 
 
+@extend_schema_field({"type": "string", "format": "email", "minLength": 3, "maxLength": fields.EMAIL_LENGTH})
 class EmailField(StrictField):
     """An e-mail address."""
 
@@ -68,6 +89,7 @@ class EmailField(StrictField):
         return fields.email(data)
 
 
+@extend_schema_field({"type": "string", "format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})
 class DateOfBirthField(StrictField):
     """A calendar date from 1900 to today."""
 
@@ -88,6 +110,7 @@ class CountryField(StrictField):
         return fields.country(data)
 
 
+@extend_schema_field(bool)
 class StrictBooleanField(StrictField):
     """JSON's true or false; DRF's BooleanField takes "yes" and 1 too."""
 
@@ -96,11 +119,3 @@ class StrictBooleanField(StrictField):
     def to_internal_value(self, data: Any) -> bool:
         """The value itself."""
         return fields.boolean(data)
-
-
-class InstantField(serializers.Field[Any, Any, Any, Any]):
-    """A date-time in an answer, from a model's datetime or from PostgreSQL's text (`users.queries`)."""
-
-    def to_representation(self, value: datetime | str) -> str:
-        """RFC 3339 in UTC with six fraction digits: contract, section 6."""
-        return sql.rfc_3339(value) if isinstance(value, str) else json.rfc_3339(value)

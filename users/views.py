@@ -3,19 +3,19 @@
 from typing import Any
 
 from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.description import describes
-from partners.api.errors import invalid_fields
-from partners.api.idempotency import Answer
+from partners.api.errors import ConflictError, UnauthorizedError, invalid_fields
+from partners.api.idempotency import ALREADY_RECEIVED, Answer
 from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
 from partners.api.views import PartnerAPIView
 from partners.signing import canonical_path
 from partners.sql import Query
-from users import profile, queries
-from users.described import CREATE_USER, GET_USER, UPDATE_USER
+from users import profile, queries, schema
 from users.fields import external_id_problems
 from users.queries import UserSummary
-from users.serializers import UserSerializer
+from users.serializers import CreatedUserSerializer, UserSerializer
 
 
 class UserView(PartnerAPIView):
@@ -39,7 +39,25 @@ class UserCollection(PartnerAPIView):
 
     serializer_class = UserSerializer
 
-    @describes(CREATE_USER)
+    @extend_schema(
+        operation_id="createUser",
+        tags=["Users"],
+        summary="Register a user",
+        description="Registers a user under an identifier of yours. Compliance then looks at it: until it has decided,"
+        " the status is pendingCompliance.",
+        parameters=[schema.IDEMPOTENCY_KEY, schema.LOCATION, schema.REPLAYED],
+        examples=[OpenApiExample("Registration", value=schema.NEW_USER, request_only=True)],
+        responses={
+            201: success(CreatedUserSerializer, "The user is registered.", schema.CREATED_USER),
+            **error_responses(
+                schema.BAD_EMAIL,
+                schema.KEY_REUSED,
+                ConflictError("A user with this externalId already exists."),
+                schema.TOO_YOUNG,
+                writes=True,
+            ),
+        },
+    )
     def post(self, request: PartnerRequest) -> HttpResponse:
         """Registers a user."""
 
@@ -58,12 +76,45 @@ class UserItem(UserView):
 
     serializer_class = UserSerializer
 
-    @describes(GET_USER)
+    @extend_schema(
+        operation_id="getUser",
+        tags=["Users"],
+        summary="Learn a user's status",
+        description="Says where the user stands: whether compliance has decided, and how. It holds no personal data.",
+        parameters=[schema.EXTERNAL_ID_IN_PATH],
+        responses={
+            200: success(UserSerializer, "Where the user stands.", schema.USER_SUMMARY),
+            **error_responses(schema.BAD_PATH, profile.no_such_user()),
+        },
+    )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """The user's status."""
         return self.read(self.serializer_class(self.get_user()).data)
 
-    @describes(UPDATE_USER)
+    @extend_schema(
+        operation_id="updateUser",
+        tags=["Users"],
+        summary="Change a user's details",
+        description="Changes what the body holds and leaves the rest. Without an Idempotency-Key one signature takes"
+        " effect once: make a new signature for a retry.",
+        parameters=[schema.EXTERNAL_ID_IN_PATH, schema.IDEMPOTENCY_KEY, schema.REPLAYED],
+        examples=[
+            OpenApiExample("Moved house", value=schema.MOVED_HOUSE, request_only=True),
+            OpenApiExample("Nothing", value={}, request_only=True),
+        ],
+        responses={
+            200: success(UserSerializer, "The user as they are now.", schema.USER_SUMMARY),
+            **error_responses(
+                schema.BAD_EMAIL,
+                schema.BAD_PATH,
+                schema.KEY_REUSED,
+                UnauthorizedError(ALREADY_RECEIVED),
+                profile.no_such_user(),
+                schema.TOO_YOUNG,
+                writes=True,
+            ),
+        },
+    )
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """Changes what the body holds."""
 

@@ -1,21 +1,37 @@
-"""The base of serializers under /v1: DRF's, strict about names, with every error in one answer."""
+"""The base of serializers under /v1: DRF's, strict about names, with every error in one answer; their date-times."""
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 
+from partners import sql
+from partners.api import json
 from partners.api.errors import ApiError, BadRequestError, FieldError, invalid_fields
 
 NAME_LENGTH_IN_ERRORS = 100
 
 Instance = TypeVar("Instance")
 Errors = dict[str, list[Any]]
+
+
+INSTANT = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$"}
+
+
+@extend_schema_field(INSTANT)
+class InstantField(serializers.Field[Any, Any, Any, Any]):
+    """A date-time in a response, from a model's datetime or from PostgreSQL's text (`partners.sql`)."""
+
+    def to_representation(self, value: datetime | str) -> str:
+        """RFC 3339 in UTC with six fraction digits: contract, section 6."""
+        return sql.rfc_3339(value) if isinstance(value, str) else json.rfc_3339(value)
 
 
 class StrictSerializer(serializers.Serializer[Instance]):
