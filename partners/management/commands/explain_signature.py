@@ -10,10 +10,9 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from partners import verification
-from partners.doctor import NotUnderstoodError
-from partners.doctor.examination import look
-from partners.doctor.findings import counted
-from partners.doctor.reading import LONGEST_TEXT
+from partners.doctor import NotUnderstoodError, diagnose
+from partners.doctor.causes import counted
+from partners.doctor.parsing import LONGEST_TEXT
 from partners.management.base import Outcome, ServiceCommand
 from partners.verification import Verified
 
@@ -53,11 +52,11 @@ class Command(ServiceCommand):
             raise CommandError("Only one of the two can come from standard input.")
         texts = _text(request), None if canonical is None else _text(canonical)
         try:
-            examination = look(*texts, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
+            diagnosis = diagnose(*texts, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
         except NotUnderstoodError as error:
             raise CommandError(str(error)) from None
-        verified = verification.verify(examination) if verify else None
-        data = examination.as_json() | ({} if verified is None else {"verification": verified.as_json()})
+        verified = verification.verify(diagnosis) if verify else None
+        data = diagnosis.as_json() | ({} if verified is None else {"verification": verified.as_json()})
         return Outcome(data, map(visible, _lines(data, verified)))
 
 
