@@ -27,7 +27,7 @@ RIGHT = Cause(
     "Check that the secret belongs to this very key, is used as issued with psi_secret_ in front and not decoded, and"
     " that the HMAC takes the secret as its key and the text as its message, both in UTF-8.",
     "It is the same, byte for byte; if the signature is refused, the fault is in the HMAC or in the key.", NOTE)
-_UNSAFE_SIGNATURES: tuple[tuple[Cause, Callable[[bytes, bytes], bytes]], ...] = (
+UNSAFE_SIGNATURES: tuple[tuple[Cause, Callable[[bytes, bytes], bytes]], ...] = (
     (Cause("signed-with-empty-secret", "The signature was made with an empty secret",
            "Have your program read the secret that was issued with the API key, and stop where it finds none.",
            "It is the HMAC with a secret of no characters, as where a variable is not set.{text_error}"),
@@ -78,10 +78,7 @@ class Diagnosis:
             **side_by_side(ours, self.canonical),
             "findings": self.findings,
             "signature": self.signature,
-            "candidates": [
-                {"cause": one.cause, "title": one.title, "canonicalRequest": one.canonical_request}
-                for one in self.candidates
-            ],
+            "candidates": [{"cause": one[0], "title": one[1], "canonicalRequest": one[2]} for one in self.candidates],
             "request": {
                 "method": self.request.method,
                 "target": self.request.target,
@@ -122,24 +119,6 @@ def diagnose(
         findings.append(WELL_FORMED.found())
     findings.sort(key=lambda finding: list(Level).index(finding["level"]))
     return Diagnosis(pasted, theirs, findings, candidates)
-
-
-def causes() -> list[Cause]:
-    """Return every cause that a diagnosis may find."""
-    of_lines = [cause for mistakes in MISTAKES for cause in mistakes]
-    of_requests = [cause for group in checks.CHECKS for cause in group]
-    unsafe = [cause for cause, _ in _UNSAFE_SIGNATURES]
-    return [
-        *parsing.OF_HTTP,
-        *parsing.OF_CURL,
-        *of_requests,
-        *SURROUNDINGS,
-        *layout.CAUSES,
-        *of_lines,
-        *unsafe,
-        WELL_FORMED,
-        RIGHT,
-    ]
 
 
 def _compare(request: PastedRequest, wrong: Sequence[WrongLine], theirs: str) -> Iterator[Finding]:
@@ -207,7 +186,7 @@ def _unsafe_signature(request: PastedRequest, candidates: list[Candidate], their
     signature = checks.signature_in_hex(request.signature)
     own = [] if theirs is None else [Candidate("own", "the canonical request that you pasted", theirs)]
     for candidate in [*candidates, *own]:
-        for cause, sign in _UNSAFE_SIGNATURES:
+        for cause, sign in UNSAFE_SIGNATURES:
             if sign(candidate.canonical_request.encode(), request.api_key.encode()).hex() == signature:
                 is_right = candidate.cause == CORRECT
                 text_error = "" if is_right else f" What was signed is not right either: {candidate.title}."

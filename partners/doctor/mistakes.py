@@ -300,11 +300,10 @@ _QUERY = (
 )
 
 _TIMESTAMP = (
-    Mistake("timestamp-reformatted", "The timestamp is in another format than it is sent in",
-            forms=_reformatted,
+    Mistake("timestamp-reformatted", "The timestamp is in another format than it is sent in", forms=_reformatted,
             matches=lambda r, line: _second(line) is not None and _second(line) == _second(r.timestamp)),
-    Mistake("timestamp-signed-as-number", "The timestamp is signed as a number",
-            forms=_as_number, matches=lambda _, line: bool(re.fullmatch(r"\d{9,19}(?:\.\d+)?", line, re.ASCII))),
+    Mistake("timestamp-signed-as-number", "The timestamp is signed as a number", forms=_as_number,
+            matches=lambda _, line: bool(re.fullmatch(r"\d{9,19}(?:\.\d+)?", line, re.ASCII))),
     Mistake("timestamp-of-another-moment", "Another time was signed than was sent",
             explanation="Line 4 is {off} {way} than X-Request-Timestamp, as if the clock had been read twice.",
             matches=_is_of_another_moment),
