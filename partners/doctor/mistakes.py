@@ -155,9 +155,9 @@ def _as_number(request: PastedRequest) -> list[str]:
     return [str(int(signed_at.timestamp() * factor)) for factor in (1, 1000)] if signed_at else []
 
 
-def _second(text: str) -> datetime | None:
-    moment = instant(text)
-    return moment and moment.replace(microsecond=0)
+def _is_of_same_second(request: PastedRequest, line: str) -> bool:
+    sent, signed = instant(request.timestamp), instant(line)
+    return bool(sent and signed) and int(sent.timestamp()) == int(signed.timestamp())  # type: ignore[union-attr]
 
 
 def _is_of_another_moment(request: PastedRequest, line: str) -> Verdict:
@@ -301,7 +301,7 @@ _QUERY = (
 
 _TIMESTAMP = (
     Mistake("timestamp-reformatted", "The timestamp is in another format than it is sent in", forms=_reformatted,
-            matches=lambda r, line: _second(line) is not None and _second(line) == _second(r.timestamp)),
+            matches=_is_of_same_second),
     Mistake("timestamp-signed-as-number", "The timestamp is signed as a number", forms=_as_number,
             matches=lambda _, line: bool(re.fullmatch(r"\d{9,19}(?:\.\d+)?", line, re.ASCII))),
     Mistake("timestamp-of-another-moment", "Another time was signed than was sent",

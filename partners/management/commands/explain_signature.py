@@ -3,8 +3,9 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -61,32 +62,22 @@ class Command(ServiceCommand):
 
 
 def _text(name: str) -> str:
-    """What a file holds, line ends as they are. Raises CommandError."""
+    """Return what a file holds, line ends as they are. Raises CommandError."""
     try:
-        if name == STANDARD_INPUT:
-            return _read(sys.stdin.buffer)
-        with Path(name).open("rb") as file:
-            return _read(file)
+        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb") as file:
+            content = file.read(_LONGEST_BYTES + 1)
+        if len(content) > _LONGEST_BYTES:
+            raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters, longer than any request.")
+        return content.decode()
     except UnicodeDecodeError:
         raise CommandError(f"{name} is not text in UTF-8.") from None
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
 
 
-def _read(file: BinaryIO) -> str:
-    content = file.read(_LONGEST_BYTES + 1)
-    if len(content) > _LONGEST_BYTES:
-        raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters: no request is.")
-    return content.decode()
-
-
 def visible(text: str) -> str:
-    """The text with what a terminal would obey, or not show, as escapes."""
-    return "".join(character if character.isprintable() else _escape(character) for character in text)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    """Return the text with what a terminal would obey, or not show, as escapes."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _lines(data: dict[str, Any], verified: Verified | None) -> Iterator[str]:
