@@ -1,25 +1,22 @@
 """Which canonical request a pasted signature fits under the stored secret, for support.
 
-The secret is decrypted in memory, as for a request, and is part of nothing that comes out.
+The secret is decrypted in memory, as for a request, and is in no output.
 """
 
 import base64
 import hmac
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from partners import keys
 from partners.administration import keys_with_state
-from partners.doctor.candidates import CORRECT, Candidate
-from partners.doctor.checks_credentials import signature_in_hex
-from partners.doctor.examination import Examination
+from partners.doctor.diagnosis import CORRECT, Candidate, Diagnosis
 from partners.models import Partner
 
 
 class KeyState(StrEnum):
-    """Where the API key of a request stands."""
+    """The state of a request's API key."""
 
     MISSING = "missing"
     UNKNOWN = "unknown"
@@ -39,44 +36,37 @@ _OF_KEY = {
     KeyState.SECRET_LOST: "The secret of API key {prefix} of {partner} cannot be decrypted any more.",
     KeyState.ACTIVE: "API key {prefix} of {partner} is in force.",
 }
-
-# How a secret may have been used, by what is to be said of it; "" as it should be.
-AS_ISSUED, WITHOUT_PREFIX, DECODED = "", "the secret without its prefix", "the secret decoded from Base64"
+AS_ISSUED = "as issued"
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """A canonical request that the signature fits. secret_form: how the secret was used."""
 
     candidate: Candidate
     secret_form: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What support is told. tried: how many canonical requests; 0 where key or signature are none."""
+class Verified(NamedTuple):
+    """What support learns. tried: how many canonical requests; 0 where there is no key or no signature."""
 
     key_state: KeyState
-    prefix: str
-    partner: str
-    tried: int
-    fit: Fit | None
+    prefix: str = ""
+    partner: str = ""
+    tried: int = 0
+    fit: Fit | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the object for `--json`."""
         fit = self.fit and {
             "cause": self.fit.candidate.cause,
             "title": self.fit.candidate.title,
-            "secretForm": self.fit.secret_form or "as issued",
+            "secretForm": self.fit.secret_form,
         }
-        return {
-            "apiKey": {"state": self.key_state.value, "prefix": self.prefix or None, "partner": self.partner or None},
-            "tried": self.tried,
-            "fits": fit,
-        }
+        key = {"state": self.key_state.value, "prefix": self.prefix or None, "partner": self.partner or None}
+        return {"apiKey": key, "tried": self.tried, "fits": fit}
 
     def sentences(self) -> Iterator[str]:
-        """For people."""
+        """Return the sentences for people."""
         yield _OF_KEY[self.key_state].format(prefix=self.prefix, partner=self.partner)
         if self.fit is None:
             if self.tried:
@@ -85,32 +75,28 @@ class Verified:
                     " with another secret, or over something else."
                 )
             return
-        used = f", with {self.fit.secret_form}" if self.fit.secret_form else ""
-        if self.fit.candidate.cause == CORRECT:
-            yield f"The signature fits the request{used}{'' if used else ': it was valid at its time'}."
+        candidate, form = self.fit
+        used = "" if form == AS_ISSUED else f", with {form}"
+        if candidate.cause == CORRECT:
+            yield f"The signature fits the request{used or ': it was valid at its time'}."
         else:
-            candidate = self.fit.candidate
-            yield f"The signature fits what comes of this{used}: {candidate.title} [{candidate.cause}]"
+            yield f"The signature fits this mistake{used}: {candidate.title} [{candidate.cause}]"
 
 
-def verify(examination: Examination) -> Verified:
-    """Looks the request's API key up and tries its secret on the canonical requests that may have been signed."""
-    api_key = examination.sent.header("X-Api-Key")
+def verify(diagnosis: Diagnosis) -> Verified:
+    """Look the request's API key up and try its secret on the canonical requests that may have been signed."""
+    api_key, signature = diagnosis.request.api_key, diagnosis.signature
     caller = keys.find_caller(keys.digest(api_key))[0] if api_key else None
     if caller is None:
-        return Verified(KeyState.UNKNOWN if api_key else KeyState.MISSING, "", "", 0, None)
+        return Verified(KeyState.UNKNOWN if api_key else KeyState.MISSING)
     state = _state(caller)
-    signature = signature_in_hex(examination.sent.signature)
     if signature is None or state is KeyState.SECRET_LOST:
-        return Verified(state, caller.key_prefix, caller.partner_slug, 0, None)
-    candidates = [*examination.may_have_signed, *_own(examination)]
+        return Verified(state, caller.key_prefix, caller.partner_slug)
+    candidates = list(diagnosis.candidates)
+    if diagnosis.canonical is not None:
+        candidates.append(Candidate("own", "The canonical request that the partner's code built", diagnosis.canonical))
     fit = _fit(caller.secret, candidates, bytes.fromhex(signature))
     return Verified(state, caller.key_prefix, caller.partner_slug, len(candidates), fit)
-
-
-def _own(examination: Examination) -> Iterator[Candidate]:
-    if examination.canonical is not None:
-        yield Candidate("own", "The canonical request that the partner's code built", examination.canonical)
 
 
 def _state(caller: keys.Caller) -> KeyState:
@@ -135,5 +121,5 @@ def _fit(secret: str, candidates: list[Candidate], signature: bytes) -> Fit | No
 def _secret_forms(secret: str) -> Iterator[tuple[str, bytes]]:
     bare = secret.removeprefix(keys.SECRET_PREFIX)
     yield AS_ISSUED, secret.encode()
-    yield WITHOUT_PREFIX, bare.encode()
-    yield DECODED, base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4))
+    yield "the secret without its prefix", bare.encode()
+    yield "the secret decoded from Base64", base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4))

@@ -1,10 +1,9 @@
-"""The signature doctor's page: an examination laid out so that the eye finds the byte that differs."""
+"""The signature doctor's page: a diagnosis, with the first byte that differs marked in each line."""
 
 import json
 import unicodedata
-from dataclasses import dataclass
-from typing import Any
-from urllib.parse import unquote, unquote_to_bytes
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from partners import keys, signing
 from partners.docs import samples
@@ -25,9 +24,8 @@ EXAMPLE_KEY = keys.KEY_PREFIX + ("example-" * 6)[:43]
 _VISIBLE = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of two texts that differ: up to the difference, the character there, the rest. mark: "" where it ends."""
+class Side(NamedTuple):
+    """One of two texts that differ: up to the difference, the character there ("" at the end), the rest."""
 
     before: str
     mark: str = ""
@@ -36,33 +34,18 @@ class Side:
 
     @property
     def character(self) -> str:
-        """The character in words, for who cannot see the mark."""
-        if not self.mark:
-            return "the end of the line"
-        if self.mark.startswith("U+"):
-            return self.mark
+        """The character in words, for people who cannot see the mark."""
+        if not self.mark or self.mark.startswith("U+"):
+            return self.mark or "the end of the line"
         # Many a letter looks like another one.
         is_plain = self.mark.isascii() or self.mark in _VISIBLE.values()
         return f"“{self.mark}”" + ("" if is_plain else f" ({_code_point(self.mark)})")
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedLine:
-    """A line of the canonical request. byte: the first that differs, counted from 1. theirs: None where not given."""
-
-    number: int
-    name: str
-    title: str
-    ours: Side
-    theirs: Side | None
-    differs: bool
-    byte: int | None
-
-
 def context(
     *, question: Question | None = None, examination: dict[str, Any] | None = None, message: str = ""
 ) -> dict[str, Any]:
-    """What the page shows. question: what is put back into the form. message: why there is no examination."""
+    """Return what the page shows. question: what is put back into the form. message: why there is no diagnosis."""
     return {
         "here": "doctor",
         "question": question,
@@ -75,7 +58,7 @@ def context(
 
 
 def result(examination: dict[str, Any], canonical: str | None) -> dict[str, Any]:
-    """An examination for the template. canonical: what was pasted, which may be what was signed as well."""
+    """Return a diagnosis for the template. canonical: what was pasted, which may be what was signed as well."""
     candidates = list(examination["candidates"])
     if canonical is not None and canonical not in {one["canonicalRequest"] for one in candidates}:
         candidates.append(
@@ -85,7 +68,7 @@ def result(examination: dict[str, Any], canonical: str | None) -> dict[str, Any]
     return examination | {
         "compared": canonical is not None,
         "lines": [_compared(number, line) for number, line in enumerate(examination["lines"], start=1)],
-        "findings": [_told(finding) for finding in examination["findings"]],
+        "findings": [_finding(finding) for finding in examination["findings"]],
         # As JSON: HTML would make line feeds of the carriage returns in them.
         "candidates": [one | {"json": json.dumps(one["canonicalRequest"])} for one in candidates],
         "where": first and {"line": first["line"], "byte": first["byte"] + 1},
@@ -93,17 +76,10 @@ def result(examination: dict[str, Any], canonical: str | None) -> dict[str, Any]
 
 
 def example() -> dict[str, str]:
-    """A request whose sender signed a decoded query, made of the published vectors: to try the page with."""
+    """Return a request whose sender signed a decoded query, made of the published vectors, to try the page with."""
     published = json.loads(samples.VECTORS.read_bytes())
     vector = next(one for one in published["vectors"] if unquote(one["query"]) != one["query"])
-    lines = signing.canonical_request(
-        vector["method"],
-        unquote_to_bytes(vector["path"]),
-        vector["query"].encode(),
-        vector["timestamp"],
-        vector["idempotencyKey"],
-        vector["body"].encode(),
-    ).split("\n")
+    lines = vector["canonicalRequest"].split("\n")
     lines[2] = unquote(lines[2])
     canonical = "\n".join(lines)
     command = (
@@ -115,23 +91,21 @@ def example() -> dict[str, str]:
     return {"request": "\n".join(command), "canonical": canonical, "secret": published["secret"]}
 
 
-def _told(finding: dict[str, Any]) -> dict[str, Any]:
+def _finding(finding: dict[str, Any]) -> dict[str, Any]:
     icon, level = LEVEL_TITLES[finding["level"]]
     return finding | {"icon": icon, "levelTitle": level, "lineTitle": LINE_TITLES.get(finding["line"], "")}
 
 
-def _compared(number: int, line: dict[str, Any]) -> ComparedLine:
-    offset = line["firstDifference"] if line["differs"] else None
-    theirs = line["theirs"]
-    return ComparedLine(
-        number=number,
-        name=line["name"],
-        title=LINE_TITLES[line["name"]],
-        ours=_side(line["ours"], offset),
-        theirs=None if theirs is None else _side(theirs, offset),
-        differs=line["differs"],
-        byte=None if offset is None else offset + 1,
-    )
+def _compared(number: int, line: dict[str, Any]) -> dict[str, Any]:
+    """A line of both texts. byte: the first that differs, counted from 1."""
+    offset, theirs = line["firstDifference"], line["theirs"]
+    return line | {
+        "number": number,
+        "title": LINE_TITLES[line["name"]],
+        "ours": _side(line["ours"], offset),
+        "theirs": None if theirs is None else _side(theirs, offset),
+        "byte": None if offset is None else offset + 1,
+    }
 
 
 def _side(text: str, offset: int | None) -> Side:

@@ -11,9 +11,9 @@ from django.template.loader import render_to_string
 
 from partners import keys, signing
 from partners.api import errors, idempotency
+from partners.api.authentication import NOT_VALID
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.docs import openapi, samples
-from partners.docs.remedies import REMEDIES, refusals
 from partners.rates import parse_rate
 
 SECTIONS = (
@@ -74,8 +74,7 @@ def context(base_url: str) -> dict[str, Any]:
         "vectors": vectors(),
         "clients": samples.clients(),
         "snippets": samples.snippets(),
-        "remedies": REMEDIES,
-        "refusals": refusals(),
+        "not_valid": NOT_VALID,
         "error_text": json.dumps(EXAMPLE_ERROR, indent=2),
         "body_limit_bytes": BODY_LIMIT_BYTES,
         "body_limit_kib": BODY_LIMIT_BYTES // 1024,

@@ -1,11 +1,11 @@
-"""The signature doctor: why a request was refused as `unauthorized`, told from the request alone, without a secret.
+"""The signature doctor: why the service refuses a request as `unauthorized`, from the request alone, without a secret.
 
-Pure functions without Django: nothing is sent, stored or looked up. What was pasted is read
-(reading.py), the canonical request is built by partners/signing.py, and what a mistaken client may have
-signed instead is built beside it from tables of mistakes: what fits tells the cause.
+Pure functions without Django; nothing is sent, stored or looked up. parsing.py reads what was pasted,
+checks.py holds what is wrong with a request by itself, mistakes.py and layout.py hold what can be wrong
+with a canonical request, and diagnosis.py compares.
 """
 
-from partners.doctor.examination import examine
-from partners.doctor.findings import NotUnderstoodError, SecretPastedError
+from partners.doctor.diagnosis import diagnose, examine
+from partners.doctor.parsing import NotUnderstoodError, SecretPastedError
 
-__all__ = ["NotUnderstoodError", "SecretPastedError", "examine"]
+__all__ = ["NotUnderstoodError", "SecretPastedError", "diagnose", "examine"]

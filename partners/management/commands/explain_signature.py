@@ -3,17 +3,17 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
 
 from partners import verification
-from partners.doctor import NotUnderstoodError
-from partners.doctor.examination import look
-from partners.doctor.findings import counted
-from partners.doctor.reading import LONGEST_TEXT
+from partners.doctor import NotUnderstoodError, diagnose
+from partners.doctor.causes import counted
+from partners.doctor.parsing import LONGEST_TEXT
 from partners.management.base import Outcome, ServiceCommand
 from partners.verification import Verified
 
@@ -53,41 +53,31 @@ class Command(ServiceCommand):
             raise CommandError("Only one of the two can come from standard input.")
         texts = _text(request), None if canonical is None else _text(canonical)
         try:
-            examination = look(*texts, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
+            diagnosis = diagnose(*texts, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
         except NotUnderstoodError as error:
             raise CommandError(str(error)) from None
-        verified = verification.verify(examination) if verify else None
-        data = examination.as_json() | ({} if verified is None else {"verification": verified.as_json()})
+        verified = verification.verify(diagnosis) if verify else None
+        data = diagnosis.as_json() | ({} if verified is None else {"verification": verified.as_json()})
         return Outcome(data, map(visible, _lines(data, verified)))
 
 
 def _text(name: str) -> str:
-    """What a file holds, line ends as they are. Raises CommandError."""
+    """Return what a file holds, line ends as they are. Raises CommandError."""
     try:
-        if name == STANDARD_INPUT:
-            return _read(sys.stdin.buffer)
-        with Path(name).open("rb") as file:
-            return _read(file)
+        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb") as file:
+            content = file.read(_LONGEST_BYTES + 1)
+        if len(content) > _LONGEST_BYTES:
+            raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters, longer than any request.")
+        return content.decode()
     except UnicodeDecodeError:
         raise CommandError(f"{name} is not text in UTF-8.") from None
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
 
 
-def _read(file: BinaryIO) -> str:
-    content = file.read(_LONGEST_BYTES + 1)
-    if len(content) > _LONGEST_BYTES:
-        raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters: no request is.")
-    return content.decode()
-
-
 def visible(text: str) -> str:
-    """The text with what a terminal would obey, or not show, as escapes."""
-    return "".join(character if character.isprintable() else _escape(character) for character in text)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    """Return the text with what a terminal would obey, or not show, as escapes."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _lines(data: dict[str, Any], verified: Verified | None) -> Iterator[str]:
