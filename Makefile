@@ -74,7 +74,7 @@ fuzz: install ## schemathesis against a live server, FUZZ_EXAMPLES for each oper
 screenshots: install ## pictures of the back office, by headless Chromium, in .local/screenshots
 	$(BIN)/python -m pytest --quiet tests/browser/screenshots.py
 
-lint: install ## format, lint, types, floors, migrations, drift of the description, deployment check
+lint: install ## format, lint, types, layers, migrations, drift of the description, deployment check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy .

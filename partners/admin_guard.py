@@ -1,4 +1,4 @@
-"""What has to be so before the back office gives out a secret: floors above say so in their AppConfig.ready()."""
+"""Checks before the back office shows a secret; the layers above register theirs in AppConfig.ready()."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,7 @@
 """Stored secrets moved to the newest of SECRETS_ENCRYPTION_KEYS, so that the older ones can be retired.
 
 Safe while serving: a batch's rows are locked while they are written anew, and what they hold stays
-the same. A floor above adds what it keeps encrypted through `register`.
+the same. A layer above adds what it keeps encrypted by `register`.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ def register(store: Store) -> None:
 
 
 def stores() -> list[Store]:
-    """All stores, this floor's first."""
+    """All stores, this layer's first."""
     return [Store("apiKeys", "API keys", encryption.API_SECRETS, _api_keys), *_stores]
 
 

@@ -18,7 +18,7 @@ PLACES = re.compile(r"%(?:\(\w+\))?[sd]")
 TRANSLATED = re.compile(r"""\{%-?\s*translate\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 BLOCKS = re.compile(r"\{%\s*blocktranslate\b([^%]*)%\}(.*?)\{%\s*endblocktranslate\s*%\}", re.DOTALL)
 CALLED = {"_", "gettext", "gettext_noop", "gettext_lazy", "ngettext", "ngettext_lazy"}
-FLOORS = ("config", "partners", "transactions", "users")
+APPS = ("config", "partners", "transactions", "users")
 
 # msgid, msgid_plural and the translations by number.
 Entry = dict[str, str]
@@ -95,10 +95,10 @@ def _marked_in_template(path: Path) -> Iterator[str]:
             yield re.sub(r"\{\{\s*(\w+)\s*\}\}", r"%(\1)s", single)
 
 
-@pytest.mark.parametrize("floor", [*FLOORS, "templates"])
-def test_the_catalogue_has_each_marked_string(floor: str) -> None:
+@pytest.mark.parametrize("folder_name", [*APPS, "templates"])
+def test_the_catalogue_has_each_marked_string(folder_name: str) -> None:
     known = {entry[name] for entry in ENTRIES for name in ("msgid", "msgid_plural") if name in entry}
-    folder = Path(settings.BASE_DIR) / floor
+    folder = Path(settings.BASE_DIR) / folder_name
     marked = {
         *(text for path in folder.rglob("*.py") for text in _marked_in_code(path)),
         *(text for path in folder.rglob("*.html") for text in _marked_in_template(path)),
@@ -109,7 +109,7 @@ def test_the_catalogue_has_each_marked_string(floor: str) -> None:
 
 def test_it_has_the_names_of_what_the_admin_shows() -> None:
     known = {entry["msgid"] for entry in ENTRIES}
-    shown = [model for model in admin.site._registry if model._meta.app_label in FLOORS]
+    shown = [model for model in admin.site._registry if model._meta.app_label in APPS]
     names = {text for model in shown for text in (str(model._meta.verbose_name), str(model._meta.verbose_name_plural))}
     assert names
     assert names <= known, "Give it a translatable verbose_name, then `make messages`."
