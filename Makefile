@@ -48,7 +48,7 @@ serve: $(DEMO_STAMP) .env ## migrates and serves on HOST:PORT with WEB_WORKERS p
 	$(MANAGE) collectstatic --noinput --verbosity 0
 	$(BIN)/python -m config.serve
 
-# Four processes even on two cores: half of the time each waits for PostgreSQL or for a process that it has started.
+# Four processes even on two cores: a test often waits for PostgreSQL or for a process that it has started.
 test: install ## the test suite, on the embedded database
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 

@@ -1,7 +1,7 @@
 """Who changed a row, and by which request: what a history row keeps as its context.
 
 pghistory's own context manager puts a second command into each statement, which server-side binding
-refuses. Its triggers read a setting of the transaction; this module sets it, for the gate, the back
+refuses. Its triggers read a setting of the transaction; this module sets it, for the API, the back
 office and the commands alike.
 """
 

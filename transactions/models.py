@@ -210,8 +210,8 @@ class RunState(models.TextChoices):
 class ImportRun(models.Model):
     """One import of conversions: how far it came, and how it ended. It tells of no line what it holds.
 
-    line: the number of the last line that was dealt with. size_bytes, bytes_read: of the source as it lies there,
-    packed or not; the size of a pipe is not known.
+    line: the number of the last line that was dealt with. size_bytes, bytes_read: of the source;
+    the size of a pipe is not known.
     """
 
     source = models.CharField(max_length=255)
