@@ -14,7 +14,7 @@ from django.db import close_old_connections
 from django.test import Client
 from rest_framework.test import APIClient
 
-from partners import signing
+from partners.authentication import signing
 from tests import drift
 from tests.timeouts import WAIT_SECONDS
 

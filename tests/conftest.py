@@ -23,8 +23,8 @@ from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
 from config.embedded.server import SUPERUSER
-from partners import roles
 from partners.api import throttling
+from partners.db import serving_role
 from partners.models import Partner
 from partners.usage import recording
 from tests import factories
@@ -81,7 +81,7 @@ def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         for model in apps.get_models()
         if model._meta.app_label in {"partners", "users", "transactions"} and model._meta.managed
     )
-    with psycopg.connect(database_url(roles.SERVING, SUPERUSER), autocommit=True) as superuser:
+    with psycopg.connect(database_url(serving_role.SERVING, SUPERUSER), autocommit=True) as superuser:
         # Triggers refuse it to everybody else.
         superuser.execute("SET session_replication_role = replica")
         while True:
@@ -97,7 +97,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
     # Views are imported with the first request: not while a test has put something else in a function's place.
     import_module(settings.ROOT_URLCONF)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    owner, serving = connections[roles.OWNER], connections[roles.SERVING]
+    owner, serving = connections[serving_role.OWNER], connections[serving_role.SERVING]
     name = f"test_psi{worker and '_' + worker}"
     owner.settings_dict["TEST"]["NAME"] = name
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
@@ -105,7 +105,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
         with owner.cursor() as cursor:
             # A test need not survive a power failure.
             cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
-        roles.grant(roles.serving_role() or "")
+        serving_role.grant(serving_role.serving_role() or "")
         serving.creation.set_as_test_mirror(owner.settings_dict)
         serving.close()
     yield

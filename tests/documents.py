@@ -11,10 +11,10 @@ import pytest
 from django.conf import settings as project_settings
 from pytest_django import Settings
 
-from config.storage import document_storage_setting
+from config.document_storage import document_storage_setting
+from transactions.documents.downloads import PIECE
+from transactions.documents.publishing import publish
 from transactions.models import Document
-from transactions.publishing import publish
-from transactions.sending import PIECE
 from users.models import User
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

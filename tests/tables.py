@@ -2,12 +2,12 @@
 
 from django.db import connections
 
-from partners import roles
+from partners.db import serving_role
 
 
 def vacuum(*tables: str) -> None:
     """Clears the named tables of dead rows and gathers their statistics, as their owner, outside a transaction."""
-    owner = connections[roles.OWNER]
+    owner = connections[serving_role.OWNER]
     with owner.cursor() as cursor:
         cursor.execute(f"VACUUM (ANALYZE) {', '.join(tables)}")
     owner.close()

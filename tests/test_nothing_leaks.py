@@ -19,7 +19,7 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response
@@ -97,7 +97,7 @@ def user(api: PartnerClient, committed_partner: Partner) -> User:
 @contextmanager
 def forbidden(table: str, condition: str) -> Iterator[None]:
     """A rule that the service knows nothing of: what breaks it fails in the database, which names the row."""
-    with psycopg.connect(database_url(roles.OWNER), autocommit=True) as owner:
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
         owner.execute(f"ALTER TABLE {table} ADD CONSTRAINT leak CHECK ({condition}) NOT VALID")
         try:
             yield

@@ -17,9 +17,9 @@ from psycopg.pq import ExecStatus
 from config.database import base, circuit
 from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
-from partners import roles, sql
+from partners.db import serving_role, statements
+from partners.db.statements import Query
 from partners.models import Partner
-from partners.sql import Query
 from tests.conftest import database_url
 
 ONE = "SELECT %s::int + 1"
@@ -44,7 +44,7 @@ def own_circuit(monkeypatch: pytest.MonkeyPatch) -> Circuit:
 def partner(committed_partner: Partner) -> Iterator[Partner]:
     """A partner named `before`, outside of a transaction, on a connection of its own."""
     Partner.objects.filter(pk=committed_partner.pk).update(name="before")
-    url = database_url(roles.SERVING)
+    url = database_url(serving_role.SERVING)
     yield committed_partner
     connection.close()
     # A session whose client has gone sleeps on, and may hold locks that the next file waits for.
@@ -60,12 +60,12 @@ def cut() -> None:
     """Ends this thread's session from another one."""
     connection.ensure_connection()
     backend = connection.connection.info.backend_pid
-    with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as other:
         assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
 
 
 def backend_pid() -> int:
-    (pid,) = sql.fetch_one("SELECT pg_backend_pid() + %s", (0,)) or (0,)
+    (pid,) = statements.fetch_one("SELECT pg_backend_pid() + %s", (0,)) or (0,)
     return int(pid)
 
 
@@ -77,19 +77,19 @@ def name(partner: Partner) -> str:
 
 
 def test_a_lost_connection_is_an_operational_error(partner: Partner) -> None:
-    sql.fetch_one(ONE, (1,))
+    statements.fetch_one(ONE, (1,))
     cut()
     with pytest.raises(OperationalError):
-        sql.fetch_one(ONE, (1,))
+        statements.fetch_one(ONE, (1,))
     connection.close_if_unusable_or_obsolete()
     assert connection.connection is None
-    assert sql.fetch_one(ONE, (1,)) == (2,)
+    assert statements.fetch_one(ONE, (1,)) == (2,)
 
 
 def test_the_first_statements_of_a_request_are_sent_again_on_a_new_connection(partner: Partner) -> None:
     before = backend_pid()
     cut()
-    assert sql.fetch_first(Query(ONE, (1,)), Query(ONE, (2,))) == [[(2,)], [(3,)]]
+    assert statements.fetch_first(Query(ONE, (1,)), Query(ONE, (2,))) == [[(2,)], [(3,)]]
     assert backend_pid() != before
 
 
@@ -99,15 +99,15 @@ def test_they_are_sent_again_once(partner: Partner, monkeypatch: pytest.MonkeyPa
     def connect_and_lose(**options: Any) -> Any:
         made = connect(**options)
         connections_made.append(made)
-        with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
+        with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s, 60000)", [made.info.backend_pid])
         return made
 
-    sql.fetch_one(ONE, (1,))
+    statements.fetch_one(ONE, (1,))
     cut()
     monkeypatch.setattr(BoundedConnection, "connect", connect_and_lose)
     with pytest.raises(OperationalError):
-        sql.fetch_first(Query(ONE, (1,)))
+        statements.fetch_first(Query(ONE, (1,)))
     assert len(connections_made) == 1
 
 
@@ -115,32 +115,32 @@ def test_they_are_sent_again_once(partner: Partner, monkeypatch: pytest.MonkeyPa
 def test_a_connection_lost_in_a_transaction_leaves_nothing(partner: Partner, when: str) -> None:
     def write() -> None:
         with transaction.atomic():
-            sql.queue(Query(RENAME, ("claimed", partner.pk)))
+            statements.queue(Query(RENAME, ("claimed", partner.pk)))
             if when == "first":
                 cut()
-            sql.fetch_one(NAME, (partner.pk,))
+            statements.fetch_one(NAME, (partner.pk,))
             if when == "second":
                 cut()
-            sql.fetch_one(NAME, (partner.pk,))
+            statements.fetch_one(NAME, (partner.pk,))
             cut()
             if when == "commit with a queued statement":
-                sql.queue(Query(RENAME, ("answered", partner.pk)))
+                statements.queue(Query(RENAME, ("answered", partner.pk)))
 
     with pytest.raises(OperationalError):
         write()
     connection.close_if_unusable_or_obsolete()
-    assert sql.fetch_one(NAME, (partner.pk,)) == ("before",)
+    assert statements.fetch_one(NAME, (partner.pk,)) == ("before",)
     with transaction.atomic():
-        sql.queue(Query(RENAME, ("claimed", partner.pk)))
+        statements.queue(Query(RENAME, ("claimed", partner.pk)))
     assert name(partner) == "claimed"
 
 
 def test_a_connection_lost_in_a_transaction_is_not_replaced_there(partner: Partner) -> None:
     def write() -> None:
         with transaction.atomic():
-            sql.fetch_one(NAME, (partner.pk,))
+            statements.fetch_one(NAME, (partner.pk,))
             cut()
-            sql.fetch_first(Query(RENAME, ("by itself", partner.pk)))
+            statements.fetch_first(Query(RENAME, ("by itself", partner.pk)))
 
     with pytest.raises(OperationalError):
         write()
@@ -156,27 +156,27 @@ def test_the_end_of_a_transaction_whose_connection_was_lost_does_not_connect(
     def write() -> None:
         with transaction.atomic():
             transaction.on_commit(lambda: hooks.append(1))
-            sql.fetch_one(NAME, (partner.pk,))
+            statements.fetch_one(NAME, (partner.pk,))
             cut()
-            sql.fetch_one(NAME, (partner.pk,))
+            statements.fetch_one(NAME, (partner.pk,))
 
     with pytest.raises(OperationalError):
         write()
     assert connection.connection is None
     assert name(partner) == "before"
     with transaction.atomic():
-        sql.queue(Query(RENAME, ("afterwards", partner.pk)))
+        statements.queue(Query(RENAME, ("afterwards", partner.pk)))
     assert (name(partner), hooks) == ("afterwards", [])
 
 
 def test_an_error_of_libpq_itself_is_a_lost_connection(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no SQLSTATE, and the connection may still look open."""
-    sql.fetch_one(ONE, (1,))
+    statements.fetch_one(ONE, (1,))
     pipeline: Any = connection.pipeline  # type: ignore[attr-defined]
     lost = connection.connection.pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
     monkeypatch.setattr(pipeline, "_send_one", lambda *_: lost)
     with pytest.raises(OperationalError):
-        sql.fetch_one(ONE, (1,))
+        statements.fetch_one(ONE, (1,))
 
 
 # --- Answers that do not come ---
@@ -200,8 +200,8 @@ SLEEP = "SELECT pg_sleep(%s)"
 @pytest.mark.parametrize(
     "send",
     [
-        lambda: sql.fetch_one(SLEEP, (60,)),
-        lambda: sql.fetch_first(Query(ONE, (1,)), Query(SLEEP, (60,)), Query(ONE, (1,))),
+        lambda: statements.fetch_one(SLEEP, (60,)),
+        lambda: statements.fetch_first(Query(ONE, (1,)), Query(SLEEP, (60,)), Query(ONE, (1,))),
         lambda: connection.cursor().execute(SLEEP, (60,)),
     ],
     ids=["one", "several", "a cursor's"],
@@ -209,23 +209,23 @@ SLEEP = "SELECT pg_sleep(%s)"
 def test_an_answer_that_does_not_come_in_time_closes_the_connection(
     partner: Partner, send: Callable[[], object]
 ) -> None:
-    sql.fetch_one(SLEEP, (0,))
+    statements.fetch_one(SLEEP, (0,))
     driver: Any = connection.connection
     with waits(0.2), pytest.raises(OperationalError) as failure:
         send()
     assert isinstance(failure.value.__cause__, AnswerTimeoutError)
     assert driver.closed
     connection.close_if_unusable_or_obsolete()
-    assert sql.fetch_one(ONE, (1,)) == (2,)
+    assert statements.fetch_one(ONE, (1,)) == (2,)
 
 
 def test_an_answer_that_does_not_come_in_a_transaction_rolls_back(partner: Partner) -> None:
-    sql.fetch_one(SLEEP, (0,))
+    statements.fetch_one(SLEEP, (0,))
 
     def write() -> None:
         with transaction.atomic():
-            sql.queue(Query(RENAME, ("claimed", partner.pk)))
-            sql.fetch_one(SLEEP, (60,))
+            statements.queue(Query(RENAME, ("claimed", partner.pk)))
+            statements.fetch_one(SLEEP, (60,))
 
     with waits(0.2), pytest.raises(OperationalError):
         write()
@@ -234,11 +234,11 @@ def test_an_answer_that_does_not_come_in_a_transaction_rolls_back(partner: Partn
 
 
 def test_after_an_answer_that_did_not_come_requests_are_refused_at_once(partner: Partner) -> None:
-    sql.fetch_one(SLEEP, (0,))
+    statements.fetch_one(SLEEP, (0,))
     with waits(0.2), suppress(OperationalError):
-        sql.fetch_first(Query(SLEEP, (60,)))
+        statements.fetch_first(Query(SLEEP, (60,)))
     with pytest.raises(OperationalError, match="cannot be reached"):
-        sql.fetch_first(Query(ONE, (1,)))
+        statements.fetch_first(Query(ONE, (1,)))
 
 
 # --- Stale plans ---
@@ -247,7 +247,7 @@ def test_after_an_answer_that_did_not_come_requests_are_refused_at_once(partner:
 @pytest.fixture
 def widen(partner: Partner) -> Iterator[Callable[[], object]]:
     """Changes the result of `SELECT value FROM widened`."""
-    with psycopg.connect(database_url(roles.OWNER), autocommit=True) as owner:
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
         role = connection.settings_dict["USER"]
         owner.execute("CREATE TABLE widened (value varchar(10) DEFAULT 'x')")
         owner.execute(f'GRANT SELECT, INSERT, UPDATE ON widened TO "{role}"')
@@ -264,11 +264,11 @@ WIDENED = "SELECT value FROM widened WHERE value = %s"
 
 def test_a_stale_plan_is_prepared_again_and_nobody_notices(widen: Callable[[], object]) -> None:
     queries: tuple[Query[Any], ...] = (Query(ONE, (1,)), Query(WIDENED, ("x",)), Query(ONE, (2,)))
-    assert sql.fetch_first(*queries) == [[(2,)], [("x",)], [(3,)]]
+    assert statements.fetch_first(*queries) == [[(2,)], [("x",)], [(3,)]]
     before = backend_pid()
     widen()
-    assert sql.fetch_first(*queries) == [[(2,)], [("x",)], [(3,)]]
-    assert sql.fetch_one(WIDENED, ("x",)) == ("x",)
+    assert statements.fetch_first(*queries) == [[(2,)], [("x",)], [(3,)]]
+    assert statements.fetch_one(WIDENED, ("x",)) == ("x",)
     assert backend_pid() == before
 
 
@@ -281,19 +281,19 @@ def test_a_write_with_a_stale_plan_is_retried(widen: Callable[[], object], partn
         with transaction.atomic():
             attempts.append(1)
             if place == "first":
-                sql.queue(stale)
-            sql.run(RENAME, ("written", partner.pk))
+                statements.queue(stale)
+            statements.run(RENAME, ("written", partner.pk))
             if place == "later":
-                sql.fetch(stale)
+                statements.fetch(stale)
             if place == "with commit":
-                sql.queue(stale)
+                statements.queue(stale)
         return "done"
 
     assert write() == "done"
     widen()
     attempts.clear()
     Partner.objects.filter(pk=partner.pk).update(name="before")
-    assert sql.retry_rolled_back(write) == "done"
+    assert statements.retry_rolled_back(write) == "done"
     assert len(attempts) == 2
     assert name(partner) == "written"
 
@@ -301,7 +301,7 @@ def test_a_write_with_a_stale_plan_is_retried(widen: Callable[[], object], partn
 def test_what_stays_refused_is_an_error(partner: Partner) -> None:
     """PostgreSQL gives the same SQLSTATE for what it does not support at all."""
     with pytest.raises(NotSupportedError):
-        sql.fetch_one("SELECT %s::int FROM partners_partner p FULL JOIN partners_apikey k ON p.id < k.id", (1,))
+        statements.fetch_one("SELECT %s::int FROM partners_partner p FULL JOIN partners_apikey k ON p.id < k.id", (1,))
 
 
 # --- The circuit breaker ---
@@ -324,7 +324,7 @@ def out_of_reach(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def ask() -> None:
-    sql.fetch_first(Query(ONE, (1,)))
+    statements.fetch_first(Query(ONE, (1,)))
 
 
 def ask_in_vain() -> None:
@@ -380,7 +380,7 @@ def test_a_probe_that_the_database_answers_with_an_error_closes_the_circuit(
     own_circuit.failed(own_circuit.answers)
     after_pause()
     with pytest.raises(DataError):
-        sql.fetch_first(Query(FAIL, (0,)))
+        statements.fetch_first(Query(FAIL, (0,)))
     ask()
 
 

@@ -11,9 +11,9 @@ from django.db.transaction import TransactionManagementError
 from django.db.utils import DataError, InternalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 
-from partners import sql
+from partners.db import statements
+from partners.db.statements import Query, Result
 from partners.models import Partner
-from partners.sql import Query, Result
 from tests.round_trips import round_trips
 
 NAME = "SELECT name FROM partners_partner WHERE id = %s"
@@ -47,7 +47,7 @@ def committed(committed_partner: Partner) -> Iterator[Partner]:
 def assert_nothing_is_left(partner: Partner, *, in_transaction: bool) -> None:
     """The next request finds the connection in order, and nothing queued."""
     with round_trips() as made:
-        sql.fetch_one(NAME, (partner.pk,))
+        statements.fetch_one(NAME, (partner.pk,))
     assert made.sent.count("Execute") == 1
     driver: Any = connection.connection
     assert driver.pgconn.pipeline_status == PipelineStatus.OFF
@@ -67,19 +67,19 @@ def rename(partner: Partner, new: str | None, check: Callable[[Result[Any]], obj
 
 
 def fail() -> None:
-    sql.fetch_one(FAIL, (0,))
+    statements.fetch_one(FAIL, (0,))
 
 
 class RefusedError(Exception):
     pass
 
 
-def in_transaction(*statements: Query[Any] | Callable[[], object]) -> None:
+def in_transaction(*queued: Query[Any] | Callable[[], object]) -> None:
     """Queues the queries and makes the calls in one transaction."""
     with transaction.atomic():
-        for statement in statements:
+        for statement in queued:
             if isinstance(statement, Query):
-                sql.queue(statement)
+                statements.queue(statement)
             else:
                 statement()
 
@@ -94,24 +94,24 @@ def refuse(_: Result[Any]) -> None:
 def test_a_queued_statement_is_sent_with_the_next_one_before_it(partner: Partner) -> None:
     taken: list[Any] = []
     with transaction.atomic():
-        sql.queue(rename(partner, "queued", lambda result: taken.append(result.rows)))
+        statements.queue(rename(partner, "queued", lambda result: taken.append(result.rows)))
         assert taken == []
-        assert sql.fetch_one(NAME, (partner.pk,)) == ("queued",)
+        assert statements.fetch_one(NAME, (partner.pk,)) == ("queued",)
         assert taken == [[("queued",)]]
     assert name(partner) == "queued"
 
 
 def test_a_queued_statement_is_committed(partner: Partner) -> None:
     with transaction.atomic():
-        sql.queue(rename(partner, "queued"))
+        statements.queue(rename(partner, "queued"))
     assert name(partner) == "queued"
 
 
 def test_the_orm_sees_what_was_queued(partner: Partner) -> None:
     with transaction.atomic():
-        sql.queue(rename(partner, "queued"))
+        statements.queue(rename(partner, "queued"))
         assert name(partner) == "queued"
-        sql.queue(rename(partner, "again"))
+        statements.queue(rename(partner, "again"))
         (found,) = Partner.objects.filter(pk=partner.pk).iterator()
         assert found.name == "again"
 
@@ -119,9 +119,9 @@ def test_the_orm_sees_what_was_queued(partner: Partner) -> None:
 def test_a_write_of_a_claim_an_effect_and_an_answer_takes_two_round_trips(committed: Partner) -> None:
     def write() -> None:
         with transaction.atomic():
-            sql.queue(rename(committed, "claimed"))
-            sql.fetch_one(NAME, (committed.pk,))
-            sql.queue(rename(committed, "answered"))
+            statements.queue(rename(committed, "claimed"))
+            statements.fetch_one(NAME, (committed.pk,))
+            statements.queue(rename(committed, "answered"))
 
     write()  # prepares
     with round_trips() as made:
@@ -138,7 +138,7 @@ def test_a_transaction_without_statements_takes_no_round_trip(committed: Partner
 
 def test_outside_a_transaction_nothing_can_be_queued(committed: Partner) -> None:
     with pytest.raises(TransactionManagementError):
-        sql.queue(rename(committed, "queued"))
+        statements.queue(rename(committed, "queued"))
     with transaction.atomic():
         pass
     assert name(committed) == "before"
@@ -148,7 +148,7 @@ def test_on_a_connection_closed_in_the_transaction_nothing_can_be_queued(committ
     def write() -> None:
         with transaction.atomic():
             connection.close()
-            sql.queue(rename(committed, "queued"))
+            statements.queue(rename(committed, "queued"))
 
     with pytest.raises(ProgrammingError):
         write()
@@ -158,14 +158,14 @@ def test_on_a_connection_closed_in_the_transaction_nothing_can_be_queued(committ
 # --- Checks and errors ---
 
 
-@pytest.mark.parametrize("statements", [0, 1])
-def test_what_a_check_raises_rolls_back(partner: Partner, statements: int) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_a_check_raises_rolls_back(partner: Partner, number: int) -> None:
     def write() -> None:
         with transaction.atomic():
-            sql.queue(rename(partner, "claimed", refuse))
-            for _ in range(statements):
-                sql.run(RENAME, ("effect", partner.pk))
-            sql.run_queued()
+            statements.queue(rename(partner, "claimed", refuse))
+            for _ in range(number):
+                statements.run(RENAME, ("effect", partner.pk))
+            statements.run_queued()
 
     with pytest.raises(RefusedError):
         write()
@@ -180,18 +180,18 @@ def test_a_check_comes_before_the_error_of_the_next_statement(partner: Partner) 
 
 def test_what_a_check_may_refuse_is_not_committed_unchecked(partner: Partner) -> None:
     with pytest.raises(ProgrammingError), transaction.atomic():
-        sql.queue(rename(partner, "claimed", refuse))
+        statements.queue(rename(partner, "claimed", refuse))
     assert name(partner) == "before"
 
 
-@pytest.mark.parametrize("statements", [0, 1])
-def test_an_exception_rolls_back_and_takes_the_queue_with_it(partner: Partner, statements: int) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_exception_rolls_back_and_takes_the_queue_with_it(partner: Partner, number: int) -> None:
     def write() -> None:
         with transaction.atomic():
-            sql.queue(rename(partner, "claimed"))
-            for _ in range(statements):
-                sql.fetch_one(NAME, (partner.pk,))
-            sql.queue(rename(partner, "answered"))
+            statements.queue(rename(partner, "claimed"))
+            for _ in range(number):
+                statements.fetch_one(NAME, (partner.pk,))
+            statements.queue(rename(partner, "answered"))
             raise RefusedError
 
     with pytest.raises(RefusedError):
@@ -201,7 +201,7 @@ def test_an_exception_rolls_back_and_takes_the_queue_with_it(partner: Partner, s
 
 def test_a_queued_statement_that_fails_rolls_back(partner: Partner) -> None:
     with pytest.raises(DataError):
-        in_transaction(Query(FAIL, (0,)), partial(sql.run, RENAME, ("effect", partner.pk)))
+        in_transaction(Query(FAIL, (0,)), partial(statements.run, RENAME, ("effect", partner.pk)))
     assert name(partner) == "before"
 
 
@@ -213,14 +213,14 @@ def test_a_statement_that_fails_behind_a_queued_one_rolls_back(partner: Partner)
 
 def test_a_statement_that_fails_with_commit_rolls_back(partner: Partner) -> None:
     with pytest.raises(IntegrityError):
-        in_transaction(partial(sql.run, RENAME, ("effect", partner.pk)), rename(partner, None))
+        in_transaction(partial(statements.run, RENAME, ("effect", partner.pk)), rename(partner, None))
     assert name(partner) == "before"
 
 
 def test_set_rollback_rolls_back_what_is_queued_too(partner: Partner) -> None:
     with transaction.atomic():
-        sql.run(RENAME, ("effect", partner.pk))
-        sql.queue(rename(partner, "queued"))
+        statements.run(RENAME, ("effect", partner.pk))
+        statements.queue(rename(partner, "queued"))
         transaction.set_rollback(True)
     assert name(partner) == "before"
 
@@ -231,7 +231,7 @@ def test_a_transaction_that_failed_unnoticed_is_no_success(committed: Partner) -
             fail()
 
     with pytest.raises(InternalError):
-        in_transaction(partial(sql.run, RENAME, ("effect", committed.pk)), fail_unnoticed)
+        in_transaction(partial(statements.run, RENAME, ("effect", committed.pk)), fail_unnoticed)
     assert name(committed) == "before"
 
 
@@ -240,19 +240,19 @@ def test_a_transaction_that_failed_unnoticed_is_no_success(committed: Partner) -
 
 def test_an_inner_block_is_a_savepoint(partner: Partner) -> None:
     with transaction.atomic():
-        sql.queue(rename(partner, "outer"))
+        statements.queue(rename(partner, "outer"))
         with suppress(DataError), transaction.atomic():
-            sql.run(RENAME, ("inner", partner.pk))
+            statements.run(RENAME, ("inner", partner.pk))
             fail()
-        assert sql.fetch_one(NAME, (partner.pk,)) == ("outer",)
+        assert statements.fetch_one(NAME, (partner.pk,)) == ("outer",)
     assert name(partner) == "outer"
 
 
 def test_what_was_queued_before_a_savepoint_outlives_its_rollback(partner: Partner) -> None:
     with transaction.atomic():
-        sql.queue(rename(partner, "outer"))
+        statements.queue(rename(partner, "outer"))
         with suppress(RefusedError), transaction.atomic():
-            sql.queue(rename(partner, "inner"))
+            statements.queue(rename(partner, "inner"))
             raise RefusedError
     assert name(partner) == "outer"
 
@@ -260,8 +260,8 @@ def test_what_was_queued_before_a_savepoint_outlives_its_rollback(partner: Partn
 def test_what_is_queued_in_a_savepoint_belongs_to_it(partner: Partner) -> None:
     with transaction.atomic():
         with transaction.atomic():
-            sql.queue(rename(partner, "inner"))
-        assert sql.fetch_one(NAME, (partner.pk,)) == ("inner",)
+            statements.queue(rename(partner, "inner"))
+        assert statements.fetch_one(NAME, (partner.pk,)) == ("inner",)
     assert name(partner) == "inner"
 
 
@@ -269,9 +269,9 @@ def test_after_an_error_without_a_savepoint_nothing_more_is_sent(partner: Partne
     def write() -> None:
         with transaction.atomic():
             with suppress(RefusedError), transaction.atomic(savepoint=False):
-                sql.queue(rename(partner, "inner"))
+                statements.queue(rename(partner, "inner"))
                 raise RefusedError
-            sql.fetch_one(NAME, (partner.pk,))
+            statements.fetch_one(NAME, (partner.pk,))
 
     with pytest.raises(TransactionManagementError):
         write()
@@ -286,7 +286,7 @@ def test_on_commit_runs_after_the_commit_and_not_after_a_rollback(committed: Par
 
     def write(new: str, *, fails: bool) -> None:
         with transaction.atomic():
-            sql.queue(rename(committed, new))
+            statements.queue(rename(committed, new))
             transaction.on_commit(lambda: seen.append((name(committed), connection.in_atomic_block)))
             if fails:
                 fail()
@@ -304,19 +304,19 @@ def test_on_commit_does_not_run_where_the_statement_with_commit_fails(committed:
     def write() -> None:
         with transaction.atomic():
             transaction.on_commit(partial(seen.append, 1))
-            sql.queue(rename(committed, None))
+            statements.queue(rename(committed, None))
 
     with pytest.raises(IntegrityError):
         write()
     assert seen == []
     with transaction.atomic():
-        sql.queue(rename(committed, "kept"))
+        statements.queue(rename(committed, "kept"))
     assert seen == []
 
 
 def test_durable_is_honoured(committed: Partner) -> None:
     with transaction.atomic(durable=True):
-        sql.queue(rename(committed, "kept"))
+        statements.queue(rename(committed, "kept"))
         with pytest.raises(RuntimeError, match="durable"), transaction.atomic(durable=True):
             pass
     assert name(committed) == "kept"
@@ -324,7 +324,7 @@ def test_durable_is_honoured(committed: Partner) -> None:
 
 def test_in_atomic_block_is_true_with_prepared_statements_alone(committed: Partner) -> None:
     with transaction.atomic():
-        sql.fetch_one(NAME, (committed.pk,))
+        statements.fetch_one(NAME, (committed.pk,))
         assert connection.in_atomic_block
         driver: Any = connection.connection
         assert driver.pgconn.transaction_status == TransactionStatus.INTRANS

@@ -1,4 +1,4 @@
-"""granian's names that are not public, as config/granian_internals.py relies on them: a new granian is to fail here."""
+"""granian's names that are not public, as config/server/granian_internals.py uses them: a new granian fails here."""
 
 import inspect
 import os
@@ -40,7 +40,7 @@ def test_a_socket_is_handed_over_by_its_descriptor() -> None:
 # In a process of its own: what is forked here would have the tests' threads' locks.
 SERVE = """
 import multiprocessing, socket, sys
-from config.granian_internals import WorkerFactory
+from config.server.granian_internals import WorkerFactory
 
 def application(environ, start_response):
     start_response("200 OK", [("Content-Length", "5")])

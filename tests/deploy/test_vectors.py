@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partners import encryption, keys
+from partners.authentication import encryption, keys
 from partners.models import ApiKey
 from tests import factories
 from tests.answers import assert_error

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partners.docs.samples import SNIPPETS
+from partners.docs.example_files import SNIPPETS
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient

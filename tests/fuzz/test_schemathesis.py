@@ -14,7 +14,7 @@ from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient
 from tests.live.conftest import Server
-from transactions.publishing import publish
+from transactions.documents.publishing import publish
 from users.models import User
 
 HERE = Path(__file__).parent

@@ -22,8 +22,8 @@ from tests.documents import LONG, add_document, path_of, stored_at
 from tests.live.conftest import Server, start_server
 from tests.timeouts import WAIT_SECONDS
 from tests.watched import wait_until
+from transactions.documents.downloads import PIECE
 from transactions.models import Document, DocumentFault
-from transactions.sending import PIECE
 from users.models import User
 
 MIB = 1024 * 1024

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests.client import PartnerClient
 

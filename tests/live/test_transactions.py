@@ -12,7 +12,7 @@ from tests import factories
 from tests.client import PartnerClient, Transport, by_django_client, in_process
 from tests.live.conftest import serving
 from tests.live.probe import KEPT, ROLLED_BACK, noted, probing
-from users import profile
+from users.services import profile
 
 IN_TRANSACTION = {
     "event": "in the transaction",

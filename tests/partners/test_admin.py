@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.client import PartnerClient, in_process

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from partners.api import middleware, views
+from partners.api import base, middleware
 from partners.models import Partner
-from partners.observing import metrics
+from partners.monitoring import metrics
 from partners.usage import recording
 from tests import factories
 from tests.client import PartnerClient, Response
@@ -62,7 +62,7 @@ def test_a_write_succeeds_where_nothing_at_all_can_be_logged(
     broken = Mock(**{f"{level}.side_effect": OSError for level in ("info", "warning", "error", "exception")})
     monkeypatch.setattr(recording, "record_answer", crash)
     monkeypatch.setattr(middleware, "log", broken)
-    monkeypatch.setattr(views, "log", broken)
+    monkeypatch.setattr(base, "log", broken)
     answer = api.patch("/v1/users/ada", {"city": "Regina"})
     assert answer.status == 200
     assert broken.info.called

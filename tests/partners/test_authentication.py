@@ -11,8 +11,7 @@ from uuid import uuid4
 import pytest
 from pytest_django.fixtures import Settings
 
-from partners import keys, signing
-from partners.api import authentication
+from partners.authentication import keys, signature_authentication, signing
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.answers import assert_error, failing_fields
@@ -269,7 +268,7 @@ def test_the_window_is_300_seconds_either_way(
     api: PartnerClient, monkeypatch: pytest.MonkeyPatch, seconds: int, status: int
 ) -> None:
     at = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
-    monkeypatch.setattr(authentication, "datetime", SimpleNamespace(now=at.astimezone))
+    monkeypatch.setattr(signature_authentication, "datetime", SimpleNamespace(now=at.astimezone))
     assert api.get("/v1/ping", timestamp=(at + timedelta(seconds=seconds)).isoformat()).status == status
 
 
@@ -281,7 +280,7 @@ def test_the_window_can_be_set(api: PartnerClient, settings: Settings) -> None:
 
 @pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/users/%ED%A0%80"])
 def test_a_path_that_is_not_utf8_is_a_bad_request(partner: Partner, target: str) -> None:
-    # Django's test clients make a request whose path is text: its bytes are lost (config/requests.py).
+    # Django's test clients make a request whose path is text: its bytes are lost (config/request_handler.py).
     assert failing_fields(factories.client_of(partner, in_process).get(target)) == []
 
 

@@ -10,8 +10,8 @@ from django.urls import clear_url_caches, path
 from pytest_django.fixtures import Settings
 from rest_framework.versioning import URLPathVersioning
 
+from partners.api.base import PartnerAPIView
 from partners.api.json import JsonRenderer
-from partners.api.views import PartnerAPIView
 
 urlpatterns: list[object] = []
 

@@ -11,7 +11,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import pytest
 from django.db import connections
 
-from partners import keys
+from partners.authentication import keys
 from partners.client import SignedClient, encode_target, split_base_url
 from partners.management.commands.call import default_base_url
 from partners.models import Partner

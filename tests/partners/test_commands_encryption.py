@@ -7,7 +7,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from pytest_django import Settings
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories, totp
 from tests.client import in_process

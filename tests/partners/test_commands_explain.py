@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.utils.timezone import now
 
-from partners import keys, signing
+from partners.authentication import keys, signing
 from partners.models import ApiKey, Partner
 from tests.commands import outcome, printed, refusal, run
 from tests.factories import PartnerFactory

@@ -8,7 +8,7 @@ import pytest
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from partners import keys, signing
+from partners.authentication import keys, signing
 from partners.models import ApiKey, Partner
 from tests.client import PartnerClient, in_process
 from tests.commands import outcome, printed, refusal, run

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.test.utils import CaptureQueriesContext
 
-from partners import keys
+from partners.authentication import keys
 from partners.management.commands import list_partners
 from partners.models import Partner
 from tests import factories

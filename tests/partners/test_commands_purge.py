@@ -7,8 +7,8 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from partners import roles
 from partners.api import idempotency
+from partners.db import serving_role
 from partners.models import ApiUsage, IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.client import PartnerClient
@@ -83,11 +83,11 @@ def test_a_key_of_today_is_still_answered_from_memory_after_a_purge(api: Partner
 def test_a_record_that_a_request_holds_is_skipped_and_not_waited_for(committed_partner: Partner) -> None:
     held = remember_key(committed_partner, LONG_AGO)
     remember_key(committed_partner, LONG_AGO)
-    with transaction.atomic(using=roles.OWNER):
-        IdempotencyRecord.objects.using(roles.OWNER).select_for_update().get(pk=held.pk)
+    with transaction.atomic(using=serving_role.OWNER):
+        IdempotencyRecord.objects.using(serving_role.OWNER).select_for_update().get(pk=held.pk)
         assert outcome("purge_expired")["idempotencyRecords"] == 1
     assert outcome("purge_expired")["idempotencyRecords"] == 1
-    connections[roles.OWNER].close()
+    connections[serving_role.OWNER].close()
 
 
 @pytest.mark.parametrize("size", ["0", "-5", "ten"])

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from partners import keys
+from partners.authentication import keys
+from partners.authentication.signing import parse_timestamp
 from partners.models import ApiKey, ApiUsage, Partner
-from partners.signing import parse_timestamp
 from partners.usage import recording
 from tests import factories
 from tests.client import PartnerClient

@@ -9,17 +9,17 @@ import pytest
 from django.db import ProgrammingError, connection, connections, transaction
 from psycopg import sql
 
-from partners import roles
+from partners.db import serving_role
 from tests.commands import outcome, printed, refusal
 
-both_databases = pytest.mark.django_db(databases=[roles.SERVING, roles.OWNER])
+both_databases = pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
 
 
 @pytest.fixture
 def role(monkeypatch: pytest.MonkeyPatch) -> str:
     """A name for the role of DATABASE_URL that no role has yet, and that needs quoting."""
     name = f'Serving "{secrets.token_hex(4)}'
-    monkeypatch.setitem(connections[roles.SERVING].settings_dict, "USER", name)
+    monkeypatch.setitem(connections[serving_role.SERVING].settings_dict, "USER", name)
     return name
 
 
@@ -29,16 +29,16 @@ def created_role(django_db_setup: None, django_db_blocker: Any, role: str) -> It
     with django_db_blocker.unblock():
         outcome("setup_database_roles")
         yield role
-        with connections[roles.OWNER].cursor() as cursor:
+        with connections[serving_role.OWNER].cursor() as cursor:
             for statement in ("GRANT {} TO CURRENT_USER", "DROP OWNED BY {}", "DROP ROLE {}"):
                 cursor.execute(sql.SQL(statement).format(sql.Identifier(role)).as_string(None))
-        connections[roles.OWNER].close()
+        connections[serving_role.OWNER].close()
 
 
 @pytest.fixture
 def session(created_role: str) -> Iterator[psycopg.Connection[Any]]:
     """A session of the role that the command made."""
-    given = connections[roles.OWNER].settings_dict
+    given = connections[serving_role.OWNER].settings_dict
     with psycopg.connect(
         host=given["HOST"], port=given["PORT"] or None, dbname=given["NAME"], user=created_role, autocommit=True
     ) as session:
@@ -46,7 +46,7 @@ def session(created_role: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def execute_as_owner(statement: str, *names: str) -> None:
-    with connections[roles.OWNER].cursor() as cursor:
+    with connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute(sql.SQL(statement).format(*map(sql.Identifier, names)).as_string(None))
 
 
@@ -94,7 +94,7 @@ def test_a_privilege_that_somebody_gave_is_taken_again(role: str) -> None:
     execute_as_owner("GRANT UPDATE (status) ON users_user TO {}", role)
     execute_as_owner("GRANT CREATE ON SCHEMA public TO {}", role)
     outcome("setup_database_roles")
-    with connections[roles.OWNER].cursor() as cursor:
+    with connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute(
             "SELECT has_table_privilege(%s, 'users_userevent', 'TRUNCATE, UPDATE'),"
             " has_column_privilege(%s, 'users_user', 'status', 'UPDATE'), has_schema_privilege(%s, 'public', 'CREATE')",
@@ -111,8 +111,8 @@ def test_the_password_of_the_url_is_kept_as_a_scram_verifier(role: str, monkeypa
         executed.append(statement)
         return execute(statement, *rest)
 
-    monkeypatch.setitem(connections[roles.SERVING].settings_dict, "PASSWORD", "it's a %s phrase")
-    with connections[roles.OWNER].execute_wrapper(listen):
+    monkeypatch.setitem(connections[serving_role.SERVING].settings_dict, "PASSWORD", "it's a %s phrase")
+    with connections[serving_role.OWNER].execute_wrapper(listen):
         outcome("setup_database_roles")
     (statement,) = [statement for statement in executed if "PASSWORD" in statement]
     assert "SCRAM-SHA-256$" in statement
@@ -129,21 +129,21 @@ def test_a_role_that_may_make_databases_is_refused(role: str) -> None:
 def test_a_role_that_has_more_by_another_way_is_refused_and_nothing_is_left(role: str) -> None:
     execute_as_owner("GRANT TRUNCATE ON users_userevent TO PUBLIC")
     assert "TRUNCATE on users_userevent" in refusal("setup_database_roles")
-    assert not roles.exists(role)
+    assert not serving_role.exists(role)
 
 
 @both_databases
 def test_a_role_that_could_not_log_in_may_then(role: str) -> None:
     execute_as_owner("CREATE ROLE {} NOLOGIN", role)
     outcome("setup_database_roles")
-    with connections[roles.OWNER].cursor() as cursor:
+    with connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [role])
         assert cursor.fetchone() == (True,)
 
 
 def test_the_owners_own_role_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    owner = connections[roles.OWNER].settings_dict["USER"]
-    monkeypatch.setitem(connections[roles.SERVING].settings_dict, "USER", owner)
+    owner = connections[serving_role.OWNER].settings_dict["USER"]
+    monkeypatch.setitem(connections[serving_role.SERVING].settings_dict, "USER", owner)
     assert refusal("setup_database_roles").startswith("OWNER_DATABASE_URL is not set")
 
 

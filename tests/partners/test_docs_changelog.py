@@ -2,7 +2,7 @@
 
 import json
 
-from partners.docs import changelog, guide, samples
+from partners.docs import changelog, example_files, guide
 from tests.partners.docs_reading import get, read
 
 TEXT = """# Changelog
@@ -57,7 +57,7 @@ def test_language_models_are_led_to_what_there_is() -> None:
     text = get("/llms.txt").body.decode()
     assert text.startswith("# Partner Service Interface\n\n> ")
     links = [part.partition(")")[0] for part in text.split("](")[1:]]
-    assert len(links) >= 6 + len(samples.clients())
+    assert len(links) >= 6 + len(example_files.clients())
     for link in links:
         assert get(link.removeprefix("http://testserver")).status == 200, link
     assert all(title in text for _id, title in guide.SECTIONS)

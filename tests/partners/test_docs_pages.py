@@ -11,15 +11,15 @@ from pytest_django.fixtures import Settings
 
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
+from partners.api.rates import parse_rate
 from partners.docs import guide as guide_page
-from partners.rates import parse_rate
 from tests import factories
 from tests.client import PartnerClient, in_process
 from tests.partners.docs_reading import PAGES, Page, get, read
-from transactions.pagination import DEFAULT_LIMIT
+from transactions.api.pagination import DEFAULT_LIMIT
 from transactions.positions import HIGHEST_LIMIT
-from users.adulthood import ADULT_YEARS
-from users.statuses import TRANSITIONS
+from users.models.statuses import TRANSITIONS
+from users.services.age import ADULT_YEARS
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 EXAMPLES = DOCS / "examples"

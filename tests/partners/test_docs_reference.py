@@ -4,7 +4,8 @@ import json
 
 from django.template.loader import render_to_string
 
-from partners.docs import openapi, reference
+from partners.docs import openapi
+from partners.docs.reference import operations
 from tests.partners.docs_reading import Page, read
 
 
@@ -73,7 +74,7 @@ def test_another_description_would_be_shown_as_well() -> None:
         },
         "components": {"schemas": {"Node": node}, "responses": {"Gone": {"description": "No such tree."}}},
     }
-    page = Page(render_to_string("docs/reference.html", reference.context(description)))
+    page = Page(render_to_string("docs/reference.html", operations.context(description)))
     section = Page(page.source.split('id="getTree"')[1].split("</section>")[0])
     assert section.code[:2] == ["/trees/{shelf}", "shelf"]
     assert {"name", "below"} <= set(section.code)

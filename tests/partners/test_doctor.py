@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partners import keys, signing
+from partners.authentication import keys, signing
 from partners.doctor import NotUnderstoodError, SecretPastedError, examine, layout, parsing
 from partners.doctor.causes import LINES
 from partners.doctor.checks import API_KEY as API_KEY_FORM

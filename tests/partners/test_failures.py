@@ -13,8 +13,8 @@ from config.database.pipeline import Pipeline
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient
+from users.api.views import UserView
 from users.models import User
-from users.views import UserView
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
@@ -42,8 +42,8 @@ def test_a_crash_is_an_internal_error_that_tells_nothing(
 @pytest.mark.parametrize(
     "place",
     [
-        "partners.api.views.PartnerAPIView.initialize_request",
-        "partners.api.views.PartnerAPIView.dispatch",
+        "partners.api.base.PartnerAPIView.initialize_request",
+        "partners.api.base.PartnerAPIView.dispatch",
         "partners.api.middleware.get_resolver",
     ],
 )
@@ -112,7 +112,7 @@ def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: 
     key, body = str(uuid4()), factories.user_body()
     with monkeypatch.context() as broken:
         # The last that the effect does before its answer is written.
-        broken.setattr("users.views.canonical_path", lose)
+        broken.setattr("users.api.views.canonical_path", lose)
         assert_error(api.post("/v1/users", body, key=key), 500)
     assert not User.objects.exists()
     assert api.post("/v1/users", body, key=key).header("Idempotent-Replayed") is None

@@ -13,11 +13,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
-from partners import keys, roles
 from partners.api import throttling
-from partners.api.authentication import NOT_VALID
+from partners.api.rates import Rate
+from partners.authentication import keys
+from partners.authentication.signature_authentication import NOT_VALID
+from partners.db import serving_role
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
-from partners.rates import Rate
 from partners.usage import recording, reports
 from partners.usage.failures import AuthenticationFailure
 from tests import factories
@@ -25,8 +26,8 @@ from tests.answers import assert_error
 from tests.client import PartnerClient, Response, in_process
 from tests.conftest import database_url
 from tests.documents import LONG, add_document, folder
+from users.api.views import UserView
 from users.models import User, UserEvent
-from users.views import UserView
 
 __all__ = ("folder",)
 
@@ -214,7 +215,7 @@ def cut(committed_partner: Partner) -> PartnerClient:
     client = factories.client_of(committed_partner, in_process)
     assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
     backend = connection.connection.info.backend_pid
-    with psycopg.connect(database_url(roles.SERVING), autocommit=True) as other:
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as other:
         assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
     return client
 

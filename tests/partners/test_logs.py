@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import Partner
 from tests import factories
 from tests.client import PartnerClient, Response

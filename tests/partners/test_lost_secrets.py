@@ -10,7 +10,7 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
 
-from partners.api.authentication import NOT_VALID
+from partners.authentication.signature_authentication import NOT_VALID
 from partners.models import ApiKey, Partner
 from partners.usage import recording
 from tests import factories

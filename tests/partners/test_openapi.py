@@ -12,12 +12,12 @@ from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from partners.api.base import PartnerAPIView
 from partners.api.request import PartnerRequest
-from partners.api.views import PartnerAPIView
 from partners.docs import openapi
 from tests import drift, factories
 from tests.client import PartnerClient, in_process
-from users.serializers import UserSerializer
+from users.api.serializers import UserSerializer
 
 DOCUMENT = openapi.document()
 NEW_USER: dict[str, Any] = {"$ref": "#/components/schemas/NewUser"}

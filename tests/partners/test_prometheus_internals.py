@@ -1,4 +1,4 @@
-"""prometheus_client's files, as partners/observing/prometheus_internals.py relies on them."""
+"""prometheus_client's files, as partners/monitoring/prometheus_internals.py relies on them."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from partners.observing.prometheus_internals import move_counts
+from partners.monitoring.prometheus_internals import move_counts
 
 COUNT = "from prometheus_client import Counter; Counter('things', 'Things.', ['kind']).labels('a').inc({})"
 

@@ -13,8 +13,8 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from partners.api import throttling
+from partners.api.rates import parse_rate
 from partners.models import Partner
-from partners.rates import parse_rate
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response, in_process

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partners import signing
+from partners.authentication import signing
 
 ROOT = Path(__file__).parents[2]
 WORKED = json.loads((ROOT / "tests" / "signing-vectors.json").read_text())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import ApiKey, ApiUsage, Partner
 from partners.usage import recording, reports
 from partners.usage.failures import AuthenticationFailure

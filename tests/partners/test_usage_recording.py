@@ -21,7 +21,8 @@ from django.db import (
     transaction,
 )
 
-from partners import keys, roles, sql
+from partners.authentication import keys
+from partners.db import serving_role, statements
 from partners.models import ApiKey, ApiUsage, Partner
 from partners.usage import clock_skew, recording, reports
 from partners.usage.failures import AuthenticationFailure
@@ -130,7 +131,7 @@ def test_a_key_that_is_nobodys_is_counted_for_nobody(db: None) -> None:
 
 def failing(failure: type[Exception], *, is_late: bool = False) -> Callable[..., int]:
     """A database that fails, where is_late after the statement and before the commit."""
-    run = sql.run
+    run = statements.run
 
     def fail(*given: Any) -> int:
         if is_late:
@@ -148,7 +149,7 @@ def test_what_cannot_be_written_now_is_written_later_and_once(
     api.get(PING)
     api.get(PING, secret="psi_secret_x")
     with monkeypatch.context() as database:
-        database.setattr(sql, "run", failing(failure, is_late=moment == "at the commit"))
+        database.setattr(statements, "run", failing(failure, is_late=moment == "at the commit"))
         with pytest.raises(failure):
             recording.flush()
     api.get(PING)
@@ -162,7 +163,7 @@ def test_what_can_never_be_written_is_not_tried_for_ever(
 ) -> None:
     api.get(PING)
     with monkeypatch.context() as database:
-        database.setattr(sql, "run", failing(IntegrityError))
+        database.setattr(statements, "run", failing(IntegrityError))
         with pytest.raises(DatabaseError):
             recording.flush()
     assert recording.flush() == 0
@@ -218,7 +219,7 @@ def write(groups: list[Group]) -> None:
 def wait_for_sessions(count: int) -> None:
     """Until so many sessions wait for a lock."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    wait_until(lambda: sql.fetch_all(waiting, ()) == [(count,)])
+    wait_until(lambda: statements.fetch_all(waiting, ()) == [(count,)])
 
 
 # What differs between rows, with three values each.
@@ -238,13 +239,13 @@ def test_two_that_write_at_once_do_not_stop_each_other(column: str, committed_pa
     rows = ApiUsage.objects.filter(partner=committed_partner).order_by(column)
     with ThreadPoolExecutor(2) as pool:
         # Both wait for the row in the middle: in two orders, each would hold what the other needs next.
-        with transaction.atomic(using=roles.OWNER):
-            rows.using(roles.OWNER).select_for_update().get(pk=rows[1].pk)
+        with transaction.atomic(using=serving_role.OWNER):
+            rows.using(serving_role.OWNER).select_for_update().get(pk=rows[1].pk)
             both = [pool.submit(write, first), pool.submit(write, first[::-1])]
             wait_for_sessions(2)
         for one in both:
             one.result()
-    connections[roles.OWNER].close()
+    connections[serving_role.OWNER].close()
     assert list(rows.values_list("count", flat=True)) == [3, 3, 3]
 
 

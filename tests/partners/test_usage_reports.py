@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from partners import keys
 from partners.api import throttling
+from partners.authentication import keys
 from partners.models import ApiUsage, Partner
 from partners.usage import recording, reports
 from partners.usage.failures import AuthenticationFailure
@@ -18,7 +18,7 @@ from partners.usage.reports import Hour, Requests, Skew
 from tests import factories
 from tests.client import PartnerClient, Response, in_process
 from tests.staff import client_as
-from users.views import UserView
+from users.api.views import UserView
 
 PING = "/v1/ping"
 

@@ -12,7 +12,8 @@ from typing import Self
 
 from django.conf import settings
 
-from partners import keys, roles
+from partners.authentication import keys
+from partners.db import serving_role
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.client import PartnerClient
@@ -39,7 +40,7 @@ def reencrypt(*encryption_keys: str) -> dict[str, dict[str, int]]:
     given = {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "SECRETS_ENCRYPTION_KEYS": ",".join(encryption_keys),
-        "DATABASE_URL": database_url(roles.SERVING),
+        "DATABASE_URL": database_url(serving_role.SERVING),
         "DEBUG": "true",
     }
     ended = subprocess.run(

@@ -14,7 +14,7 @@ import psycopg
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests.conftest import database_url
 from tests.factories import conversion_fields
@@ -62,7 +62,7 @@ def held_up(partner: Partner, conversion_id: str) -> Iterator[psycopg.Connection
     fields |= {"partner": partner.pk, "user": fields["user"].pk}
     columns = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in fields)
     places = ", ".join(["%s"] * len(fields))
-    with psycopg.connect(database_url(roles.OWNER)) as blocker:
+    with psycopg.connect(database_url(serving_role.OWNER)) as blocker:
         blocker.execute(f"INSERT INTO transactions_conversion ({columns}) VALUES ({places})", [*fields.values()])
         yield blocker
         blocker.rollback()
@@ -73,14 +73,14 @@ _HELD_UP = "FROM pg_stat_activity WHERE datname = current_database() AND wait_ev
 
 def wait_until_held_up() -> None:
     """Waits until an import waits for what `held_up` holds."""
-    with psycopg.connect(database_url(roles.SERVING), autocommit=True) as observer:
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as observer:
         wait_until(lambda: observer.execute(f"SELECT 1 {_HELD_UP}").fetchone())
 
 
 def end_waiting_session() -> None:
     """Ends the database session of the import that waits, as a restart of the server does."""
     wait_until_held_up()
-    with psycopg.connect(database_url(roles.SERVING), autocommit=True) as observer:
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as observer:
         assert observer.execute(f"SELECT pg_terminate_backend(pid, 60000) {_HELD_UP}").fetchall() == [(True,)]
 
 
@@ -92,7 +92,7 @@ def manage(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[b
     """`manage.py` in a process of its own, on the test database."""
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": database_url(roles.SERVING),
+        "DATABASE_URL": database_url(serving_role.SERVING),
     }
     return subprocess.Popen(
         [sys.executable, "manage.py", *arguments],

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from partners import admin_base
+from partners.admin import base
 from tests import factories
 from tests.client import Response
 from tests.staff import client_as
@@ -94,7 +94,7 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
 
 def test_a_long_list_is_cut_and_goes_on(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {make(user, created_at=datetime(2026, 3, day, tzinfo=UTC)).pk for day in (3, 1, 4, 2, 5)}
-    monkeypatch.setattr(admin_base, "LIST_LIMIT", 3)
+    monkeypatch.setattr(base, "LIST_LIMIT", 3)
     client = client_as("viewer")
     for query in ("", f"?user={user.pk}"):
         first = client.get(CONVERSIONS + query).context["cl"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partners.signing import parse_timestamp
+from partners.authentication.signing import parse_timestamp
 from tests import factories
 from tests.answers import failing_fields
 from tests.client import PartnerClient, Response

@@ -12,19 +12,18 @@ from django.db.models import F
 from django.test import override_settings
 from django.utils import timezone
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests.documents import stored_at
 from transactions.demo.conversions import CURRENCIES, line
-from transactions.demo.data import PARTNER, seed
-from transactions.demo.lives import lives
-from transactions.demo.papers import papers_of
+from transactions.demo.document_files import papers_of
+from transactions.demo.plans import lives
+from transactions.demo.seeding import PARTNER, seed
+from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
-from transactions.sending import STORAGE
-from users.backoffice.hints import HintCode, hints_for
-from users.backoffice.reasons import reasons_for
-from users.models import StatusChange, User, UserEvent
-from users.statuses import Status
+from users.models import Status, StatusChange, User, UserEvent
+from users.services.reasons import reasons_for
+from users.services.risk_flags import HintCode, hints_for
 
 USERS, CONVERSIONS = 40, 300
 
@@ -39,7 +38,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def seeded(documents: None, committed_partner: Partner) -> Iterator[Partner]:
     """Committed, since the owner's connection has a part in it: from the second test on it is seeded again."""
     yield seed(users=USERS, conversions=CONVERSIONS).partner
-    connections[roles.OWNER].close()
+    connections[serving_role.OWNER].close()
 
 
 def counts(partner: Partner) -> list[int]:
@@ -105,7 +104,7 @@ def test_the_rules_of_the_history_hold_again(seeded: Partner) -> None:
         "UPDATE users_userevent SET pgh_created_at = now()",
         "UPDATE transactions_conversion SET recorded_at = now()",
     ):
-        for alias in (roles.OWNER, roles.SERVING):
+        for alias in (serving_role.OWNER, serving_role.SERVING):
             with pytest.raises(DatabaseError), transaction.atomic(using=alias):
                 connections[alias].cursor().execute(statement)
     with connection.cursor() as cursor:

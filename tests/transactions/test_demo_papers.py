@@ -2,7 +2,7 @@
 
 import re
 
-from transactions.demo.papers import pdf
+from transactions.demo.document_files import pdf
 
 
 def test_a_page_is_where_its_index_says() -> None:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from django.conf import settings
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests.conftest import database_url
 from tests.live.conftest import free_port
@@ -36,8 +36,8 @@ def demo(documents: Path) -> Iterator["subprocess.Popen[str]"]:
     """A demo on the test database; its standard output can be read."""
     environment = os.environ | {
         "DEBUG": "true",
-        "DATABASE_URL": database_url(roles.SERVING),
-        "OWNER_DATABASE_URL": database_url(roles.OWNER),
+        "DATABASE_URL": database_url(serving_role.SERVING),
+        "OWNER_DATABASE_URL": database_url(serving_role.OWNER),
         "DOCUMENT_STORAGE_URL": documents.as_uri(),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "PORT": str(free_port()),

@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from partners import admin_base
+from partners.admin import base
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.documents import LONG, NOON, add_document, add_rows, path_of
 from tests.staff import client_as, client_of
-from transactions.backoffice.documents import records
+from transactions.case_sections.document_section import records
+from transactions.documents.downloads import FaultError
 from transactions.models import Document, DocumentFault
-from transactions.sending import FaultError
-from users.cases import AccessKind, AccessRecord
-from users.models import User
+from users.models import AccessKind, AccessRecord, User
 
 DOCUMENTS = "/admin/transactions/document/"
 
@@ -156,7 +155,7 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
 
 def test_a_long_list_is_cut_and_goes_on(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {one.pk for one in add_rows(user, [datetime(2026, 3, day, tzinfo=UTC) for day in (3, 1, 4, 2, 5)])}
-    monkeypatch.setattr(admin_base, "LIST_LIMIT", 3)
+    monkeypatch.setattr(base, "LIST_LIMIT", 3)
     client = client_as("viewer")
     for query in ("", f"?user={user.pk}"):
         first = client.get(DOCUMENTS + query).context["cl"]
@@ -201,6 +200,6 @@ def test_a_case_shows_the_latest_to_who_may_see_them(user: User) -> None:
 def test_the_evidence_pack_lists_what_the_api_lists(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transactions.backoffice.rows.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("transactions.case_sections.all_rows.ROWS_AT_ONCE", 2)
     add_rows(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(records(user)) == api.get("/v1/users/ada/documents").json()["items"]

@@ -22,9 +22,9 @@ from config.environment import deployment
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response
 from tests.documents import LONG, add_document, stored_at
+from transactions.documents.downloads import PIECE, STORAGE, FaultError
+from transactions.documents.publishing import StorageError, publish
 from transactions.models import Document, DocumentFault
-from transactions.publishing import StorageError, publish
-from transactions.sending import PIECE, STORAGE, FaultError
 from users.models import User
 
 BUCKET = "documents-of-tests"

@@ -14,9 +14,9 @@ from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
 from tests.documents import LONG, add_document, path_of
 from tests.transports import transport
+from transactions.documents.downloads import PIECE, FaultError, file_of, respond
+from transactions.documents.storage.folder import DocumentFolder
 from transactions.models import Document, DocumentFault
-from transactions.sending import PIECE, FaultError, file_of, respond
-from transactions.storage.folder import DocumentFolder
 from users.models import User
 
 __all__ = ("transport",)

@@ -12,7 +12,8 @@ from partners.models import Partner
 from tests import factories
 from tests.client import in_process
 from tests.transactions.imports import Line, Result, held_up, manage, stored, wait_until_held_up, write
-from transactions import imports, staging
+from transactions.imports import importer as import_module
+from transactions.imports import staging
 
 
 def test_lines_are_imported_and_listed_with_their_digits(
@@ -158,7 +159,7 @@ def test_blank_lines_and_a_missing_last_line_end_are_no_matter(tmp_path: Path, l
 def test_batches_before_a_failure_stay(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(import_module, "BATCH", 2)
     file = write(tmp_path / "f", *(line(n) for n in range(5)))
     store, batches = staging.Database(), iter([True, False])
 
@@ -167,7 +168,7 @@ def test_batches_before_a_failure_stay(
             return store(batch)
         raise RuntimeError("cut")
 
-    importer = imports.Importer(fail_at_the_second)
+    importer = import_module.Importer(fail_at_the_second)
     with pytest.raises(RuntimeError):
         list(importer.run(enumerate(file.read_bytes().splitlines(), 1)))
     assert stored(committed_partner) == {"cv-0", "cv-1"}
@@ -177,15 +178,15 @@ def test_batches_before_a_failure_stay(
 
 
 def test_a_killed_import_is_simply_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
-    file = write(tmp_path / "f", *(line(n) for n in range(imports.BATCH + 10)))
-    with held_up(committed_partner, f"cv-{imports.BATCH}"):
+    file = write(tmp_path / "f", *(line(n) for n in range(import_module.BATCH + 10)))
+    with held_up(committed_partner, f"cv-{import_module.BATCH}"):
         process = manage("import_conversions", str(file))
         # The first batch is stored, the second on its way.
         wait_until_held_up()
         process.kill()
         process.communicate()
-    assert len(stored(committed_partner)) == imports.BATCH
-    assert Result(file).counts == (10, imports.BATCH, 0)
+    assert len(stored(committed_partner)) == import_module.BATCH
+    assert Result(file).counts == (10, import_module.BATCH, 0)
 
 
 def test_two_imports_of_overlapping_files_at_once_give_each_conversion_once(
@@ -247,7 +248,7 @@ def test_a_line_that_contradicts_one_of_its_batch_is_compared_with_what_is_store
 def test_a_file_known_in_part_is_imported_whole(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "BATCH", 10)
+    monkeypatch.setattr(import_module, "BATCH", 10)
     Result(write(tmp_path / "known", *(line(n) for n in range(0, 60, 2)), *(line(n) for n in range(60, 90))))
     result = Result(write(tmp_path / "f", *(line(n) for n in range(120))))
     assert result.counts == (60, 60, 0)

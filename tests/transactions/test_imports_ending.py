@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.utils import ProgrammingError
 
-from partners import sql
+from partners.db import statements
 from partners.models import Partner
 from tests.transactions.imports import (
     Line,
@@ -31,7 +31,8 @@ from tests.transactions.imports import (
     write,
 )
 from tests.watched import wait_until
-from transactions import imports, runs, staging
+from transactions.imports import importer as import_module
+from transactions.imports import runs, staging
 from transactions.management.commands import import_conversions
 from transactions.models import Conversion, ImportRun, RunState
 
@@ -62,9 +63,9 @@ def test_a_signal_ends_an_import_with_its_counts(
 def test_an_import_outlives_lost_connections_and_counts_each_line_once(
     tmp_path: Path, line: Line, committed_partner: Partner
 ) -> None:
-    count = imports.BATCH + 10
+    count = import_module.BATCH + 10
     file = write(tmp_path / "f", *(line(n) for n in range(count)))
-    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{imports.BATCH}") as second:
+    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{import_module.BATCH}") as second:
         process = manage("import_conversions", str(file), "--json")
         end_waiting_session()
         first.rollback()
@@ -99,7 +100,7 @@ def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
 
     monkeypatch.setattr(staging, "PATIENCE", (0.01,))
     monkeypatch.setattr(staging.Database, "_store", commit_and_lose)
-    importer = imports.Importer(staging.Database(run=runs.begin(source="f", size_bytes=None)))
+    importer = import_module.Importer(staging.Database(run=runs.begin(source="f", size_bytes=None)))
     lines = [json.dumps(line(n)).encode() for n in range(3)]
     assert not list(importer.run(enumerate(lines, 1)))
     assert (importer.counts.imported, importer.counts.unchanged) == (3, 0)
@@ -108,7 +109,7 @@ def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
 def test_a_database_that_stays_away_ends_the_import_with_its_counts(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(import_module, "BATCH", 2)
     monkeypatch.setattr(staging, "PATIENCE", (0.01, 0.01))
     stage, batches = staging._stage, iter([staging._stage])
 
@@ -131,7 +132,7 @@ def test_a_database_that_stays_away_ends_the_import_with_its_counts(
 def test_a_dry_run_says_what_an_import_will_say_and_writes_nothing(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "BATCH", 3)
+    monkeypatch.setattr(import_module, "BATCH", 3)
     Result(write(tmp_path / "known", *(line(n) for n in range(4))))
     lines = [line(n) for n in range(2, 9)]
     again = [line(8), line(5), line(5, rate="9"), line(3, rate="9"), line(20, externalId="stranger"), b"{"]
@@ -197,11 +198,11 @@ def test_several_imports_of_the_same_lines_in_any_order_give_each_once(
 
 
 def refuse_a_statement(*_: Any) -> None:
-    sql.fetch_one("SELECT 1 / %s", (0,))
+    statements.fetch_one("SELECT 1 / %s", (0,))
 
 
 def lose_the_server(*_: Any) -> None:
-    sql.fetch_one("SELECT pg_terminate_backend(pg_backend_pid())", ())
+    statements.fetch_one("SELECT pg_terminate_backend(pg_backend_pid())", ())
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ def test_a_run_that_the_database_ends_has_failed(
     failure: Callable[..., None],
     reason: str,
 ) -> None:
-    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(import_module, "BATCH", 2)
     monkeypatch.setattr(staging, "PATIENCE", ())
     batches = iter([staging._stage])
 
@@ -239,7 +240,7 @@ def test_a_run_that_a_crash_ends_has_failed_and_its_record_says_what_is_stored(
     def crash(*_: Any) -> None:
         raise RuntimeError("a crash")
 
-    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(import_module, "BATCH", 2)
     monkeypatch.setattr(import_conversions.Command, "_report", crash)
     file = write(tmp_path / "f", *(line(n) for n in range(5)), line(9, rate="0"))
     with pytest.raises(RuntimeError, match="a crash"):

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from partners.models import Partner
 from tests.transactions.imports import Line, Result, manage, ndjson, stored
-from transactions.sources import Source
+from transactions.imports.sources import Source
 
 MIB = 1024 * 1024
 
@@ -68,7 +68,7 @@ def test_numbers_count_every_line(tmp_path: Path) -> None:
 
 PEAK = """
 import resource, sys
-from transactions.sources import Source
+from transactions.imports.sources import Source
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with Source(sys.argv[1]) as source:
     lines = sum(1 for line in source.lines() if line)

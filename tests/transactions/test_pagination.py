@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from partners.api.errors import BadRequestError
 from tests import factories
 from tests.client import PartnerClient
+from transactions.api.pagination import CursorPagination
 from transactions.models import Conversion
-from transactions.pagination import CursorPagination
 from users.models import User
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -12,16 +12,17 @@ import pytest
 from django.db import connection, transaction
 from psycopg import sql as composing
 
-from partners import keys, sql
+from partners.authentication import keys
+from partners.db import statements
+from partners.db.statements import Query
 from partners.models import Partner
-from partners.sql import Query
 from tests import factories
 from tests.documents import add_rows
 from tests.plans import UNORDERED, planning_without
 from tests.tables import vacuum
 from transactions import keyset, queries
+from transactions.api.pagination import DEFAULT_LIMIT
 from transactions.keyset import DEFAULT_ROWS, Owner, UserRows
-from transactions.pagination import DEFAULT_LIMIT
 from transactions.positions import MOST_ROWS, Position
 from users import queries as user_queries
 from users.models import User
@@ -172,7 +173,7 @@ def test_a_page_is_planned_once_and_for_all(ada: User, rows: UserRows[Any], coun
     for _ in range(10):
         rows.fetch(owner, None, count)
         rows.fetch(owner, position, count)
-    plans = sql.fetch_all(
+    plans = statements.fetch_all(
         "SELECT custom_plans, generic_plans FROM pg_prepared_statements WHERE statement LIKE %s", ("%) page ON true%",)
     )
     # PostgreSQL makes five to learn what planning each time is worth.

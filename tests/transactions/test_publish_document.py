@@ -16,9 +16,9 @@ from partners.models import Partner
 from tests.client import PartnerClient, Response
 from tests.commands import outcome, printed, refusal, run
 from tests.documents import LONG
-from transactions import publishing
+from transactions.documents import publishing
+from transactions.documents.downloads import STORAGE
 from transactions.models import Document
-from transactions.sending import STORAGE
 from users.models import User
 
 LIST = "/v1/users/ada/documents"

@@ -13,8 +13,8 @@ from tests import factories
 from tests.answers import failing_fields
 from tests.client import PartnerClient, Response
 from tests.users.sending import Send, kept, refused
-from users import addresses
-from users.backoffice.hints import is_postal_code_of
+from users.services import addresses
+from users.services.risk_flags import is_postal_code_of
 
 
 @pytest.mark.parametrize(

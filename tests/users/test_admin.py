@@ -7,12 +7,11 @@ from django.db import OperationalError
 from psycopg.errors import QueryCanceled
 from pytest_django import DjangoAssertNumQueries
 
-from partners import admin_base
+from partners.admin import base
 from tests import factories
 from tests.client import Response
 from tests.staff import ROLES, client_as
-from users.models import User, UserEvent
-from users.statuses import Status
+from users.models import Status, User, UserEvent
 
 USERS = "/admin/users/user/"
 CHANGES = "/admin/users/statuschange/"
@@ -200,7 +199,7 @@ def test_a_list_counts_no_further_than_its_limit_and_goes_on_from_there(
     create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users = {create_user().json()["userId"] for _ in range(5)}
-    monkeypatch.setattr(admin_base, "LIST_LIMIT", 3)
+    monkeypatch.setattr(base, "LIST_LIMIT", 3)
     client = client_as("reviewer")
     for list_url, query in ((USERS, "?status__exact=pendingCompliance"), (EVENTS, "")):
         first = client.get(list_url + query)
@@ -222,14 +221,14 @@ def test_a_list_that_takes_too_long_says_so(user: User, monkeypatch: pytest.Monk
 
     client = client_as("reviewer")
     with monkeypatch.context() as patch:
-        patch.setattr(admin_base.BoundedChangeList, "get_queryset", too_long)
+        patch.setattr(base.BoundedChangeList, "get_queryset", too_long)
         answer = client.get(USERS, {"country": "CA"})
     assert "That took too long" in client.get(answer.headers["Location"]).content.decode()
 
 
 def test_a_long_history_is_cut_and_leads_to_all_of_it(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partners.admin_sections.SHOWN", 2)
-    monkeypatch.setattr("users.admin_history.SHOWN", 2)
+    monkeypatch.setattr("partners.admin.sections.SHOWN", 2)
+    monkeypatch.setattr("users.admin.history.SHOWN", 2)
     for number in range(3):
         User.objects.filter(pk=user.pk).update(city=f"City {number}")
     client = client_as("auditor")

@@ -12,9 +12,8 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.plans import UNORDERED, planning_without
 from tests.staff import ROLES, client_as, client_of, hidden_version, words
-from users.backoffice import bulk, claims
-from users.models import StatusChange, User
-from users.statuses import Status
+from users.models import Status, StatusChange, User
+from users.services import bulk_approval, claims
 
 USERS = "/admin/users/user/"
 DECIDERS = {"reviewer", "superuser"}
@@ -159,7 +158,7 @@ def test_the_list_approves_by_the_rules_of_the_queue(make: Make, api: PartnerCli
 
 
 def test_more_than_the_bound_is_refused_as_a_whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "AT_MOST", 1)
+    monkeypatch.setattr(bulk_approval, "AT_MOST", 1)
     users, client = [make(), make()], client_as("reviewer")
     for action in ("claim_selected", "approve_selected"):
         assert "At most 1 at a time." in act(client, action, *users)

@@ -12,11 +12,9 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import ROLES, client_as, client_of
 from tests.users.deciding import case_of, page_of
-from transactions.backoffice.conversions import records
-from users.backoffice import sections
-from users.cases import AccessRecord, Claim
-from users.models import User, UserEvent
-from users.statuses import Status
+from transactions.case_sections.conversion_section import records
+from users.backoffice.case import sections
+from users.models import AccessRecord, Claim, Status, User, UserEvent
 
 # Birth date and address as the factories have them, in every form in which a page could hold them.
 IDENTITY = ("1990-12-10", "Dec. 10, 1990", "Dec 10, 1990", "10 December 1990", "100 King St W", "Suite 200", "M5X")
@@ -213,7 +211,7 @@ def test_a_section_is_hidden_from_those_without_its_permission(user: User, monke
 def test_the_evidence_packs_conversions_are_those_of_the_api(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transactions.backoffice.rows.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("transactions.case_sections.all_rows.ROWS_AT_ONCE", 2)
     factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
 

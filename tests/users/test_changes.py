@@ -8,12 +8,11 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import client_as
 from tests.users.deciding import page_of
-from users.backoffice.changes import Changes, Version, meanwhile, since_last_decision
 from users.backoffice.labels import LABELS, in_words
-from users.columns import PROFILE_COLUMNS
-from users.compliance import change_status
-from users.models import User
-from users.statuses import Status
+from users.models import Status, User
+from users.models.columns import PROFILE_COLUMNS
+from users.services.changes import Changes, Version, meanwhile, since_last_decision
+from users.services.compliance import change_status
 
 
 @pytest.fixture

@@ -10,11 +10,9 @@ from django.utils import timezone
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import client_as, client_of
-from users.backoffice import claims
-from users.cases import AccessRecord, Claim
-from users.compliance import change_status
-from users.models import Staff, User
-from users.statuses import Status
+from users.models import AccessRecord, Claim, Staff, Status, User
+from users.services import claims
+from users.services.compliance import change_status
 
 Make = Callable[..., User]
 NEXT = "/admin/queue/next/"

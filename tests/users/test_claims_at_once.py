@@ -9,11 +9,9 @@ from django.db import connection
 
 from partners.models import Partner
 from tests import factories
-from users.backoffice import claims
-from users.cases import AccessRecord, Claim
-from users.models import User
-from users.profile import create_user
-from users.statuses import Status
+from users.models import AccessRecord, Claim, Status, User
+from users.services import claims
+from users.services.profile import create_user
 
 PEOPLE = 4
 

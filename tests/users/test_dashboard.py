@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from partners import sql
+from partners.db import statements
 from tests import factories
 from tests.client import Response, in_process
 from tests.factories import move_to
 from tests.staff import ROLES, client_as
-from users.backoffice import figures
+from users.backoffice import dashboard_figures
 from users.backoffice.dashboard import PERIODS
-from users.models import User
-from users.statuses import Status
+from users.models import Status, User
 
 DASHBOARD = "/admin/dashboard/"
 SEES = {"reviewer", "auditor", "superuser"}
@@ -75,7 +74,7 @@ def test_where_there_is_nothing_it_says_so() -> None:
 
 @pytest.mark.usefixtures("within_one_day")
 def test_waiting_and_decisions_are_counted(users: list[User]) -> None:
-    found = figures.gather(7)
+    found = dashboard_figures.gather(7)
     assert (found.waiting, found.late) == (1, 0)
     # Two of the five were made active first.
     assert found.outcomes == {"active": 3, "rejected": 1, "suspended": 1, "closed": 1}
@@ -112,13 +111,13 @@ def test_it_takes_as_many_statements_for_a_long_period_as_for_a_short_one(
     users: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    fetch_all = sql.fetch_all
+    fetch_all = statements.fetch_all
 
     def note(statement: str, given: Any) -> Any:
         sent.append(statement)
         return fetch_all(statement, given)
 
-    monkeypatch.setattr(sql, "fetch_all", note)
+    monkeypatch.setattr(statements, "fetch_all", note)
     for days in PERIODS:
-        figures.gather(days)
+        dashboard_figures.gather(days)
     assert len(sent) == 3 * len(PERIODS)

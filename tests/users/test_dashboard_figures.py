@@ -11,13 +11,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from bench.load import users
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests.plans import planning_without
-from users.backoffice import figures
-from users.backoffice.figures import Figures, Waited, gather
-from users.models import StatusChange, User
-from users.statuses import Status
+from users.backoffice import dashboard_figures
+from users.backoffice.dashboard_figures import Figures, Waited, gather
+from users.models import Status, StatusChange, User
 
 # As autovacuum keeps a table of production: an index alone answers where all rows are known to be visible to all.
 ALL_VISIBLE = """
@@ -120,19 +119,19 @@ def test_who_has_most_to_do_comes_first(found: Figures) -> None:
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
-        (figures._WAITING, "user_waiting"),
-        (figures._DECISIONS, "status_change_by_day"),
-        (figures._WAITED, "status_change_by_day"),
+        (dashboard_figures._WAITING, "user_waiting"),
+        (dashboard_figures._DECISIONS, "status_change_by_day"),
+        (dashboard_figures._WAITED, "status_change_by_day"),
     ],
 )
 def test_an_index_alone_answers(statement: str, index: str, found: Figures) -> None:
     period = found.period
     given: dict[str, list[Any]] = {
-        figures._WAITING: [[12.0, 24.0], "pendingCompliance"],
-        figures._DECISIONS: [period.midnights, period.midnights[0]],
-        figures._WAITED: [period.midnights[0], "pendingCompliance"],
+        dashboard_figures._WAITING: [[12.0, 24.0], "pendingCompliance"],
+        dashboard_figures._DECISIONS: [period.midnights, period.midnights[0]],
+        dashboard_figures._WAITED: [period.midnights[0], "pendingCompliance"],
     }
-    with planning_without("seqscan", "bitmapscan", using=roles.OWNER) as cursor:
+    with planning_without("seqscan", "bitmapscan", using=serving_role.OWNER) as cursor:
         for table in ("users_user", "users_statuschange"):
             cursor.execute(ALL_VISIBLE, [table])
         cursor.execute("EXPLAIN " + statement, given[statement])

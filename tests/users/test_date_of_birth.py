@@ -11,8 +11,8 @@ from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient
 from tests.users.sending import Send, kept, refused
-from users import fields
 from users.models import User
+from users.services import field_rules
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def stop(instant: str) -> None:
         moment = datetime.fromisoformat(instant).astimezone(UTC)
-        monkeypatch.setattr(fields, "datetime", SimpleNamespace(now=moment.astimezone))
+        monkeypatch.setattr(field_rules, "datetime", SimpleNamespace(now=moment.astimezone))
 
     return stop
 

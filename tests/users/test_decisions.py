@@ -11,11 +11,10 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import ROLES, client_as, client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
-from users import compliance
-from users.backoffice.reasons import REASONS
-from users.cases import Claim
-from users.models import StatusChange, User
-from users.statuses import TRANSITIONS, Status
+from users.models import Claim, StatusChange, User
+from users.models.statuses import TRANSITIONS, Status
+from users.services import compliance
+from users.services.reasons import REASONS
 
 
 @pytest.fixture

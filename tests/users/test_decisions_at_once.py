@@ -8,11 +8,10 @@ from django.db import connection
 
 from partners.models import Partner
 from tests import factories
-from users.backoffice.changes import Version
-from users.backoffice.decisions import DecisionForm, StaleError, decide
-from users.models import Staff, StatusChange, User
-from users.profile import create_user
-from users.statuses import Status
+from users.backoffice.case.decisions import DecisionForm, StaleError, decide
+from users.models import Staff, Status, StatusChange, User
+from users.services.changes import Version
+from users.services.profile import create_user
 
 PEOPLE = 4
 

@@ -21,11 +21,10 @@ from tests.client import PartnerClient, Response
 from tests.staff import ROLES, client_as, client_of
 from tests.users.test_fresh_factor import confirm, grow_stale
 from tests.users.test_staff_login import enrolled, inside
-from users.backoffice import evidence, sections, streams, user_lists
-from users.backoffice.sections import Section
-from users.cases import AccessRecord
-from users.models import User
-from users.statuses import Status
+from users.backoffice.case import sections
+from users.backoffice.case.sections import Section
+from users.backoffice.exports import evidence_pack, streams, user_lists
+from users.models import AccessRecord, Status, User
 
 FORM = "/admin/exports/"
 CSV, NDJSON = f"{FORM}users.csv", f"{FORM}users.ndjson"
@@ -270,7 +269,7 @@ def test_rows_are_read_as_they_are_sent(
 
     def note(user: User) -> dict[str, Any]:
         read.append(user.external_id)
-        return evidence.profile(user)
+        return evidence_pack.profile(user)
 
     monkeypatch.setattr(user_lists, "profile", note)
     monkeypatch.setattr(streams, "PIECE", 1)

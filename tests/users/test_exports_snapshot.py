@@ -3,7 +3,7 @@
 from django.db import connection
 
 from partners.models import Partner
-from users.backoffice import streams
+from users.backoffice.exports import streams
 
 
 def setting(name: str) -> str:

@@ -11,9 +11,8 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import client_as
 from tests.users.deciding import case_of, decide_url, decision
-from users import compliance
-from users.models import StatusChange, User
-from users.statuses import Status
+from users.models import Status, StatusChange, User
+from users.services import compliance
 
 pytestmark = pytest.mark.django_db
 

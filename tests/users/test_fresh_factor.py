@@ -9,7 +9,7 @@ from pytest_django import Settings
 from partners.models import ApiKey, Partner
 from tests import totp
 from tests.users.test_staff_login import FACTORS, age, enrolled, inside, where_to
-from users.staff_login.fresh import FRESH_SECONDS
+from users.staff_login.reauthentication import FRESH_SECONDS
 
 pytestmark = pytest.mark.django_db
 

@@ -10,9 +10,10 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.plans import planning_without
-from users import fields
-from users.adulthood import adult_on, is_adult
-from users.backoffice.hints import (
+from users.models import Status, User
+from users.services import field_rules
+from users.services.age import adult_on, is_adult
+from users.services.risk_flags import (
     IDENTITY_HINTS,
     Hint,
     HintCode,
@@ -21,8 +22,6 @@ from users.backoffice.hints import (
     is_just_adult,
     is_postal_code_of,
 )
-from users.models import User
-from users.statuses import Status
 
 Make = Callable[..., User]
 
@@ -166,12 +165,12 @@ def test_the_18th_birthday(born: date, adult: date) -> None:
 def test_just_adult_is_a_month_where_compliance_is(
     days: int, monkeypatch: pytest.MonkeyPatch, *, expected: bool
 ) -> None:
-    monkeypatch.setattr(fields, "today", lambda: date(2026, 3, 10) + timedelta(days=days))
+    monkeypatch.setattr(field_rules, "today", lambda: date(2026, 3, 10) + timedelta(days=days))
     assert is_just_adult(date(2008, 3, 10)) is expected
 
 
 def test_just_adult_names_the_birthday(make: Make) -> None:
-    today = fields.today()
+    today = field_rules.today()
     user = make(dateOfBirth=date(today.year - 18, today.month, min(today.day, 28)).isoformat())
     assert codes(user) == {HintCode.JUST_ADULT}
     assert str(today.year) in only(user, HintCode.JUST_ADULT).why
@@ -201,7 +200,7 @@ def test_a_change_after_a_decision_is_a_hint_and_one_before_any_is_not(make: Mak
 
 
 def test_whoever_may_not_see_birth_dates_gets_no_hint_on_them(make: Make) -> None:
-    today = fields.today()
+    today = field_rules.today()
     odd = {
         "lastName": "Lovelace",
         "dateOfBirth": date(today.year - 18, today.month, min(today.day, 28)).isoformat(),

@@ -12,8 +12,7 @@ from django.utils import timezone, translation
 from tests import factories
 from tests.client import Response
 from tests.staff import client_as, words
-from users.models import Staff, StatusChange, User
-from users.statuses import Status
+from users.models import Staff, Status, StatusChange, User
 
 # Words alike in both languages.
 ALIKE = {"Conversions", "Documents", "conversion", "conversions", "document", "documents"}

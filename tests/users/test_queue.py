@@ -19,13 +19,13 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.plans import UNORDERED, planning_without
 from tests.staff import ROLES, client_as, client_of
-from users.backoffice import claims, queue_context, queue_page
-from users.backoffice.queue_filters import CHANGED, WAITING, QueueFilters
-from users.backoffice.queue_search import _conditions, begins_with
-from users.cases import AccessRecord
-from users.compliance import change_status
-from users.models import User
-from users.statuses import Status
+from users.backoffice.queue import context as queue_context
+from users.backoffice.queue import page as queue_page
+from users.backoffice.queue.filters import CHANGED, WAITING, QueueFilters
+from users.backoffice.queue.search import _conditions, begins_with
+from users.models import AccessRecord, Status, User
+from users.services import claims
+from users.services.compliance import change_status
 
 Make = Callable[..., User]
 QUEUE, CHANGES = "/admin/queue/", "/admin/queue/changed/"

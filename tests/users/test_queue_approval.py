@@ -12,13 +12,11 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import client_as, client_of
-from users import compliance
-from users.backoffice import bulk, claims
-from users.columns import IDENTITY_PERMISSION
-from users.compliance import change_status
-from users.models import StatusChange, User, UserEvent
-from users.roles import ROLES
-from users.statuses import Status
+from users.models import Status, StatusChange, User, UserEvent
+from users.models.columns import IDENTITY_PERMISSION
+from users.services import bulk_approval, claims, compliance
+from users.services.compliance import change_status
+from users.services.roles import ROLES
 
 Make = Callable[..., User]
 APPROVE = "/admin/queue/approve/"
@@ -137,11 +135,11 @@ def test_an_opening_before_another_user_became_the_same_person_does_not_count(
 ) -> None:
     user, other = make(), make()
     client.get(f"/admin/cases/{user.pk}/")
-    assert bulk.unread_hints([user.pk]) == set()
+    assert bulk_approval.unread_hints([user.pk]) == set()
     assert api.patch(f"/v1/users/{other.external_id}", {"lastName": user.last_name}).status == 200
-    assert bulk.unread_hints([user.pk]) == {user.pk}
+    assert bulk_approval.unread_hints([user.pk]) == {user.pk}
     client.get(f"/admin/cases/{user.pk}/")
-    assert bulk.unread_hints([user.pk]) == set()
+    assert bulk_approval.unread_hints([user.pk]) == set()
 
 
 def test_an_opening_before_the_profile_changed_does_not_count(client: Client, make: Make, api: PartnerClient) -> None:
@@ -157,7 +155,7 @@ def test_how_many_are_approved_does_not_change_how_many_statements_look_for_hint
     for number in (1, 5):
         users = [make(isCiroAffiliate=True).pk for _ in range(number)]
         with django_assert_num_queries(2):
-            assert bulk.unread_hints(users) == set(users)
+            assert bulk_approval.unread_hints(users) == set(users)
 
 
 def test_the_same_press_again_approves_nobody_twice(client: Client, make: Make) -> None:
@@ -213,7 +211,7 @@ def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> 
 
 
 def test_more_than_the_bound_is_refused_as_a_whole(client: Client, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "AT_MOST", 1)
+    monkeypatch.setattr(bulk_approval, "AT_MOST", 1)
     users = [make(), make()]
     assert "At most 1 at a time: 2 are chosen." in approve(client, choices(client))
     assert statuses(*users) == ["pendingCompliance"] * 2

@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from partners.authentication.signing import parse_timestamp
 from partners.models import Partner
-from partners.signing import parse_timestamp
 from tests import factories
 from tests.answers import assert_error
 from tests.client import PartnerClient, Response
 from tests.transports import transport
-from users.models import User
-from users.statuses import Status
+from users.models import Status, User
 
 __all__ = ("transport",)
 

@@ -14,12 +14,12 @@ from partners.api.errors import BadRequestError, UnprocessableEntityError
 from partners.api.json import JsonRenderer, parse_object
 from tests import factories
 from tests.client import Response
-from users.columns import PROFILE_COLUMNS
-from users.fields import today
+from users.api.serializer_fields import TextField
+from users.api.serializers import UserSerializer
 from users.models import User
+from users.models.columns import PROFILE_COLUMNS
 from users.queries import StoredUser
-from users.serializer_fields import TextField
-from users.serializers import UserSerializer
+from users.services.field_rules import today
 
 MINOR = f"{today().year - 1}-01-01"
 

@@ -10,14 +10,13 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import client_of
 from transactions.models import Conversion
-from users.models import Staff, User, UserEvent
-from users.statuses import Status
+from users.models import Staff, Status, User, UserEvent
 
 WINTER, SUMMER = datetime(2026, 1, 15, 17, 30, tzinfo=UTC), datetime(2026, 7, 15, 17, 30, tzinfo=UTC)
 TORONTO = ZoneInfo("America/Toronto")

@@ -9,11 +9,10 @@ from tests import factories
 from tests.client import PartnerClient, Response
 from tests.staff import client_of
 from tests.users.deciding import page_of
-from users.backoffice import claims, timeline
-from users.backoffice.timeline import Entry, Source, merge
-from users.cases import AccessKind, AccessRecord
-from users.models import Staff, User
-from users.statuses import Status
+from users.backoffice.case import timeline
+from users.backoffice.case.timeline import Entry, Source, merge
+from users.models import AccessKind, AccessRecord, Staff, Status, User
+from users.services import claims
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
+from partners.authentication.signing import parse_timestamp
 from partners.models import Partner
-from partners.signing import parse_timestamp
 from tests import factories
 from tests.answers import assert_error, failing_fields
 from tests.client import PartnerClient, Response
 from tests.transports import transport
-from users.columns import PROFILE_COLUMNS
-from users.models import User, UserEvent
-from users.statuses import Status
+from users.models import Status, User, UserEvent
+from users.models.columns import PROFILE_COLUMNS
 
 __all__ = ("transport",)
 
