@@ -28,8 +28,8 @@ from partners.db import serving_role
 from partners.models import Partner
 from partners.usage import recording
 from tests import factories
-from tests.client import PartnerClient, Response, Transport, in_process
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient, Response, Transport, in_process
+from tests.support.timeouts import WAIT_SECONDS
 
 _numbers = itertools.count(1)
 
@@ -57,8 +57,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # Files that take longest. Begun first, they leave no process waiting for another's last file.
 LONGEST = {
-    *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_imports_sources.py"),
-    *("test_imports.py", "test_imports_ending.py", "test_embedded.py", "test_settings.py"),
+    *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_sources.py"),
+    *("test_imports.py", "test_ending.py", "test_embedded.py", "test_settings.py"),
 }
 
 
@@ -161,7 +161,7 @@ def partner(db: None) -> Partner:
 
 @pytest.fixture
 def transport() -> Transport:
-    """How a client of this process sends requests; tests/transports.py has another, for files that take both."""
+    """How a client of this process sends requests; tests/support/transports.py has another."""
     return in_process
 
 

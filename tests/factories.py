@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from tests.client import PartnerClient, Transport
+from tests.support.client import PartnerClient, Transport
 from transactions.models import Conversion
 from users.models import Staff, Status, User
 from users.services.compliance import change_status

@@ -2,7 +2,7 @@
 
 granian has no public way to serve from a socket that exists, and its own master restarts workers with requests lost. So
 its description of a worker's process is used, and nothing else of its master: config/server/master.py has another.
-tests/config/test_granian_internals.py fails where one of these names changes.
+tests/config/server/test_granian_internals.py fails where one of these names changes.
 """
 
 import socket

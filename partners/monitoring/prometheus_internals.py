@@ -1,7 +1,7 @@
 """prometheus_client's names that are not public: all that the service uses of them (docs/dependencies.md).
 
 Its files of an ended process stay for ever, or its counts are lost: it has no public way to add them to others.
-tests/partners/test_prometheus_internals.py fails where the form of the files changes.
+tests/partners/monitoring/test_prometheus_internals.py fails where the form of the files changes.
 """
 
 from pathlib import Path

@@ -12,7 +12,7 @@ from bench.load.__main__ import main
 from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import in_process
+from tests.support.client import in_process
 from transactions.models import Conversion
 from users.models import User
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Transport, over_http
+from tests.support.client import PartnerClient, Transport, over_http
 from users.models import Status, User
 from users.services.compliance import change_status
 

@@ -19,7 +19,7 @@ from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
-from tests.client import PartnerClient
+from tests.support.client import PartnerClient
 from users.models import Staff, Status, User
 from users.services import claims
 from users.services.compliance import change_status

@@ -5,8 +5,8 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests import totp
 from tests.browser.conftest import give_password
+from tests.support import totp
 from users.models import Staff
 from users.services.staff import create_staff
 

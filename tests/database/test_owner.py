@@ -10,7 +10,7 @@ from django.db.utils import IntegrityError
 
 from partners.db import serving_role
 from tests import factories
-from tests.client import in_process
+from tests.support.client import in_process
 from transactions.models import Conversion
 from users.models import StatusChange, User
 

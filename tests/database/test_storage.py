@@ -15,7 +15,7 @@ from django.db import connection, connections, migrations, transaction
 from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response
+from tests.support.client import PartnerClient, Response
 from users import queries
 
 APPS = ("partners", "users", "transactions")

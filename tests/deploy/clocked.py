@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.timeouts import WAIT_SECONDS
+from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 HEADER = "X-Test-Now"

@@ -8,10 +8,10 @@ import pytest
 from partners.docs import openapi
 from partners.docs.reference import operations
 from partners.docs.reference.examples import Call
-from tests.client import PartnerClient
-from tests.documents import add_document
 from tests.examples.calling import Access
 from tests.examples.languages import BASH, NODE, PYTHON, Workshop
+from tests.support.client import PartnerClient
+from tests.support.documents import add_document
 from users.models import User
 
 PROGRAMS = {"Python": (PYTHON, sys.executable), "Node.js": (NODE, "node"), "curl": (BASH, "bash")}

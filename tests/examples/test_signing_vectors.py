@@ -10,10 +10,10 @@ import pytest
 
 from partners.authentication import encryption, keys, signature_authentication, signing
 from partners.models import ApiKey, Partner
-from tests.answers import assert_error
-from tests.client import Headers, Response, in_process
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
+from tests.support.answers import assert_error
+from tests.support.client import Headers, Response, in_process
 
 Send = Callable[[Signed, Headers, str], Response]
 

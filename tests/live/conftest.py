@@ -19,10 +19,10 @@ from django.conf import settings
 from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Transport, over_http
 from tests.conftest import database_url
-from tests.static_files import static_files
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient, Transport, over_http
+from tests.support.static_files import static_files
+from tests.support.timeouts import WAIT_SECONDS
 
 
 @dataclass(frozen=True)

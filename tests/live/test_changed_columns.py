@@ -13,9 +13,9 @@ from psycopg import sql as composed
 from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response
 from tests.conftest import database_url
 from tests.live.conftest import Server, serving
+from tests.support.client import PartnerClient, Response
 from transactions import queries
 from transactions.keyset import Owner
 from users.models import User

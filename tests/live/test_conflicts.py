@@ -14,9 +14,9 @@ from django.db import connections
 from partners.db import serving_role, statements
 from partners.models import IdempotencyRecord, Partner
 from tests import factories
-from tests.client import PartnerClient
 from tests.live.conftest import Server, blocked_by, serving
-from tests.watched import wait_until
+from tests.support.client import PartnerClient
+from tests.support.watched import wait_until
 from users.models import User, UserEvent
 
 Session = Callable[[], psycopg.Connection[Any]]

@@ -15,10 +15,10 @@ from config.serve import THREADS
 from partners.db import serving_role
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
-from tests.client import PartnerClient, Response, now
 from tests.conftest import database_url
 from tests.live.conftest import blocked_by, serving
-from tests.watched import wait_until
+from tests.support.client import PartnerClient, Response, now
+from tests.support.watched import wait_until
 from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from tests.client import PartnerClient
+from tests.support.client import PartnerClient
 
 Clients = tuple[PartnerClient, PartnerClient]
 

@@ -21,7 +21,7 @@ from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, pro
 from partners.client import SignedClient
 from partners.db import privileges
 from tests.live.conftest import production, start_server
-from tests.timeouts import WAIT_SECONDS
+from tests.support.timeouts import WAIT_SECONDS
 from transactions.demo.plans import external_id
 from transactions.demo.walk import Walk
 

@@ -16,10 +16,10 @@ from partners.authentication import keys
 from partners.db import serving_role
 from partners.models import ApiKey, Partner
 from tests import factories
-from tests.client import PartnerClient
 from tests.conftest import database_url
 from tests.live.conftest import Server, start_server
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient
+from tests.support.timeouts import WAIT_SECONDS
 
 NEW = "rotated-in-0123456789-abcdefghijklmnopqrs"
 

@@ -20,9 +20,9 @@ from config.serve import THREADS
 from partners.db import serving_role
 from tests.conftest import database_url
 from tests.live.conftest import free_port, production
-from tests.redis_process import own_redis
-from tests.timeouts import WAIT_SECONDS
-from tests.watched import Relay, Watched, wait_until, watched
+from tests.support.redis_process import own_redis
+from tests.support.timeouts import WAIT_SECONDS
+from tests.support.watched import Relay, Watched, wait_until, watched
 
 WELL = {"workers": "ok", "database": "ok", "migrations": "ok"}
 SILENT = "does not answer within 1.5 seconds"

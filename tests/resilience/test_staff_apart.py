@@ -15,10 +15,10 @@ from config.serve import THREADS
 from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response, over_http
 from tests.conftest import database_url
 from tests.live.conftest import free_port
-from tests.watched import Watched, wait_until, watched
+from tests.support.client import PartnerClient, Response, over_http
+from tests.support.watched import Watched, wait_until, watched
 
 WAITING = """
     SELECT count(*) FROM pg_stat_activity

@@ -22,9 +22,9 @@ from partners.admin import key_forms
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories
-from tests.client import PartnerClient
-from tests.documents import add_document
-from tests.staff import client_as
+from tests.support.client import PartnerClient
+from tests.support.documents import add_document
+from tests.support.staff import client_as
 from transactions.models import Conversion, Document
 from users.models import AccessKind, AccessRecord, Claim, Staff, Status, StatusChange, User, UserEvent
 from users.services.bulk_approval import Choice
