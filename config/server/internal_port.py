@@ -1,7 +1,8 @@
 """The internal port: health and metrics of all workers, answered by a process beside them.
 
-Nothing of it is on the public port. It is apart from the workers, so that it answers while all of their threads are
-busy, and it needs none of them. The master (config/server/master.py) starts it and imports nothing of the service: after a reload the new process is of the new code, as the workers are.
+Nothing of it is on the public port. It is a process of its own, so that it answers while all threads of the workers are
+busy. The master (config/server/master.py) starts it and imports nothing of the service: after a reload the new process
+runs the new code, as the workers do.
 """
 
 import os
