@@ -293,6 +293,8 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = False
 # Of an address; and of an account, for its password and for its codes.
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "login": "30/m/ip", "reauthenticate": "10/m/user"}
+# The pages that show a secret call it: the login of staff is above the app of partners.
+REQUIRE_REAUTHENTICATION = "users.staff_login.reauthentication.require_fresh_factor"
 MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

@@ -16,10 +16,9 @@ class UsersConfig(AppConfig):
         from django.contrib.admin.models import LogEntry  # noqa: PLC0415 - models are ready only now
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
-        from partners.admin import secret_checks  # noqa: PLC0415
         from partners.authentication import reencryption  # noqa: PLC0415
         from users.services.roles import sync_roles  # noqa: PLC0415
-        from users.staff_login import reauthentication, sessions  # noqa: PLC0415
+        from users.staff_login import sessions  # noqa: PLC0415
         from users.staff_login.factor_reencryption import SECOND_FACTORS  # noqa: PLC0415
 
         # The back office's names for Django's own models.
@@ -27,5 +26,4 @@ class UsersConfig(AppConfig):
         LogEntry._meta.verbose_name, LogEntry._meta.verbose_name_plural = _("action"), _("log of actions")  # noqa: SLF001
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.services.roles")
         user_logged_in.connect(sessions.begin, dispatch_uid="users.staff_login")
-        secret_checks.register(reauthentication.require_fresh_factor)
         reencryption.register(SECOND_FACTORS)

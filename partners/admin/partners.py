@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -11,9 +12,10 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from partners.admin import key_forms, secret_checks
+from partners.admin import key_forms
 from partners.admin.key_age import age, expiry, keys_in_force, state, with_keys
 from partners.admin.key_forms import MAY_ISSUE, MAY_REVOKE
 from partners.admin.sections import SHOWN, Action, SectionedAdmin, Table, table
@@ -136,8 +138,8 @@ class ApiKeyAdmin(SectionedAdmin):
         partner = get_object_or_404(Partner, pk=partner_id)
         if request.method != "POST":
             return self.page_of(partner)
-        if (instead := secret_checks.stop(request)) is not None:
-            return instead
+        if (reauthentication := require_reauthentication(request)) is not None:
+            return reauthentication
         with transaction.atomic():
             _hold(partner.pk)
             action = key_forms.issue_action(partner, request.POST)
@@ -154,8 +156,8 @@ class ApiKeyAdmin(SectionedAdmin):
         key = get_object_or_404(ApiKey.objects.select_related("partner"), pk=key_id)
         if request.method != "POST":
             return self.page_of(key)
-        if (instead := secret_checks.stop(request)) is not None:
-            return instead
+        if (reauthentication := require_reauthentication(request)) is not None:
+            return reauthentication
         with transaction.atomic():
             _hold(key.partner_id)
             action = key_forms.rotate_action(key, request.POST)
@@ -200,6 +202,13 @@ class ApiKeyAdmin(SectionedAdmin):
         page = self.admin_site.get_model_admin(Partner)
         assert isinstance(page, SectionedAdmin)  # noqa: S101 - it is registered above
         return page
+
+
+def require_reauthentication(request: HttpRequest) -> HttpResponse | None:
+    """Where to send a person who has to give a second factor again before a secret is shown, or None."""
+    check = import_string(settings.REQUIRE_REAUTHENTICATION)
+    response: HttpResponse | None = check(request)
+    return response
 
 
 def _hold(partner_id: int) -> None:
