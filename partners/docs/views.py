@@ -15,7 +15,7 @@ from partners.docs import doctor_form, doctor_page, example_files, openapi, post
 from partners.docs import guide as guide_page
 from partners.docs import search as search_page
 from partners.docs.reference import operations as reference_page
-from partners.doctor import NotUnderstoodError, SecretPastedError, examine
+from partners.doctor import NotUnderstoodError, SecretPastedError, diagnose
 
 DOCS_PATHS = ("/docs", "/openapi.json", "/llms.txt", "/favicon.ico")
 FAVICON = Path(__file__).parents[1] / "static" / "docs" / "favicon.ico"
@@ -96,7 +96,7 @@ def _examine(question: doctor_form.Question) -> dict[str, Any]:
     if not _examining.acquire(blocking=False):
         raise doctor_form.QuestionRefusedError("The doctor is busy: ask again in a moment.", status=503)
     try:
-        return examine(question.request, question.canonical, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
+        return diagnose(question.request, question.canonical, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS).as_json()
     finally:
         _examining.release()
 

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 
 from partners.docs import views
-from partners.doctor import examine
 from tests.partners.docs.reading import Page, read
+from tests.partners.doctor.cases import examine
 from tests.support.client import Response, in_process
 
 PATH = "/docs/doctor"
