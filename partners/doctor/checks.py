@@ -35,7 +35,7 @@ _IF_SENT_NOW = "Ignore this if you sent the request earlier."
 # Time zones differ by quarters of an hour, at most by 14 hours.
 _QUARTER_SECONDS, _FARTHEST_SECONDS, _NEAR_SECONDS = 15 * 60, 14 * 3600, 90
 
-_API_KEY = Part("", "", "An API key is psi_key_ and 43 letters, digits, - or _: 51 characters.", "Copy the whole key.")
+_API_KEY = Part("An API key is psi_key_ and 43 letters, digits, - or _: 51 characters.", "Copy the whole key.")
 _SIGNATURE = Part(
     "X-Request-Signature is the HMAC-SHA256 of the canonical request: 64 hex digits and nothing else.",
     "Send the HMAC as 64 hex digits.",

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from partners.docs import views
+from partners.docs import doctor_page
+from partners.doctor import diagnose
 from tests.partners.docs.reading import Page, read
-from tests.partners.doctor.cases import examine
 from tests.support.client import Response, in_process
 
 PATH = "/docs/doctor"
@@ -75,7 +75,7 @@ def test_a_program_gets_the_examination() -> None:
     answer = ask(theirs=theirs)
     assert (answer.status, answer.header("Content-Type")) == (200, "application/json")
     assert answer.header("Cache-Control") == "no-store"
-    assert without_time(answer.json()) == without_time(examine(REQUEST, theirs))
+    assert without_time(answer.json()) == without_time(diagnose(REQUEST, theirs).as_json())
 
 
 @pytest.mark.parametrize("theirs", [None, ""])
@@ -182,7 +182,7 @@ def test_a_secret_is_refused_and_not_shown_again(where: str, send: Callable[...,
     asked = {"request": REQUEST, "canonicalRequest": canonical(), where: f"{REQUEST}\n{secret}"}
     answer = send(*asked.values())
     assert answer.status == 400
-    assert "There is a secret in what you pasted" in answer.body.decode()
+    assert "The text contains a secret" in answer.body.decode()
     assert secret not in answer.body.decode()
     assert answer.header("Cache-Control") == "no-store"
 
@@ -266,9 +266,9 @@ def test_nothing_of_the_question_is_logged(
 
 
 def test_one_question_is_examined_at_a_time() -> None:
-    with views._examining:
+    with doctor_page.diagnosing:
         busy = ask()
         on_the_page = fill_in()
-    assert (busy.status, busy.json()["message"]) == (503, "The doctor is busy: ask again in a moment.")
+    assert (busy.status, busy.json()["message"]) == (503, "The doctor is busy: try again in a moment.")
     assert on_the_page.status == 503
     assert ask().status == 200
