@@ -50,14 +50,14 @@ def _python(request: Request) -> list[str]:
     lines = [*imports, ""] if imports else []
     lines += ["import psi  # psi.py in the same folder signs and sends", ""]
     lines += [] if request.body is None else [f"body = json.dumps({_python_literal(request.body)}).encode()"]
-    lines.append(f"answer = psi.send({_arguments(request)})")
+    lines.append(f"response = psi.send({_arguments(request)})")
     if request.returns_json:
-        return [*lines, "print(answer.status, answer.json())"]
+        return [*lines, "print(response.status, response.json())"]
     return [
         *lines,
-        "print(answer.status)",
-        "if answer.status == 200:",
-        '    Path("document").write_bytes(answer.body)',
+        "print(response.status)",
+        "if response.status == 200:",
+        '    Path("document").write_bytes(response.body)',
     ]
 
 
@@ -80,11 +80,11 @@ def _node(request: Request) -> list[str]:
     lines = [] if request.returns_json else ['import { writeFile } from "node:fs/promises";']
     lines += ['import { send } from "./psi.mjs"; // signs and sends', ""]
     lines += [] if request.body is None else [f"const body = JSON.stringify({json_text(request.body)});"]
-    lines.append(f"const answer = await send({_arguments(request)});")
+    lines.append(f"const response = await send({_arguments(request)});")
     if request.returns_json:
-        return [*lines, "console.log(answer.status, await answer.json());"]
-    save = 'if (answer.ok) await writeFile("document", Buffer.from(await answer.arrayBuffer()));'
-    return [*lines, "console.log(answer.status);", save]
+        return [*lines, "console.log(response.status, await response.json());"]
+    save = 'if (response.ok) await writeFile("document", Buffer.from(await response.arrayBuffer()));'
+    return [*lines, "console.log(response.status);", save]
 
 
 def _bash(request: Request) -> list[str]:
