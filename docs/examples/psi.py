@@ -54,12 +54,12 @@ class Response(NamedTuple):
     body: bytes
 
     def json(self) -> Any:
-        """What the body holds. Raises ValueError where it is not JSON, as from a gateway on the way."""
+        """Parses the body. Raises ValueError if it is not JSON, as from a proxy."""
         return json.loads(self.body)
 
 
 class _StayHere(HTTPRedirectHandler):
-    """Follows no redirect: it would take the key to somebody else."""
+    """Follows no redirects, which could take the key to another host."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -68,8 +68,8 @@ class _StayHere(HTTPRedirectHandler):
 def send(method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Response:
     """Signs a request and sends it; an error status is returned too.
 
-    target: percent-encoded. body: JSON, sent as it is signed, byte for byte. idempotency_key: for a write a new one
-    unless given. Raises OSError or HTTPException if there is no response, LookupError if a setting is missing.
+    target: percent-encoded. body: JSON, sent as it is signed, byte for byte. idempotency_key: by default a new one
+    for a write. Raises OSError or HTTPException if there is no response, LookupError if a setting is missing.
     """
     is_write = method in {"POST", "PATCH"}
     key = idempotency_key or (str(uuid.uuid4()) if is_write else "")

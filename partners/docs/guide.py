@@ -72,6 +72,7 @@ def page(base_url: str) -> str:
         "published": published,
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
         "not_valid": NOT_VALID,
+        "already_received": idempotency.ALREADY_RECEIVED,
         "realm": errors.REALM,
         "error_text": json.dumps(_EXAMPLE_ERROR, indent=2),
         "body_limit_bytes": BODY_LIMIT_BYTES,

@@ -239,6 +239,6 @@ def test_pictures_of_the_docs(
     page.goto("/docs/doctor")
     take("doctor")
     page.get_by_role("button", name="Fill in an example").click()
-    page.get_by_role("button", name="Examine").click()
+    page.get_by_role("button", name="Diagnose").click()
     page.locator("#found").wait_for()
     take("doctor-after")

@@ -41,7 +41,7 @@ def ask(page: Page, request: str, canonical: str = "") -> None:
     page.goto("/docs/doctor")
     page.get_by_label("The request as sent").fill(request)
     page.get_by_label("Your canonical request").fill(canonical)
-    page.get_by_role("button", name="Examine").click()
+    page.get_by_role("button", name="Diagnose").click()
 
 
 @pytest.fixture
@@ -296,10 +296,10 @@ def test_a_test_secret_tells_what_was_signed_and_leaves_the_page_in_no_request(
     ask(page, curl(signing.sign(secret, DECODED)))
     expect(page.locator("#found")).to_be_visible()
     page.get_by_label("Test secret", exact=True).fill(secret)
-    page.get_by_role("button", name="Try it here").click()
+    page.get_by_role("button", name="Compare signatures").click()
     expect(page.locator("#tried")).to_contain_text("decoded")
     expect(page.locator("#tried")).to_contain_text("under the secret as issued")
-    page.get_by_role("button", name="Examine").click()
+    page.get_by_role("button", name="Diagnose").click()
     page.wait_for_load_state("networkidle")
     assert len([request for request in sent if request.method == "POST"]) == 2
     for request in sent:
@@ -355,8 +355,8 @@ def test_another_secret_fits_nothing(page: Page, secret: str) -> None:
     ask(page, curl(signing.sign(secret, RIGHT)))
     expect(page.locator("#found")).to_be_visible()
     page.get_by_label("Test secret", exact=True).fill(secret + "x")
-    page.get_by_role("button", name="Try it here").click()
-    expect(page.locator("#tried")).to_contain_text("Nothing fits.")
+    page.get_by_role("button", name="Compare signatures").click()
+    expect(page.locator("#tried")).to_contain_text("No match.")
 
 
 def test_a_secret_in_the_text_is_not_sent(page: Page, sent: list[Request], secret: str) -> None:
@@ -367,17 +367,17 @@ def test_a_secret_in_the_text_is_not_sent(page: Page, sent: list[Request], secre
 
 def test_the_doctor_says_what_it_cannot_read(page: Page) -> None:
     ask(page, "Dear support,")
-    expect(page.get_by_role("alert")).to_contain_text("Not examined.")
+    expect(page.get_by_role("alert")).to_contain_text("No diagnosis.")
 
 
 def test_the_example_can_be_filled_in_and_tried(page: Page) -> None:
     page.goto("/docs/doctor")
     page.get_by_role("button", name="Fill in an example").click()
-    page.get_by_role("button", name="Examine").click()
+    page.get_by_role("button", name="Diagnose").click()
     expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
 
 
-def test_without_a_script_the_doctor_examines_as_well(new_page: Callable[..., Page], secret: str) -> None:
+def test_the_doctor_works_without_javascript(new_page: Callable[..., Page], secret: str) -> None:
     page = new_page(java_script_enabled=False)
     ask(page, curl(signing.sign(secret, DECODED)), DECODED)
     expect(page.get_by_role("heading", name="The first difference: line 3, byte 21")).to_be_visible()
