@@ -39,7 +39,7 @@ def curl(signature: str) -> str:
 def ask(page: Page, request: str, canonical: str = "") -> None:
     """Opens the doctor, pastes and asks."""
     page.goto("/docs/doctor")
-    page.get_by_label("The request as sent").fill(request)
+    page.get_by_label("Request as sent").fill(request)
     page.get_by_label("Your canonical request").fill(canonical)
     page.get_by_role("button", name="Diagnose").click()
 
@@ -205,7 +205,7 @@ def test_a_language_chosen_once_is_chosen_everywhere(page: Page) -> None:
 
 def test_languages_can_be_chosen_by_the_keyboard(page: Page) -> None:
     page.goto("/docs")
-    page.get_by_role("group", name="Say hello: language").get_by_label("Python").focus()
+    page.get_by_role("group", name="Check the signature: language").get_by_label("Python").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("region", name="ping.mjs")).to_be_visible()
 
@@ -213,7 +213,7 @@ def test_languages_can_be_chosen_by_the_keyboard(page: Page) -> None:
 def test_without_a_script_languages_can_be_chosen_as_well(new_page: Callable[..., Page]) -> None:
     page = new_page(java_script_enabled=False)
     page.goto("/docs")
-    page.get_by_role("group", name="Say hello: language").get_by_text("Bash", exact=True).click()
+    page.get_by_role("group", name="Check the signature: language").get_by_text("Bash", exact=True).click()
     expect(page.get_by_role("region", name="ping.sh")).to_be_visible()
     expect(page.get_by_role("region", name="ping.py")).to_be_hidden()
     expect(page.get_by_role("button")).to_have_count(0)
@@ -347,7 +347,7 @@ def test_a_wrong_key_of_the_hmac_is_found(page: Page, secret: str, way: str, key
     page.get_by_label("Test secret", exact=True).press("Enter")
     expect(page.locator("#tried")).to_contain_text(f"under {way}.")
     expect(page.locator("#tried")).to_contain_text(
-        "The signature is right." if way == "the secret as issued" else "The key of the HMAC is wrong."
+        "The signature is right." if way == "the secret as issued" else "The HMAC key is wrong."
     )
 
 
@@ -361,7 +361,7 @@ def test_another_secret_fits_nothing(page: Page, secret: str) -> None:
 
 def test_a_secret_in_the_text_is_not_sent(page: Page, sent: list[Request], secret: str) -> None:
     ask(page, curl("0" * 64), f"{RIGHT}\n{secret}")
-    expect(page.get_by_role("alert")).to_contain_text("Not sent: there is a secret in what you pasted.")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent: the text contains a secret.")
     assert [request.method for request in sent if request.method != "GET"] == []
 
 
@@ -384,4 +384,4 @@ def test_the_doctor_works_without_javascript(new_page: Callable[..., Page], secr
     expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
     expect(page.get_by_label("Your canonical request")).to_have_value(DECODED)
     expect(page.get_by_label("Test secret", exact=True)).to_be_hidden()
-    expect(page.get_by_text("This part alone needs JavaScript")).to_be_visible()
+    expect(page.get_by_text("This part needs JavaScript")).to_be_visible()

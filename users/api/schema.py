@@ -1,4 +1,4 @@
-"""The OpenAPI schema of UserSerializer, and the parameters and examples of user operations."""
+"""What the OpenAPI document says of users: the schema of UserSerializer, and what several operations share."""
 
 from typing import Any
 
@@ -16,20 +16,20 @@ EXTERNAL_ID_IN_PATH = OpenApiParameter(
     "external_id",
     type=EXTERNAL_ID,
     location=OpenApiParameter.PATH,
-    description="Your identifier of the user, percent-encoded.",
+    description="Your own identifier of the user, percent-encoded.",
     examples=[OpenApiExample("externalId", value="cust-1001")],
 )
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     type={"type": "string", "format": "uuid", "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"},
     location=OpenApiParameter.HEADER,
-    description="A UUID that you make. A retry of the same request with it within 24 hours returns the first response"
-    " and has no second effect. Line 5 of the canonical request.",
+    description="A UUID of your own making. A retry of the same request with it within 24 hours gets the first response"
+    " again, and nothing happens twice. It is line 5 of the canonical request.",
     examples=[OpenApiExample("Idempotency-Key", value="3f1c2b7e-8d4a-4c55-9b1e-6a7f0e2d9c10")],
 )
 REPLAYED = response_header(
     "Idempotent-Replayed",
-    "Present if this is the first response again.",
+    "true where this is a repetition of the first response to this Idempotency-Key.",
     "true",
     const="true",
     statuses=[200, 201],
@@ -77,13 +77,13 @@ class UserSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     target_class = "users.api.serializers.UserSerializer"
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        """Return the name of the component."""
+        """The component's name."""
         if direction == "response":
             return "UserSummary"
         return "UserChanges" if self.target.partial else "NewUser"
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
-        """Return drf-spectacular's schema of all fields, reduced to the fields of this component."""
+        """The schema that drf-spectacular makes of all fields, reduced to those of this component."""
         name, partial = self.get_name(auto_schema, direction), self.target.partial
         whole = super().map_serializer(auto_schema, direction)
         fields = [
@@ -104,28 +104,28 @@ class UserSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
             schema["required"] = [field for field in fields if field in whole["required"]]
         if direction == "request":
             schema["additionalProperties"] = False
-        # Not in an allOf: code generators make an intersection of types from that, not one plain object.
+        # Not in an allOf: generators of code make an intersection of types of that, rather than one plain object.
         return schema | _address_in("CA") | {"else": _address_in("US")} if name == "NewUser" else schema
 
 
 _DESCRIPTIONS = {
-    "NewUser": "Surrounding white space is removed, except in externalId.",
-    "UserChanges": "The fields to change. The resulting user is validated like a new one: a new country needs its"
-    " province and postal code.",
-    "UserSummary": "The status of a user.",
+    "NewUser": "White space around a text is taken off, but for externalId.",
+    "UserChanges": "What to change, and nothing else. The user that this would leave behind is checked as a new one is:"
+    " a new country needs the province and postal code that go with it.",
+    "UserSummary": "Where a user stands.",
 }
-# A component for one direction needs no such marks, and an update has no defaults.
+# A component for one direction needs no such marks, and a default would be wrong for an update.
 _LEFT_OUT = {"readOnly", "writeOnly", "default"}
 
 
 class TextSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
-    """The schema of texts: no control characters, and not only white space if a text is required."""
+    """The schema of texts: no control character, and where they must not be empty, one that is no white space."""
 
     target_class = "users.api.serializer_fields.TextField"
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
-        """Return the schema with the field's lengths."""
+        """The schema by the field's lengths."""
         field, any_text = self.target, f"[^{CONTROL}]*"
         return {
             "type": ["string", "null"] if isinstance(field, NullableTextField) else "string",
@@ -136,17 +136,17 @@ class TextSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-ca
 
 
 class CountrySchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
-    """The schema of countries. Their list is read when the document is made, not at start-up."""
+    """The schema of countries, whose list is read when the document is made and not when the program starts."""
 
     target_class = "users.api.serializer_fields.CountryField"
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
-        """Return all codes of ISO 3166-1."""
+        """All codes of ISO 3166-1."""
         return {"type": "string", "enum": sorted(country.alpha_2 for country in pycountry.countries)}
 
 
 def _address_in(country: str) -> dict[str, Any]:
-    """Return the rules of an address in one country. Two countries have them: all would be too much to read."""
+    """What an address in this country needs: for two countries only, because all of them would be too much to read."""
     rules = rules_for(country)
     form = rules.postal_code_form
     assert form is not None  # noqa: S101 - both of these countries have one
@@ -158,7 +158,7 @@ def _address_in(country: str) -> dict[str, Any]:
                 "postalCode": {"pattern": f"^{form.pattern.removeprefix('^').removesuffix('$')}$"},
                 "province": {"enum": sorted({province.code for province in rules.provinces.values()})},
             },
-            # Without this, linters take the properties for a complete list.
+            # Linters take a schema with properties and without this for a complete list of properties.
             "additionalProperties": True,
         },
     }
