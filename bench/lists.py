@@ -151,7 +151,7 @@ def _statement(place: Place) -> Callable[[], object]:
 
 
 def _sender(base_url: str, partner: Any) -> Callable[[Place], None]:
-    from partners import keys  # noqa: PLC0415
+    from partners.authentication import keys  # noqa: PLC0415
     from partners.client import SignedClient, split_base_url  # noqa: PLC0415
 
     issued, base = keys.issue(partner=partner, label="bench"), split_base_url(base_url)

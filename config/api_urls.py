@@ -2,15 +2,15 @@
 
 from django.urls import re_path
 
-import partners.urls
-import transactions.urls
-import users.urls
-from partners.api.views import UnknownPath
+import partners.api.urls
+import transactions.api.urls
+import users.api.urls
+from partners.api.base import UnknownPath
 
 urlpatterns = [
-    *transactions.urls.urlpatterns,
-    *users.urls.urlpatterns,
-    *partners.urls.urlpatterns,
+    *transactions.api.urls.urlpatterns,
+    *users.api.urls.urlpatterns,
+    *partners.api.urls.urlpatterns,
     # A view, because Django's own 404 page is HTML, and a prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
 ]

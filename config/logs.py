@@ -21,7 +21,7 @@ import structlog
 from structlog.processors import add_log_level
 from structlog.typing import EventDict, WrappedLogger
 
-from partners.observing.facts import facts
+from partners.monitoring.request_context import facts
 
 # Whose texts are made of what was sent, or of the path.
 MADE_OF_VALUES = ("django.security", "django.request")

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
-from config import server_log
-from config.granian_internals import WorkerFactory
-from config.internal import InternalPort
-from config.slots import Address, Slot
-from config.workers import CONTEXT, Master
+from config.server import log_format
+from config.server.granian_internals import WorkerFactory
+from config.server.internal_port import InternalPort
+from config.server.master import CONTEXT, Master
+from config.server.worker import Address, Slot
 
 # Of a worker, at most: granian starts one when a request waits for it. Slow readers of downloads can hold
 # partners/streaming.MOST_AT_ONCE of them.
@@ -63,7 +63,7 @@ def main() -> None:
         blocking_threads=THREADS,
         blocking_threads_idle_timeout=THREAD_IDLE_SECONDS,
         log_level=LogLevels.warning,
-        log_dictconfig=server_log.LOGGING,
+        log_dictconfig=log_format.LOGGING,
     )
     master = Master(_slots(found), _internal_port(found), factory, stopping_seconds=STOPPING_SECONDS)
     master.serve()

@@ -11,8 +11,10 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import backoffice, logs
-from config.checks import (
+from config import logs, unfold
+from config.document_storage import document_storage_setting
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+from config.settings_checks import (
     hosts_setting,
     listen_setting,
     origins_setting,
@@ -28,8 +30,6 @@ from config.checks import (
     time_zone_setting,
     whole_number,
 )
-from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
-from config.storage import document_storage_setting
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -232,7 +232,7 @@ TEMPLATES = [
     },
 ]
 
-# Views declare the rest (partners/api/views.py); partners/checks.py refuses what no view would heed.
+# Views declare the rest (partners/api/base.py); partners/api/checks.py refuses what no view would heed.
 REST_FRAMEWORK: dict[str, Any] = {
     "EXCEPTION_HANDLER": "partners.api.errors.exception_handler",
     "DEFAULT_PERMISSION_CLASSES": [],
@@ -259,7 +259,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "CAMELIZE_NAMES": True,
     "SORT_OPERATION_PARAMETERS": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    # The serializers name their components (users/schema.py).
+    # The serializers name their components (users/api/schema.py).
     "COMPONENT_SPLIT_PATCH": False,
     "POSTPROCESSING_HOOKS": ["config.openapi.complete"],
 }
@@ -293,6 +293,8 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = False
 # Of an address; and of an account, for its password and for its codes.
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "login": "30/m/ip", "reauthenticate": "10/m/user"}
+# The pages that show a secret call it: the login of staff is above the app of partners.
+REQUIRE_REAUTHENTICATION = "users.staff_login.reauthentication.require_fresh_factor"
 MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
@@ -328,7 +330,7 @@ CACHES: dict[str, Any] = {
 }
 
 # How the back office looks
-UNFOLD = backoffice.unfold(debug=DEBUG)
+UNFOLD = unfold.unfold(debug=DEBUG)
 
 # The back office speaks the language of the cookie, or else of the browser; partners are answered in English.
 LANGUAGE_CODE = "en"

@@ -9,7 +9,7 @@ django.setup(set_prefix=False)
 
 from django.urls import get_resolver  # noqa: E402 - from here on with the settings
 
-from config.requests import ServiceHandler  # noqa: E402
+from config.request_handler import ServiceHandler  # noqa: E402
 
 application = ServiceHandler()
 # Loads the views, which Django does at the first request.

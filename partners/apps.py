@@ -10,4 +10,4 @@ class PartnersConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers its system checks."""
-        from partners import checks  # noqa: F401, PLC0415 - registered by being imported
+        from partners.api import checks  # noqa: F401, PLC0415 - registered by being imported

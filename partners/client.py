@@ -1,6 +1,6 @@
 """A client that signs and sends: for `manage.py call`, the demo, and as a pattern for partners.
 
-It needs the standard library and partners/signing.py alone.
+It needs the standard library and partners/authentication/signing.py alone.
 """
 
 import http.client
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
-from partners import signing
+from partners.authentication import signing
 
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 

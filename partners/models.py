@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.key_triggers import KEY_TRIGGERS
-from partners.rates import parse_rate
+from partners.api.rates import parse_rate
+from partners.authentication.key_triggers import KEY_TRIGGERS
 
 
 def validate_rate(value: str) -> None:
@@ -58,7 +58,7 @@ class Partner(models.Model):
 
 
 class ApiKey(models.Model):
-    """A key of a partner, with a secret of its own; neither can be read back (partners/keys.py)."""
+    """A key of a partner, with a secret of its own; neither can be read back (partners/authentication/keys.py)."""
 
     partner = models.ForeignKey(Partner, models.PROTECT, verbose_name=_("partner"), related_name="api_keys")
     prefix = models.CharField(_("prefix"), max_length=20, unique=True, editable=False)
@@ -68,7 +68,7 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked at"), null=True, editable=False)
-    # To some minutes: a write for each request would cost more than the request (partners/keys.py).
+    # To some minutes: a write for each request would cost more than the request (partners/authentication/keys.py).
     last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)")

@@ -6,8 +6,8 @@ Answers under idempotency keys, signatures of updates, usage counters.
 from datetime import timedelta
 from typing import NamedTuple
 
-from partners import sql
 from partners.api import idempotency
+from partners.db import statements
 
 # The widest CLOCK_SKEW_SECONDS that the settings allow, with a margin for clocks that disagree.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
@@ -59,7 +59,7 @@ def _in_batches(statement: str, age: timedelta, batch_size: int) -> int:
     oldest: object = "-infinity"
     while True:
         # Alone in its transaction: nothing here opens one.
-        deleted, latest = sql.fetch_one(statement, (oldest, age, batch_size)) or (0, None)
+        deleted, latest = statements.fetch_one(statement, (oldest, age, batch_size)) or (0, None)
         total += deleted
         if deleted < batch_size:
             return total

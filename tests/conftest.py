@@ -23,13 +23,13 @@ from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
 from config.embedded.server import SUPERUSER
-from partners import roles
 from partners.api import throttling
+from partners.db import serving_role
 from partners.models import Partner
 from partners.usage import recording
 from tests import factories
-from tests.client import PartnerClient, Response, Transport, in_process
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient, Response, Transport, in_process
+from tests.support.timeouts import WAIT_SECONDS
 
 _numbers = itertools.count(1)
 
@@ -57,8 +57,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # Files that take longest. Begun first, they leave no process waiting for another's last file.
 LONGEST = {
-    *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_imports_sources.py"),
-    *("test_imports.py", "test_imports_ending.py", "test_embedded.py", "test_settings.py"),
+    *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_sources.py"),
+    *("test_imports.py", "test_ending.py", "test_embedded.py", "test_settings.py"),
 }
 
 
@@ -81,7 +81,7 @@ def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         for model in apps.get_models()
         if model._meta.app_label in {"partners", "users", "transactions"} and model._meta.managed
     )
-    with psycopg.connect(database_url(roles.SERVING, SUPERUSER), autocommit=True) as superuser:
+    with psycopg.connect(database_url(serving_role.SERVING, SUPERUSER), autocommit=True) as superuser:
         # Triggers refuse it to everybody else.
         superuser.execute("SET session_replication_role = replica")
         while True:
@@ -97,7 +97,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
     # Views are imported with the first request: not while a test has put something else in a function's place.
     import_module(settings.ROOT_URLCONF)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    owner, serving = connections[roles.OWNER], connections[roles.SERVING]
+    owner, serving = connections[serving_role.OWNER], connections[serving_role.SERVING]
     name = f"test_psi{worker and '_' + worker}"
     owner.settings_dict["TEST"]["NAME"] = name
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
@@ -105,7 +105,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
         with owner.cursor() as cursor:
             # A test need not survive a power failure.
             cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
-        roles.grant(roles.serving_role() or "")
+        serving_role.grant(serving_role.serving_role() or "")
         serving.creation.set_as_test_mirror(owner.settings_dict)
         serving.close()
     yield
@@ -161,7 +161,7 @@ def partner(db: None) -> Partner:
 
 @pytest.fixture
 def transport() -> Transport:
-    """How a client of this process sends requests; tests/transports.py has another, for files that take both."""
+    """How a client of this process sends requests; tests/support/transports.py has another."""
     return in_process
 
 

@@ -10,14 +10,13 @@ from typing import Any
 import factory
 from django.utils import timezone
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from tests.client import PartnerClient, Transport
+from tests.support.client import PartnerClient, Transport
 from transactions.models import Conversion
-from users.compliance import change_status
-from users.models import Staff, User
-from users.staff import create_staff
-from users.statuses import Status
+from users.models import Staff, Status, User
+from users.services.compliance import change_status
+from users.services.staff import create_staff
 
 _numbers = itertools.count(1)
 

@@ -21,13 +21,13 @@ os.environ.update(
         "REPLICA_DATABASE_URL": "",
         # Servers of tests run side by side; those that are asked for their health have a port of their own.
         "INTERNAL_PORT": "0",
-        # Tests that keep files name a folder of their own (tests/documents.py).
+        # Tests that keep files name a folder of their own (tests/support/documents.py).
         "DOCUMENT_STORAGE_URL": "",
     }
 )
 
 from config.settings import *  # noqa: F403
-from tests.timeouts import lengthen
+from tests.support.timeouts import lengthen
 
 lengthen(DATABASES)  # noqa: F405
 DATABASES["default"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405

@@ -19,12 +19,13 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response
 from tests.conftest import database_url
-from tests.leaking import (
+from tests.live.conftest import production
+from tests.support.client import PartnerClient, Response
+from tests.support.leaking import (
     CONTENT,
     HOST,
     MARKERS,
@@ -39,9 +40,8 @@ from tests.leaking import (
     conversion_line,
     found_in,
 )
-from tests.live.conftest import production
-from tests.staff import hidden_version
-from tests.watched import Watched, watched
+from tests.support.staff import hidden_version
+from tests.support.watched import Watched, watched
 from users.models import Staff, User
 
 FIELDS = {"event", "level", "timestamp"}
@@ -97,7 +97,7 @@ def user(api: PartnerClient, committed_partner: Partner) -> User:
 @contextmanager
 def forbidden(table: str, condition: str) -> Iterator[None]:
     """A rule that the service knows nothing of: what breaks it fails in the database, which names the row."""
-    with psycopg.connect(database_url(roles.OWNER), autocommit=True) as owner:
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
         owner.execute(f"ALTER TABLE {table} ADD CONSTRAINT leak CHECK ({condition}) NOT VALID")
         try:
             yield
@@ -254,7 +254,7 @@ def run_all(
     """The same of several commands, in forks of one process."""
     file = folder / "jobs.json"
     file.write_text(json.dumps([{"arguments": [name, *job[0]], "stdin": job[1]} for name, job in jobs.items()]))
-    done = python("-m", "tests.forked", str(file), **environment)
+    done = python("-m", "tests.support.forked", str(file), **environment)
     assert done.returncode == 0, done.stderr
     ended = zip(jobs, json.loads(done.stdout), strict=True)
     return {name: subprocess.CompletedProcess((), end["returncode"], "", end["stderr"]) for name, end in ended}

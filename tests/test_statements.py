@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response, in_process
-from tests.documents import LONG, add_document, add_rows, folder
-from tests.round_trips import round_trips
+from tests.support.client import PartnerClient, Response, in_process
+from tests.support.documents import LONG, add_document, add_rows, folder
+from tests.support.round_trips import round_trips
 from users.models import User
 
 __all__ = ("folder",)

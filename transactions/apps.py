@@ -2,8 +2,8 @@
 
 from django.apps import AppConfig
 
-from partners.observing import sources
-from transactions import observed
+from partners.monitoring import database_gauges
+from transactions.imports import metrics
 
 
 class TransactionsConfig(AppConfig):
@@ -13,8 +13,8 @@ class TransactionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Says which roles of staff see these, shows them where a user is looked at, and imports in the metrics."""
-        from transactions.backoffice import register_sections  # noqa: PLC0415
-        from users import roles  # noqa: PLC0415
+        from transactions.case_sections import register_sections  # noqa: PLC0415
+        from users.services import roles  # noqa: PLC0415
 
         roles.extend(
             ["transactions.view_conversion", "transactions.view_document"], roles=("viewer", "reviewer", "auditor")
@@ -22,4 +22,4 @@ class TransactionsConfig(AppConfig):
         # A tax slip holds what a viewer does not see: birth date and address.
         roles.extend(["transactions.download_document"], roles=("reviewer", "auditor"))
         register_sections()
-        sources.add_source(observed.imports)
+        database_gauges.add_source(metrics.imports)

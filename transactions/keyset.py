@@ -11,8 +11,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
 
-from partners import sql
-from partners.sql import Query
+from partners.db import statements
+from partners.db.statements import Query
 from transactions.positions import MOST_ROWS, Position
 
 # Rows of a page of the default size, with the one before it and one that tells whether anything follows.
@@ -35,7 +35,7 @@ class ListedRow(Protocol):
 
     @property
     def created_at(self) -> str:
-        """For sql.rfc_3339."""
+        """For statements.rfc_3339."""
 
     @property
     def tiebreak(self) -> str:
@@ -48,7 +48,7 @@ _FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT 
 
 def position(row: ListedRow) -> Position:
     """The row's position in its user's list."""
-    return Position(sql.rfc_3339(row.created_at), int(row.tiebreak))
+    return Position(statements.rfc_3339(row.created_at), int(row.tiebreak))
 
 
 class UserRows(Generic[Row]):
@@ -94,7 +94,7 @@ class UserRows(Generic[Row]):
 
     def fetch(self, owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
         """The rows of such a query. using: the database's alias."""
-        return sql.fetch(self.query(owner, start, count), using)
+        return statements.fetch(self.query(owner, start, count), using)
 
 
 def present(rows: list[Row]) -> list[Row]:

@@ -10,9 +10,9 @@ from django.db.models import Func, Q
 from django.db.models.functions import Length, Now
 from django.utils.translation import gettext_lazy as _
 
+from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.models import Partner
-from partners.triggers import PermanentTrigger, append_only, refuse
-from transactions.fields import NumericField
+from transactions.decimal_field import NumericField
 from users.models import User
 
 HIGHEST = 10**20

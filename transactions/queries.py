@@ -3,7 +3,7 @@
 import uuid
 from typing import NamedTuple
 
-from partners import sql
+from partners.db import statements
 from transactions.keyset import UserRows
 
 
@@ -65,10 +65,10 @@ _COUNT_FAULT = """
 
 def find_document(user_id: str, document_id: uuid.UUID) -> PublishedFile | None:
     """The user's document of this documentId; another user's is not found."""
-    row = sql.fetch_one(_FIND_DOCUMENT, (document_id, user_id))
+    row = statements.fetch_one(_FIND_DOCUMENT, (document_id, user_id))
     return None if row is None else PublishedFile._make(row)
 
 
 def count_fault(row_id: int, cause: str) -> None:
     """Counts that a document could not be sent whole, and keeps when. row_id: the document row's."""
-    sql.run(_COUNT_FAULT, (row_id, cause))
+    statements.run(_COUNT_FAULT, (row_id, cause))

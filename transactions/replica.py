@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
-from partners import sql
-from partners.sql import Query
+from partners.db import statements
+from partners.db.statements import Query
 from transactions import keyset
 from transactions.keyset import Row
 from transactions.positions import Position
@@ -37,12 +37,12 @@ def fetch(query: Query[Row], start: Position | None) -> list[Row]:
     query: of UserRows, from `start` on.
     """
     replica = _replica()
-    found = replica.read(partial(sql.fetch, query, ALIAS)) if replica else None
+    found = replica.read(partial(statements.fetch, query, ALIAS)) if replica else None
     # What the replica has is relied on, never that something is absent there.
     has_rows = found and found[0].created_at
     if found and has_rows and start in {None, keyset.position(found[0])}:
         return found
-    return sql.fetch(query)
+    return statements.fetch(query)
 
 
 class Replica:
@@ -79,11 +79,11 @@ class Replica:
     def _keeps_up(self, now: float) -> bool:
         """Whether the replica has what the primary had at the look before this one, and that was not long ago."""
         known, age = self._primary_position, now - self._position_at
-        (self._primary_position,) = sql.fetch_one(_PRIMARY_POSITION, ()) or (None,)
+        (self._primary_position,) = statements.fetch_one(_PRIMARY_POSITION, ()) or (None,)
         self._position_at = now
         if known is None or age > 2 * LOOK_SECONDS:
             return False
-        return sql.fetch_one(_HAS_REACHED, (known,), using=ALIAS) == (True,)
+        return statements.fetch_one(_HAS_REACHED, (known,), using=ALIAS) == (True,)
 
     def _rely(self, *, relied_on: bool, **cause: object) -> None:
         if relied_on != self._relied_on:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
-from partners import sql
-from partners.sql import Query
-from users.columns import PROFILE_COLUMNS
+from partners.db import statements
+from partners.db.statements import Query
+from users.models.columns import PROFILE_COLUMNS
 
 
 class UserSummary(NamedTuple):
-    """What answers say of a user. updated_at: as PostgreSQL writes it (sql.rfc_3339)."""
+    """What answers say of a user. updated_at: as PostgreSQL writes it (statements.rfc_3339)."""
 
     id: str
     external_id: str
@@ -23,7 +23,7 @@ class UserSummary(NamedTuple):
 
 
 class StoredUser(NamedTuple):
-    """A user's row. updated_at: as PostgreSQL writes it (sql.rfc_3339)."""
+    """A user's row. updated_at: as PostgreSQL writes it (statements.rfc_3339)."""
 
     id: str
     external_id: str
@@ -69,7 +69,7 @@ def insert(user_id: uuid.UUID, partner_id: int, values: Mapping[str, Any]) -> st
     values: by column, external_id and all of PROFILE_COLUMNS.
     """
     profile = [values[column] for column in PROFILE_COLUMNS]
-    row = sql.fetch_one(_INSERT, (user_id, partner_id, values["external_id"], *profile))
+    row = statements.fetch_one(_INSERT, (user_id, partner_id, values["external_id"], *profile))
     return None if row is None else row[0]
 
 
@@ -80,15 +80,15 @@ def find(partner_id: int, external_id: str) -> Query[UserSummary]:
 
 def lock(partner_id: int, external_id: str) -> StoredUser | None:
     """The partner's user of this externalId, held against other writers until the transaction ends."""
-    found = sql.fetch(Query(_LOCK, (partner_id, external_id), StoredUser._make, as_text=True))
+    found = statements.fetch(Query(_LOCK, (partner_id, external_id), StoredUser._make, as_text=True))
     return found[0] if found else None
 
 
 def update(user: StoredUser) -> str:
     """Stores the profile of a locked user; its new updatedAt, which the database sets."""
     values = (*(getattr(user, column) for column in PROFILE_COLUMNS), user.id)
-    query: Query[sql.Row] = Query(_UPDATE, values, as_text=True)
-    moved = sql.fetch(query)
+    query: Query[statements.Row] = Query(_UPDATE, values, as_text=True)
+    moved = statements.fetch(query)
     if not moved:
         raise LookupError("The user is not there; it was not locked.")
     updated_at: str = moved[0][0]

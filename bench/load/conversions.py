@@ -6,7 +6,7 @@ user's rows lie far apart. A few users have very many. All constraints and index
 
 from django.db import connections, transaction
 
-from partners import roles
+from partners.db import serving_role
 
 AT_ONCE = 500_000
 
@@ -35,7 +35,7 @@ def fill(*, conversions: int) -> None:
 
     Raises IntegrityError where they are there already.
     """
-    connection = connections[roles.owner_alias()]
+    connection = connections[serving_role.owner_alias()]
     with connection.cursor() as cursor:
         cursor.execute(_NUMBER_USERS)
         cursor.execute("SELECT count(*) FROM load_user")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import accumulate, pairwise
 
-from users.statuses import Status
+from users.models import Status
 
 PERIOD = timedelta(days=730)
 PENDING, ACTIVE, REJECTED = Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.REJECTED

@@ -12,11 +12,10 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from bench.load.people import Person, people
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
-from users.models import Staff, User, UserEvent
-from users.staff import create_staff
-from users.statuses import Status
+from users.models import Staff, Status, User, UserEvent
+from users.services.staff import create_staff
 
 PREFIX = "load-"
 PARTNERS = 20
@@ -63,7 +62,7 @@ def fill(*, users: int) -> None:
     now = timezone.now()
     partners = [_partner(number).pk for number in range(PARTNERS)]
     reviewers = [_reviewer(number).pk for number in range(REVIEWERS)]
-    connection = connections[roles.owner_alias()]
+    connection = connections[serving_role.owner_alias()]
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         for table in _TABLES:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")

@@ -7,7 +7,7 @@
 - A database that cannot be reached is not waited for by each request (config/database/circuit.py).
 - The statements of a request are counted and timed for its log line.
 
-The apps use it through partners/sql.py.
+The apps use it through partners/db/statements.py.
 """
 
 import time
@@ -34,8 +34,8 @@ from psycopg import errors
 from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
 from config.database.pipeline import BEGIN, COMMIT, Pipeline
-from partners.observing.facts import facts
-from partners.sql import Query, Result, is_stale_plan
+from partners.db.statements import Query, Result, is_stale_plan
+from partners.monitoring.request_context import facts
 
 # Between what the server is told to end and what is waited for here: an answer of the server's own comes first.
 MARGIN_SECONDS = 0.5

@@ -19,7 +19,7 @@ from psycopg.pq.abc import PGconn, PGresult
 from psycopg.types.string import TextLoader
 
 from config.database.bounded import BoundedConnection
-from partners.sql import Query, Result
+from partners.db.statements import Query, Result
 
 # Of a statement's text: where a value goes, or a percent sign that is one.
 _PLACEHOLDER = re.compile(r"%s|%%")

@@ -1,1 +1,1 @@
-"""What every endpoint under /v1 shares."""
+"""The API: what every request under /v1 passes, and what every answer looks like."""

@@ -11,8 +11,8 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.exceptions import APIException
 
-from partners import sql
 from partners.api.response import json_response
+from partners.db import statements
 
 log = structlog.get_logger("partners.errors")
 
@@ -176,7 +176,7 @@ def exception_handler(failure: Exception, context: Mapping[str, Any]) -> HttpRes
     """
     error = _api_error(failure)
     if error is not failure and error.status_code >= InternalError.status_code:
-        log.error("request failed", status=error.status_code, sqlstate=sql.sqlstate(failure), exc_info=failure)
+        log.error("request failed", status=error.status_code, sqlstate=statements.sqlstate(failure), exc_info=failure)
     view, request = context["view"], context["request"]
     body = error.body() | {"requestId": getattr(request, "request_id", "")}
     return json_response(error.status_code, view.renderer.render(body), error.headers)
@@ -198,5 +198,5 @@ def _api_error(failure: Exception) -> ApiError:  # noqa: PLR0911 - one for each 
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return UnauthorizedError("The API key or the signature is not valid.")
     # A database only reads during a failover.
-    is_unavailable = sql.is_unreachable(failure) or sql.sqlstate(failure) == READ_ONLY
+    is_unavailable = statements.is_unreachable(failure) or statements.sqlstate(failure) == READ_ONLY
     return UnavailableError() if is_unavailable else InternalError()

@@ -15,11 +15,11 @@ from functools import partial
 
 from django.db import transaction
 
-from partners import history, sql
-from partners.api.authentication import refused
 from partners.api.errors import ApiError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
-from partners.sql import Query, Result
+from partners.authentication.signature_authentication import refused
+from partners.db import history_context, statements
+from partners.db.statements import Query, Result
 from partners.usage.failures import AuthenticationFailure
 
 HEADER = "Idempotency-Key"
@@ -36,7 +36,7 @@ _CLAIM_KEY = f"""
         ON CONFLICT (partner_id, key) DO UPDATE
        SET fingerprint = excluded.fingerprint, created_at = now(), status = NULL, body = NULL, location = NULL
      WHERE record.created_at <= now() - %s::interval
- RETURNING {history.SET_CONTEXT}
+ RETURNING {history_context.SET_CONTEXT}
 """
 _STORE_ANSWER = """
     UPDATE partners_idempotencyrecord SET status = %s, body = %s, location = %s
@@ -49,9 +49,9 @@ _CLAIM_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
     VALUES (%s, %s::bytea, %s::timestamptz)
         ON CONFLICT DO NOTHING
- RETURNING {history.SET_CONTEXT}
+ RETURNING {history_context.SET_CONTEXT}
 """
-_CLAIM_NOTHING = f"SELECT {history.SET_CONTEXT}"
+_CLAIM_NOTHING = f"SELECT {history_context.SET_CONTEXT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,10 @@ def perform(request: PartnerRequest, effect: Effect) -> Answer:
     """
     key = request.header("HTTP_IDEMPOTENCY_KEY")
     if key is None:
-        return sql.retry_rolled_back(partial(_perform_once, request, effect))
+        return statements.retry_rolled_back(partial(_perform_once, request, effect))
     if not _UUID.fullmatch(key):
         raise invalid_parameter(HEADER, "Must be a UUID of 36 characters.")
-    return sql.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect))
+    return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect))
 
 
 def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
@@ -92,7 +92,7 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
     if request.method == "PATCH":
         signature = request.auth
         values = (request.user.partner_id, signature.value, signature.signed_at, context)
-        claim: Query[sql.Row] = Query(_CLAIM_SIGNATURE, values, check=_require_claimed)
+        claim: Query[statements.Row] = Query(_CLAIM_SIGNATURE, values, check=_require_claimed)
     else:
         claim = Query(_CLAIM_NOTHING, (context,))
     try:
@@ -104,7 +104,7 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:
     partner_id, fingerprint = request.user.partner_id, _fingerprint(request)
-    claim: Query[sql.Row] = Query(
+    claim: Query[statements.Row] = Query(
         _CLAIM_KEY, (partner_id, key, fingerprint, WINDOW, _context(request)), check=_require_claimed
     )
     for _ in range(CLAIM_ATTEMPTS):
@@ -112,9 +112,9 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
             with transaction.atomic():
                 answer = _run_claimed(claim, effect)
                 # Sent together with COMMIT.
-                sql.queue(Query(_STORE_ANSWER, (answer.status, answer.body, answer.location, partner_id, key)))
+                statements.queue(Query(_STORE_ANSWER, (answer.status, answer.body, answer.location, partner_id, key)))
         except AlreadyClaimedError:
-            stored = sql.fetch_one(_FIND_ANSWER, (partner_id, key))
+            stored = statements.fetch_one(_FIND_ANSWER, (partner_id, key))
         else:
             return answer
         if stored is not None:
@@ -123,23 +123,23 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
     raise UnavailableError
 
 
-def _run_claimed(claim: Query[sql.Row], effect: Effect) -> Answer:
+def _run_claimed(claim: Query[statements.Row], effect: Effect) -> Answer:
     """The effect's answer, under the claim, which is sent together with the effect's first statement.
 
     Whether the claim holds is known before anything that the effect finds; an effect that fails without a statement,
     such as for its body, is answered only once the claim holds too (contract, section 1: the order of checks).
     """
-    sql.queue(claim)
+    statements.queue(claim)
     try:
         answer = effect()
     except ApiError:
-        sql.run_queued()
+        statements.run_queued()
         raise
-    sql.run_queued()
+    statements.run_queued()
     return answer
 
 
-def _require_claimed(result: Result[sql.Row]) -> None:
+def _require_claimed(result: Result[statements.Row]) -> None:
     if not result.rows:
         raise AlreadyClaimedError
 
@@ -147,10 +147,10 @@ def _require_claimed(result: Result[sql.Row]) -> None:
 def _context(request: PartnerRequest) -> str:
     """What history keeps of who made a change."""
     caller = request.user
-    return history.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request.request_id)
+    return history_context.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request.request_id)
 
 
-def _replay(stored: sql.Row, fingerprint: bytes) -> Answer:
+def _replay(stored: statements.Row, fingerprint: bytes) -> Answer:
     stored_fingerprint, status, body, location = stored
     if bytes(stored_fingerprint) != fingerprint:
         raise invalid_parameter(HEADER, "This key was used within 24 hours for another request.")

@@ -16,8 +16,8 @@ from django.utils import translation
 from partners.api.errors import InternalError
 from partners.api.json import JsonRenderer
 from partners.api.response import json_response
-from partners.observing import metrics
-from partners.observing.facts import facts
+from partners.monitoring import metrics
+from partners.monitoring.request_context import facts
 
 log = structlog.get_logger("partners.request")
 

@@ -11,14 +11,14 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from partners import keys, signing
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
 from partners.api.json import BODY_LIMIT_BYTES, JsonObject
-from partners.keys import Caller
-from partners.sql import Query
+from partners.authentication import keys, signing
+from partners.authentication.keys import Caller
+from partners.db.statements import Query
 
 if TYPE_CHECKING:
-    from partners.api.authentication import Signature
+    from partners.authentication.signature_authentication import Signature
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -46,7 +46,7 @@ class JsonNegotiation(BaseContentNegotiation):
 
 
 class PartnerRequest(Request):
-    """A request under /v1. `user` is the Caller, `auth` the Signature (partners/api/authentication.py).
+    """A request under /v1. `user` is the Caller, `auth` the Signature (SignatureAuthentication).
 
     read_ahead: the view's query, to be sent together with the query for the API key; rows_ahead: what it returned.
     """
@@ -141,7 +141,7 @@ class PartnerRequest(Request):
 
     @property
     def _path_bytes(self) -> bytes:
-        """The path, percent-decoded: config/requests.py keeps it, as Django's text is the same for %FF and %25FF."""
+        """The percent-decoded path: config/request_handler.py keeps it, as Django's is the same for %FF and %25FF."""
         kept: bytes | None = getattr(self._request, "path_bytes", None)
         return self._request.path_info.encode() if kept is None else kept
 

@@ -12,7 +12,6 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, inline_serializer
 from rest_framework import serializers
 
-from partners.api.authentication import NOT_VALID
 from partners.api.errors import (
     REALM,
     ApiError,
@@ -26,6 +25,7 @@ from partners.api.errors import (
     UnsupportedMediaTypeError,
     invalid_parameter,
 )
+from partners.authentication.signature_authentication import NOT_VALID
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
 
@@ -134,7 +134,7 @@ class ApiSchema(AutoSchema):
 class SignatureScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The three headers of a signature: an operation needs them together."""
 
-    target_class = "partners.api.authentication.SignatureAuthentication"
+    target_class = "partners.authentication.signature_authentication.SignatureAuthentication"
     name = ["apiKey", "timestamp", "signature"]  # noqa: RUF012 - drf-spectacular's own declaration
 
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:

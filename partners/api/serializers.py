@@ -12,9 +12,9 @@ from rest_framework import serializers
 from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 
-from partners import sql
 from partners.api import json
 from partners.api.errors import ApiError, BadRequestError, FieldError, invalid_fields
+from partners.db import statements
 
 NAME_LENGTH_IN_ERRORS = 100
 
@@ -27,11 +27,11 @@ INSTANT = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d{2}-\d
 
 @extend_schema_field(INSTANT)
 class InstantField(serializers.Field[Any, Any, Any, Any]):
-    """A date-time in a response, from a model's datetime or from PostgreSQL's text (`partners.sql`)."""
+    """A date-time in a response, from a model's datetime or from PostgreSQL's text (`partners.db.statements`)."""
 
     def to_representation(self, value: datetime | str) -> str:
         """RFC 3339 in UTC with six fraction digits: contract, section 6."""
-        return sql.rfc_3339(value) if isinstance(value, str) else json.rfc_3339(value)
+        return statements.rfc_3339(value) if isinstance(value, str) else json.rfc_3339(value)
 
 
 class StrictSerializer(serializers.Serializer[Instance]):
@@ -145,3 +145,12 @@ def _shared_attributes(serializer_class: type[StrictSerializer[Any]]) -> dict[st
 def _printable(name: str) -> str:
     """A name that a partner made up, fit to be shown: JSON can hold what UTF-8 cannot."""
     return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
+
+
+class PingSerializer(serializers.Serializer[Any]):
+    """Whose key signed the request, and what time it is."""
+
+    partner = serializers.RegexField(
+        "^[a-z0-9]+(-[a-z0-9]+)*$", min_length=1, max_length=50, help_text="The partner that the API key belongs to."
+    )
+    serverTime = InstantField(help_text="The service's clock: compare yours with it.")

@@ -16,9 +16,9 @@ import structlog
 from django.conf import settings
 from rest_framework.throttling import BaseThrottle
 
+from partners.api.rates import Rate, parse_rate
 from partners.api.request import PartnerRequest
-from partners.keys import Caller
-from partners.rates import Rate, parse_rate
+from partners.authentication.keys import Caller
 
 log = structlog.get_logger("partners.throttling")
 

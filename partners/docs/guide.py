@@ -9,12 +9,12 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 from django.template.loader import render_to_string
 
-from partners import keys, signing
 from partners.api import errors, idempotency
-from partners.api.authentication import NOT_VALID
 from partners.api.json import BODY_LIMIT_BYTES
-from partners.docs import openapi, samples
-from partners.rates import parse_rate
+from partners.api.rates import parse_rate
+from partners.authentication import keys, signing
+from partners.authentication.signature_authentication import NOT_VALID
+from partners.docs import example_files, openapi
 
 SECTIONS = (
     ("quick-start", "Quick start"),
@@ -72,8 +72,8 @@ def context(base_url: str) -> dict[str, Any]:
         "quick_languages": QUICK_LANGUAGES,
         "worked": worked_example(),
         "vectors": vectors(),
-        "clients": samples.clients(),
-        "snippets": samples.snippets(),
+        "clients": example_files.clients(),
+        "snippets": example_files.snippets(),
         "not_valid": NOT_VALID,
         "error_text": json.dumps(EXAMPLE_ERROR, indent=2),
         "body_limit_bytes": BODY_LIMIT_BYTES,
@@ -95,7 +95,7 @@ def context(base_url: str) -> dict[str, Any]:
 
 def vectors() -> dict[str, Any]:
     """How many requests the published file holds of each kind."""
-    published = json.loads(samples.VECTORS.read_bytes())
+    published = json.loads(example_files.VECTORS.read_bytes())
     return {
         "accepted": len(published["vectors"]),
         "refused": len(published["refused"]),
@@ -105,7 +105,7 @@ def vectors() -> dict[str, Any]:
 
 def worked_example() -> dict[str, Any]:
     """The first of the published vectors, signed here: each line, the signature, and the request as sent."""
-    published = json.loads(samples.VECTORS.read_bytes())
+    published = json.loads(example_files.VECTORS.read_bytes())
     vector, secret = published["vectors"][0], published["secret"]
     canonical = signing.canonical_request(
         vector["method"],

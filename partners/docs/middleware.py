@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
-from partners.docs.answers import PRIVATE
+from partners.docs.responses import PRIVATE
 from partners.docs.views import is_docs_path
 
 

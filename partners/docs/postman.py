@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from partners.docs import openapi
-from partners.docs.fields import Document, resolve
-from partners.docs.reference import METHODS, examples_of
+from partners.docs.reference.operations import METHODS, examples_of
+from partners.docs.reference.schema_fields import Document, resolve
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 SCRIPT = Path(__file__).with_name("postman_sign.js")

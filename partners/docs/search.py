@@ -11,7 +11,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from partners.docs import changelog, diagnosis, guide, reference
+from partners.docs import changelog, doctor_page, guide
+from partners.docs.reference import operations
 
 LONGEST_QUERY = 100
 MOST_WORDS = 8
@@ -86,8 +87,8 @@ def index() -> tuple[Entry, ...]:
     """Every section of every page."""
     pages: dict[str, tuple[str, Callable[[], str]]] = {
         "Guide": ("docs", lambda: guide.page("")),
-        "Reference": ("docs_reference", reference.page),
-        "Signature doctor": ("docs_doctor", lambda: render_to_string("docs/doctor.html", diagnosis.context())),
+        "Reference": ("docs_reference", operations.page),
+        "Signature doctor": ("docs_doctor", lambda: render_to_string("docs/doctor.html", doctor_page.context())),
         "Changelog": ("docs_changelog", changelog.page),
     }
     return tuple(entry for title, (name, render) in pages.items() for entry in _entries(title, reverse(name), render()))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_to_bytes
 from uuid import UUID
 
-from partners import signing
+from partners.authentication import signing
 from partners.doctor.causes import BODY, PATH, QUERY, Cause, Verdict, counted
 from partners.doctor.request import LARGEST_BODY_BYTES, PastedRequest
 from partners.doctor.serialisation import serialised_again

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from partners import signing
+from partners.authentication import signing
 from partners.doctor.causes import Finding
 
 WRITES = frozenset({"POST", "PATCH"})

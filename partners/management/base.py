@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedTable
 
-from partners import keys
 from partners.api.json import rfc_3339
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from partners.keys import IssuedKey
+from partners.authentication.keys import IssuedKey
 from partners.management.base import Outcome, moment
 
 

@@ -4,7 +4,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import partners.models
-import partners.triggers
+import partners.db.triggers
 import pgtrigger.compiler
 import pgtrigger.migrations
 from django.db import migrations, models
@@ -99,15 +99,15 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='apikey',
-            trigger=pgtrigger.compiler.Trigger(name='key_identity_immutable', sql=partners.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.id, OLD.partner_id, OLD.prefix, OLD.digest, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.prefix, NEW.digest, NEW.created_at))', func="RAISE EXCEPTION 'The identity of an API key does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='1ab9eed2ec10bd1c70a77962683c890c6d5afdbe', operation='UPDATE', pgid='pgtrigger_key_identity_immutable_41604', table='partners_apikey', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='key_identity_immutable', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.id, OLD.partner_id, OLD.prefix, OLD.digest, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.prefix, NEW.digest, NEW.created_at))', func="RAISE EXCEPTION 'The identity of an API key does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='1ab9eed2ec10bd1c70a77962683c890c6d5afdbe', operation='UPDATE', pgid='pgtrigger_key_identity_immutable_41604', table='partners_apikey', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='apikey',
-            trigger=pgtrigger.compiler.Trigger(name='revocation_stays', sql=partners.triggers.PermanentTriggerSql(condition='WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL)', func="RAISE EXCEPTION 'A revoked API key stays revoked.' USING ERRCODE = 'integrity_constraint_violation';", hash='8272a3c06abe2b609277e3d65b89e67af97a0a93', operation='UPDATE', pgid='pgtrigger_revocation_stays_bbb7a', table='partners_apikey', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='revocation_stays', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL)', func="RAISE EXCEPTION 'A revoked API key stays revoked.' USING ERRCODE = 'integrity_constraint_violation';", hash='8272a3c06abe2b609277e3d65b89e67af97a0a93', operation='UPDATE', pgid='pgtrigger_revocation_stays_bbb7a', table='partners_apikey', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='apikey',
-            trigger=pgtrigger.compiler.Trigger(name='expiry_comes_no_later', sql=partners.triggers.PermanentTriggerSql(condition="WHEN (coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity'))", func="RAISE EXCEPTION 'An API key expires no later than it was to.' USING ERRCODE = 'integrity_constraint_violation';", hash='a8af3c5a27d230df71bcc45af41ac6e921639478', operation='UPDATE', pgid='pgtrigger_expiry_comes_no_later_a2035', table='partners_apikey', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='expiry_comes_no_later', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity'))", func="RAISE EXCEPTION 'An API key expires no later than it was to.' USING ERRCODE = 'integrity_constraint_violation';", hash='a8af3c5a27d230df71bcc45af41ac6e921639478', operation='UPDATE', pgid='pgtrigger_expiry_comes_no_later_a2035', table='partners_apikey', when='BEFORE')),
         ),
         migrations.AddIndex(
             model_name='usedsignature',

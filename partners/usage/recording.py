@@ -12,7 +12,7 @@ from typing import NamedTuple
 import structlog
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, transaction
 
-from partners import sql
+from partners.db import statements
 from partners.usage import clock_skew
 from partners.usage.failures import UNAUTHORIZED, AuthenticationFailure
 
@@ -140,7 +140,7 @@ def flush() -> int:
 def _write(counts: dict[Group, int]) -> int:
     columns = zip(*((*group, count) for group, count in counts.items()), strict=True)
     with transaction.atomic():
-        return sql.run(_ADD, [list(column) for column in columns])
+        return statements.run(_ADD, [list(column) for column in columns])
 
 
 def _start_writer() -> bool:

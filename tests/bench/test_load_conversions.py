@@ -9,10 +9,10 @@ from django.db.models import Count
 
 from bench.load import conversions, users
 from bench.load.__main__ import main
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import in_process
+from tests.support.client import in_process
 from transactions.models import Conversion
 from users.models import User
 
@@ -45,7 +45,7 @@ def test_a_second_time_is_refused_and_adds_nothing(loaded: Any) -> None:
     with pytest.raises(IntegrityError):
         conversions.fill(conversions=CONVERSIONS)
     assert loaded.count() == CONVERSIONS
-    connections[roles.OWNER].close()
+    connections[serving_role.OWNER].close()
 
 
 def test_it_is_for_development_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,10 @@ from django.db import IntegrityError, connection, connections, transaction
 from django.db.models import Max, OuterRef, Subquery
 
 from bench.load import users
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from users.models import StatusChange, User, UserEvent
-from users.statuses import TRANSITIONS, Status
+from users.models.statuses import TRANSITIONS, Status
 
 USERS = 400
 
@@ -56,7 +56,7 @@ def test_the_history_ends_with_the_user_as_they_are(loaded: Any) -> None:
 def test_the_triggers_are_on_again(loaded: Any) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         connection.cursor().execute("INSERT INTO users_statuschange SELECT * FROM users_statuschange LIMIT 1")
-    owner = connections[roles.OWNER]
+    owner = connections[serving_role.OWNER]
     with owner.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")
         assert cursor.fetchone() == (0,)
@@ -67,4 +67,4 @@ def test_a_second_time_is_refused(loaded: Any) -> None:
     with pytest.raises(IntegrityError):
         users.fill(users=10)
     assert loaded.count() == USERS
-    connections[roles.OWNER].close()
+    connections[serving_role.OWNER].close()

@@ -9,7 +9,7 @@ import pytest
 
 from bench import workloads
 from bench.workloads import MIX, WORKLOADS, Request, World
-from partners import signing
+from partners.authentication import signing
 from partners.client import SignedClient
 
 CLIENT = SignedClient("http://127.0.0.1:1", "psi_key_bench", "psi_secret_bench")

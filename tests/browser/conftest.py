@@ -18,10 +18,11 @@ from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from pytest_django import Settings
 
-from tests import factories, totp
+from tests import factories
 from tests.browser.cases import client, empty_queue, register  # noqa: F401
 from tests.live.conftest import start_server
-from tests.timeouts import WAIT_SECONDS
+from tests.support import totp
+from tests.support.timeouts import WAIT_SECONDS
 from users.models import Staff
 
 PASSWORD = "correct horse battery staple"
@@ -112,7 +113,7 @@ def page(new_page: Callable[..., Page]) -> Iterator[Page]:
 
 @pytest.fixture
 def enrolled() -> Callable[[str], Staff]:
-    """Makes somebody of a role (as in tests/staff.py) who has been here before: PASSWORD, and totp.SECRET."""
+    """Makes somebody of a role (as in tests/support/staff.py) who has been here before: PASSWORD, and totp.SECRET."""
 
     def make(role: str) -> Staff:
         staff = factories.make_staff("viewer" if role == "superuser" else role)

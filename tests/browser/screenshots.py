@@ -15,15 +15,14 @@ from django.db import connections
 from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
-from tests.client import PartnerClient
-from users.backoffice import claims
-from users.compliance import change_status
-from users.models import Staff, User
-from users.statuses import Status
+from tests.support.client import PartnerClient
+from users.models import Staff, Status, User
+from users.services import claims
+from users.services.compliance import change_status
 
 SIZES: list[ViewportSize] = [{"width": 1280, "height": 900}, {"width": 390, "height": 844}]
 SCHEMES = ["light", "dark"]
@@ -126,7 +125,7 @@ def named(staff: Staff, username: str) -> Staff:
 
 def move_back(table: str, column: str, pk: int | UUID, moment: datetime) -> None:
     """Makes it look as if it had been earlier, which nobody but the owner of the tables could."""
-    with connections[roles.OWNER].cursor() as cursor:
+    with connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         cursor.execute(f"UPDATE {table} SET {column} = %s WHERE id = %s", [moment, pk])
         cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")

@@ -10,12 +10,11 @@ from django.utils.formats import date_format
 from playwright.sync_api import Page, expect
 
 from partners.models import ApiKey, Partner
-from tests import totp
 from tests.browser.cases import Register, open_decision, transport_to
-from tests.client import PartnerClient
-from users.models import Staff, User
-from users.staff_login.fresh import FRESH_SECONDS
-from users.statuses import Status
+from tests.support import totp
+from tests.support.client import PartnerClient
+from users.models import Staff, Status, User
+from users.staff_login.reauthentication import FRESH_SECONDS
 
 Login = Callable[..., Staff]
 

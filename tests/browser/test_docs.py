@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
-from partners import signing
+from partners.authentication import signing
 from tests.browser.test_accessibility import PHONE, hindrances
 
 PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/changelog", "/docs/search?q=key", "/docs/nowhere")

@@ -5,10 +5,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests import totp
 from tests.browser.conftest import give_password
+from tests.support import totp
 from users.models import Staff
-from users.staff import create_staff
+from users.services.staff import create_staff
 
 NEW_PASSWORD = "a password of my very own"
 

@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
-from tests.watched import wait_until
+from tests.support.watched import wait_until
 
 # Joins the server, says so, and stays until its standard input ends.
 JOIN = (

@@ -7,7 +7,8 @@ import pytest
 from django.db import IntegrityError, ProgrammingError, connections, transaction
 from django.db.backends.utils import CursorWrapper
 
-from partners import keys, privileges, roles
+from partners.authentication import keys
+from partners.db import privileges, serving_role
 from partners.models import ApiKey, Partner
 
 PROFILE = (
@@ -60,18 +61,18 @@ GRANTS = {
 }
 
 HOUR = timedelta(hours=1)
-both_databases = pytest.mark.django_db(databases=[roles.SERVING, roles.OWNER])
+both_databases = pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
 
 
 @pytest.fixture
 def owner(db: None) -> Iterator[CursorWrapper]:
-    with connections[roles.OWNER].cursor() as cursor:
+    with connections[serving_role.OWNER].cursor() as cursor:
         yield cursor
 
 
 @pytest.fixture
 def role() -> str:
-    name = roles.serving_role()
+    name = serving_role.serving_role()
     assert name
     return name
 
@@ -117,7 +118,7 @@ def test_what_it_has_elsewhere_is_seen_and_taken_again(
 ) -> None:
     owner.execute(statement.format(role=role))
     assert told in privileges.elsewhere(owner, role)[0]
-    roles.grant(role)
+    serving_role.grant(role)
     assert privileges.elsewhere(owner, role) == []
 
 
@@ -133,7 +134,7 @@ def test_what_it_has_elsewhere_is_seen_and_taken_again(
 def test_what_public_has_beyond_the_list_is_refused(owner: CursorWrapper, statement: str, told: str) -> None:
     owner.execute(statement)
     with pytest.raises(Exception, match="more than it was granted") as refused:
-        roles.set_up()
+        serving_role.set_up()
     assert told in str(refused.value)
 
 
@@ -149,8 +150,8 @@ def test_only_who_is_named_may_connect_and_make_temporary_tables(owner: CursorWr
 
 def refused_to_the_owner(statement: str, *parameters: int) -> str:
     """What the database says to the owner of the tables, whom no grant stops."""
-    with pytest.raises(IntegrityError) as refused, transaction.atomic(using=roles.OWNER):
-        connections[roles.OWNER].cursor().execute(statement, parameters)
+    with pytest.raises(IntegrityError) as refused, transaction.atomic(using=serving_role.OWNER):
+        connections[serving_role.OWNER].cursor().execute(statement, parameters)
     return str(refused.value)
 
 
@@ -160,7 +161,7 @@ def key(committed_partner: Partner) -> Iterator[ApiKey]:
     record = keys.issue(partner=committed_partner).record
     keys.revoke(record)
     yield record
-    connections[roles.OWNER].close()
+    connections[serving_role.OWNER].close()
 
 
 @pytest.mark.parametrize("instant", ["NULL", "now() + interval '1 day'", "now() - interval '1 day'"])
@@ -179,7 +180,7 @@ def test_a_keys_life_only_shortens(committed_partner: Partner, instant: str) -> 
     statement = f"UPDATE partners_apikey SET expires_at = {instant} WHERE id = %s"
     assert "no later" in refused_to_the_owner(statement, old.pk)
     ApiKey.objects.filter(pk=old.pk).update(expires_at=old.created_at)
-    connections[roles.OWNER].close()
+    connections[serving_role.OWNER].close()
 
 
 @pytest.mark.parametrize("column", ["partner_id", "prefix", "digest", "created_at"])

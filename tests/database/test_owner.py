@@ -8,9 +8,9 @@ import pytest
 from django.db import connections, transaction
 from django.db.utils import IntegrityError
 
-from partners import roles
+from partners.db import serving_role
 from tests import factories
-from tests.client import in_process
+from tests.support.client import in_process
 from transactions.models import Conversion
 from users.models import StatusChange, User
 
@@ -18,7 +18,7 @@ TABLES = ("users_userevent", "users_statuschange", "transactions_conversion", "u
 
 
 def run(statement: str) -> None:
-    with transaction.atomic(using=roles.OWNER), connections[roles.OWNER].cursor() as cursor:
+    with transaction.atomic(using=serving_role.OWNER), connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute(statement)
 
 

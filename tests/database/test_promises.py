@@ -10,8 +10,8 @@ from django.db.utils import IntegrityError, ProgrammingError
 
 from partners.models import Partner
 from tests import factories
-from tests.client import Response
-from tests.documents import document_fields
+from tests.support.client import Response
+from tests.support.documents import document_fields
 from transactions.models import Conversion, Document
 from users.models import User, UserEvent
 

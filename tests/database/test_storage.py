@@ -12,10 +12,10 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connection, connections, migrations, transaction
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response
+from tests.support.client import PartnerClient, Response
 from users import queries
 
 APPS = ("partners", "users", "transactions")
@@ -75,8 +75,8 @@ def test_storage_is_changed_while_rows_are_read_and_written(
     assert operations
     with (
         django_db_blocker.unblock(),
-        transaction.atomic(using=roles.OWNER),
-        connections[roles.OWNER].cursor() as cursor,
+        transaction.atomic(using=serving_role.OWNER),
+        connections[serving_role.OWNER].cursor() as cursor,
     ):
         for operation in operations:
             assert isinstance(operation, migrations.RunSQL)
@@ -86,7 +86,7 @@ def test_storage_is_changed_while_rows_are_read_and_written(
             " relation::regclass::text ~ '^(partners|users|transactions)_'"
         )
         assert cursor.fetchall() == [("ShareUpdateExclusiveLock",)]
-        transaction.set_rollback(True, using=roles.OWNER)
+        transaction.set_rollback(True, using=serving_role.OWNER)
 
 
 def distributed() -> list[str]:

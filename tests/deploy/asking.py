@@ -6,9 +6,9 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from tests.client import Headers, Response, Transport
 from tests.deploy.proxy import NAME, Proxy
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import Headers, Response, Transport
+from tests.support.timeouts import WAIT_SECONDS
 
 # Of each answer its own: when, by which connection, under which id, after how many others.
 OWN_HEADERS = {"connection", "date", "keep-alive", "server", "x-request-id", "ratelimit"}

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.timeouts import WAIT_SECONDS
+from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 HEADER = "X-Test-Now"
@@ -26,7 +26,7 @@ _service: Any = None
 
 
 def _now(zone: tzinfo | None = None) -> datetime:
-    from partners import signing
+    from partners.authentication import signing
 
     return signing.parse_timestamp(_request.now).astimezone(zone)
 
@@ -36,9 +36,9 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
     global _service  # noqa: PLW0603 - made once for a process, and not where a test imports this file
     if _service is None:
         from config.wsgi import application as service
-        from partners.api import authentication
+        from partners.authentication import signature_authentication
 
-        vars(authentication)["datetime"] = SimpleNamespace(now=_now)
+        vars(signature_authentication)["datetime"] = SimpleNamespace(now=_now)
         _service = service
     _request.now = environ.get("HTTP_" + HEADER.upper().replace("-", "_"), "2026-01-15T10:30:00Z")
     answer: Iterable[bytes] = _service(environ, start_response)

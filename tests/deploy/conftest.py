@@ -8,10 +8,10 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient
 from tests.deploy.asking import over_tls, past_it
 from tests.deploy.proxy import NAME, Proxy, running
 from tests.live.conftest import Server, partner, serving
+from tests.support.client import PartnerClient
 
 __all__ = ["partner"]
 

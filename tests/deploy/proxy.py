@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.live.conftest import free_port
-from tests.timeouts import WAIT_SECONDS
+from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "deploy" / "nginx"

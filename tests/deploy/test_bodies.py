@@ -10,11 +10,11 @@ import pytest
 
 from config.serve import THREADS
 from tests import factories
-from tests.answers import assert_error
-from tests.client import PartnerClient
 from tests.deploy.asking import alike, ask, head, over_tls
 from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient
 
 LIMIT = 64 * 1024
 

@@ -8,11 +8,11 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.answers import assert_error
-from tests.client import PartnerClient, Response, Transport
 from tests.deploy.asking import ask, head, over_tls, past_it
 from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, Response, Transport
 
 # Of limits.conf and service.conf.
 UNSIGNED_BURST, PAGES_BURST, LOGIN_BURST = 20, 100, 20

@@ -3,10 +3,10 @@
 import pytest
 
 from tests import factories
-from tests.answers import assert_error
-from tests.client import PartnerClient
 from tests.deploy.asking import alike, ask, head, over_tls
 from tests.deploy.proxy import Proxy
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient
 
 EXTERNAL_IDS = {
     "caf%C3%A9%20%2B1~a": "café +1~a",

@@ -17,14 +17,14 @@ from pytest_django import Settings
 
 from partners.models import Partner
 from tests import factories
-from tests.answers import assert_error
-from tests.client import PartnerClient, Response, Transport
 from tests.deploy.asking import alike, ask, head, over_tls, past_it
 from tests.deploy.conftest import program
 from tests.deploy.proxy import NAME, Proxy, running
-from tests.documents import LONG, add_document, path_of, stored_at
 from tests.live.conftest import Server, free_port, serving
-from tests.timeouts import WAIT_SECONDS
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, Response, Transport
+from tests.support.documents import LONG, add_document, path_of, stored_at
+from tests.support.timeouts import WAIT_SECONDS
 from transactions.models import Document
 from users.models import User
 

@@ -18,11 +18,11 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response
 from tests.deploy.asking import ask, head, over_tls, past_it
 from tests.deploy.proxy import NAME, Proxy, running
 from tests.live.conftest import free_port, production
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient, Response
+from tests.support.timeouts import WAIT_SECONDS
 from users.models import User
 
 ROOT = Path(__file__).parents[2]

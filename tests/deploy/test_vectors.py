@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from partners import encryption, keys
+from partners.authentication import encryption, keys
 from partners.models import ApiKey
 from tests import factories
-from tests.answers import assert_error
-from tests.client import Headers, Response, Transport
 from tests.deploy import clocked
 from tests.deploy.asking import alike, over_tls, past_it
 from tests.deploy.proxy import Proxy, running
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, target
 from tests.live.conftest import production
+from tests.support.answers import assert_error
+from tests.support.client import Headers, Response, Transport
 
 # nginx answers these itself: no setting makes it pass on a path with a malformed escape.
 REFUSED_BY_THE_PROXY = {"path-malformed-escape"}

@@ -8,13 +8,13 @@ from pytest_django import Settings
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient
-from tests.documents import stored_at
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway, gateway_before
 from tests.examples.languages import Workshop, workshop
 from tests.live.conftest import Server, start_server
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient
+from tests.support.documents import stored_at
+from tests.support.timeouts import WAIT_SECONDS
 from users.models import User
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
-from tests.client import Headers, Response, Transport
+from tests.support.client import Headers, Response, Transport
 
 PREFIX = "/gateway"
 PASSED_ON = {"x-api-key", "x-request-timestamp", "x-request-signature", "idempotency-key", "content-type"}

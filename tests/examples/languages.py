@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.timeouts import WAIT_SECONDS
+from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from partners import signing
+from partners.authentication import signing
 from tests.examples.languages import ROOT, Signed
 
 PUBLISHED: dict[str, Any] = json.loads((ROOT / "docs" / "signing-vectors.json").read_text())

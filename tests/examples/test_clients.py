@@ -8,11 +8,11 @@ import uuid
 import pytest
 
 from tests import factories
-from tests.client import PartnerClient
-from tests.documents import add_document
 from tests.examples.calling import Access, Caller
 from tests.examples.gateway import Gateway
 from tests.examples.languages import LANGUAGES, Language, Workshop
+from tests.support.client import PartnerClient
+from tests.support.documents import add_document
 from users.models import User
 
 EVERY_BYTE = bytes(range(256)) * 300 + b"\n"

@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from tests import factories
-from tests.client import PartnerClient
 from tests.examples.gateway import PREFIX, Gateway
 from tests.examples.languages import Signed, Workshop
 from tests.examples.published import API_KEY, SECRET, VECTORS, by_the_service, signed
+from tests.support.client import PartnerClient
 
 Auth = Any
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from partners import encryption, keys, signing
-from partners.api import authentication
+from partners.authentication import encryption, keys, signature_authentication, signing
 from partners.models import ApiKey, Partner
-from tests.answers import assert_error
-from tests.client import Headers, Response, in_process
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
+from tests.support.answers import assert_error
+from tests.support.client import Headers, Response, in_process
 
 Send = Callable[[Signed, Headers, str], Response]
 
@@ -34,7 +33,7 @@ def send(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Send:
 
     def send(request: Signed, headers: Headers, now: str) -> Response:
         clock = SimpleNamespace(now=signing.parse_timestamp(now).astimezone)
-        monkeypatch.setattr(authentication, "datetime", clock)
+        monkeypatch.setattr(signature_authentication, "datetime", clock)
         return in_process(request.method, request.target, headers, request.body.encode())
 
     return send

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partners.docs.samples import SNIPPETS
+from partners.docs.example_files import SNIPPETS
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient
-from tests.documents import NOON, add_document
 from tests.examples.calling import Access
 from tests.examples.gateway import Fault, Gateway
 from tests.examples.languages import BASH, EXAMPLES, NODE, PYTHON, Language, Workshop, require
+from tests.support.client import PartnerClient
+from tests.support.documents import NOON, add_document
 from users.models import User, UserEvent
 
 # Not UTF-8, with NULs, and with line feeds at its end.

@@ -12,9 +12,9 @@ from django.conf import settings
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient
 from tests.live.conftest import Server
-from transactions.publishing import publish
+from tests.support.client import PartnerClient
+from transactions.documents.publishing import publish
 from users.models import User
 
 HERE = Path(__file__).parent

@@ -16,13 +16,13 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Transport, over_http
 from tests.conftest import database_url
-from tests.static_files import static_files
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient, Transport, over_http
+from tests.support.static_files import static_files
+from tests.support.timeouts import WAIT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def production(**environment: str) -> dict[str, str]:
         "STAFF_MFA_REQUIRED": "true",
         "SECRET_KEY": secrets.token_urlsafe(50),
         "SECRETS_ENCRYPTION_KEYS": ",".join(settings.SECRETS_ENCRYPTION_KEYS),
-        "DATABASE_URL": database_url(roles.SERVING),
+        "DATABASE_URL": database_url(serving_role.SERVING),
         "ALLOWED_HOSTS": "127.0.0.1",
         "WEB_WORKERS": "1",
         "PARTNER_RATE_LIMIT": "1000000/minute",
@@ -157,7 +157,7 @@ def session(django_db_setup: None) -> Iterator[Callable[[], psycopg.Connection[A
     opened: list[psycopg.Connection[Any]] = []
 
     def connect() -> psycopg.Connection[Any]:
-        opened.append(psycopg.connect(database_url(roles.SERVING)))
+        opened.append(psycopg.connect(database_url(serving_role.SERVING)))
         return opened[-1]
 
     yield connect

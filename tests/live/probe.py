@@ -26,7 +26,7 @@ class ProbeConfig(AppConfig):
 
     def ready(self) -> None:
         """Called once the models are there."""
-        from users import profile
+        from users.services import profile
 
         profile.create_user = probing(profile.create_user)
 

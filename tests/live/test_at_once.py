@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from partners.models import IdempotencyRecord, Partner
 from tests import factories
-from tests.client import PartnerClient, Response, now
+from tests.support.client import PartnerClient, Response, now
 from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]

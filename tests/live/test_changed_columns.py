@@ -10,12 +10,12 @@ import pytest
 from django.db import connections
 from psycopg import sql as composed
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response
 from tests.conftest import database_url
 from tests.live.conftest import Server, serving
+from tests.support.client import PartnerClient, Response
 from transactions import queries
 from transactions.keyset import Owner
 from users.models import User
@@ -32,7 +32,7 @@ TYPE_OF = """
 
 def set_type(table: str, column: str, new: str) -> str:
     """Changes a column's type as the owner; its type before. Triggers that name the column would forbid it."""
-    with psycopg.connect(database_url(roles.OWNER)) as owner:
+    with psycopg.connect(database_url(serving_role.OWNER)) as owner:
         (before,) = owner.execute(TYPE_OF, [table, column]).fetchone() or ("",)
         triggers = owner.execute(TRIGGERS, [table]).fetchall()
         names = composed.Identifier(table), composed.Identifier(column)

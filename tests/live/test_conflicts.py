@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from django.db import connections
 
-from partners import roles, sql
+from partners.db import serving_role, statements
 from partners.models import IdempotencyRecord, Partner
 from tests import factories
-from tests.client import PartnerClient
 from tests.live.conftest import Server, blocked_by, serving
-from tests.watched import wait_until
+from tests.support.client import PartnerClient
+from tests.support.watched import wait_until
 from users.models import User, UserEvent
 
 Session = Callable[[], psycopg.Connection[Any]]
@@ -51,7 +51,7 @@ def test_the_victim_of_a_deadlock_is_done_again(
                 is_victim = False
             else:
                 # Only a request that was undone has let go of the key.
-                is_victim = time.monotonic() - begun < sql.RETRY_WITHIN_SECONDS
+                is_victim = time.monotonic() - begun < statements.RETRY_WITHIN_SECONDS
             other.rollback()
             status = answer.result().status
         # On a busy machine the other may be the victim, or the request too late to be done again: then once more.
@@ -66,15 +66,15 @@ def test_the_victim_of_a_deadlock_is_done_again(
 @pytest.fixture
 def serializable_server(django_db_setup: None) -> Iterator[Server]:
     """A service whose transactions fail rather than see what was committed after they began."""
-    name = connections[roles.OWNER].settings_dict["NAME"]
+    name = connections[serving_role.OWNER].settings_dict["NAME"]
     setting = f"ALTER DATABASE {name} {{}} default_transaction_isolation"
-    with connections[roles.OWNER].cursor() as cursor:
+    with connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute(setting.format("SET") + " = 'repeatable read'")
     try:
         with serving() as server:
             yield server
     finally:
-        with connections[roles.OWNER].cursor() as cursor:
+        with connections[serving_role.OWNER].cursor() as cursor:
             cursor.execute(setting.format("RESET"))
 
 

@@ -6,7 +6,7 @@ from partners.models import Partner
 from partners.usage import reports
 from tests import factories
 from tests.live.conftest import start_server
-from tests.timeouts import WAIT_SECONDS
+from tests.support.timeouts import WAIT_SECONDS
 
 # The counts are not written by themselves while the test waits.
 LATE = f"""

@@ -17,13 +17,13 @@ from config.serve import THREADS
 from partners.models import Partner
 from partners.streaming import MOST_OF_ONE
 from tests import factories
-from tests.client import PartnerClient
-from tests.documents import LONG, add_document, path_of, stored_at
 from tests.live.conftest import Server, start_server
-from tests.timeouts import WAIT_SECONDS
-from tests.watched import wait_until
+from tests.support.client import PartnerClient
+from tests.support.documents import LONG, add_document, path_of, stored_at
+from tests.support.timeouts import WAIT_SECONDS
+from tests.support.watched import wait_until
+from transactions.documents.downloads import PIECE
 from transactions.models import Document, DocumentFault
-from transactions.sending import PIECE
 from users.models import User
 
 MIB = 1024 * 1024

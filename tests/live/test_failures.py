@@ -12,13 +12,13 @@ import pytest
 from django.db import connection
 
 from config.serve import THREADS
-from partners import roles
+from partners.db import serving_role
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
-from tests.client import PartnerClient, Response, now
 from tests.conftest import database_url
 from tests.live.conftest import blocked_by, serving
-from tests.watched import wait_until
+from tests.support.client import PartnerClient, Response, now
+from tests.support.watched import wait_until
 from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]
@@ -59,7 +59,7 @@ def cut_while_waiting(session: Session, blocker: psycopg.Connection[Any]) -> Non
 @pytest.fixture
 def history_locked(django_db_setup: None) -> Iterator[psycopg.Connection[Any]]:
     """A session that lets nothing be written to the users' history: an update waits when it has locked its user."""
-    with psycopg.connect(database_url(roles.OWNER)) as blocker:
+    with psycopg.connect(database_url(serving_role.OWNER)) as blocker:
         blocker.execute("LOCK TABLE users_userevent IN SHARE MODE")
         yield blocker
 
@@ -110,7 +110,7 @@ def test_an_update_cut_at_its_claim_leaves_nothing_and_may_be_sent_again(
 @contextmanager
 def keys_locked() -> Iterator[psycopg.Connection[Any]]:
     """A session that lets nobody read the API keys: a request waits with its first statement."""
-    with psycopg.connect(database_url(roles.OWNER)) as blocker:
+    with psycopg.connect(database_url(serving_role.OWNER)) as blocker:
         blocker.execute("LOCK TABLE partners_apikey IN ACCESS EXCLUSIVE MODE")
         yield blocker
 

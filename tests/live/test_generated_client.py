@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 
 from tests import factories
-from tests.client import PartnerClient
 from tests.live.conftest import Server
+from tests.support.client import PartnerClient
 
 PACKAGE = "partner_service_interface_client"
 

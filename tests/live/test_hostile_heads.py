@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.client import PartnerClient
 from tests.live.conftest import Server
 from tests.live.test_over_the_wire import exchange
+from tests.support.client import PartnerClient
 
 Servers = tuple[Server, Server]
 

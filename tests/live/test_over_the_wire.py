@@ -7,9 +7,9 @@ import time
 import pytest
 
 from tests import factories
-from tests.client import PartnerClient
 from tests.live.conftest import Server
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient
+from tests.support.timeouts import WAIT_SECONDS
 
 Clients = tuple[PartnerClient, PartnerClient]
 Servers = tuple[Server, Server]

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from partners import keys
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from tests.client import PartnerClient
+from tests.support.client import PartnerClient
 
 Clients = tuple[PartnerClient, PartnerClient]
 

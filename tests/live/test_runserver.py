@@ -13,10 +13,10 @@ from django.conf import settings
 
 from partners.models import Partner
 from tests import factories
-from tests.answers import assert_error
-from tests.client import PartnerClient, over_http
 from tests.live.conftest import Server, answering, free_port, production
-from tests.timeouts import WAIT_SECONDS
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, over_http
+from tests.support.timeouts import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Transport, by_django_client, in_process
 from tests.live.conftest import serving
 from tests.live.probe import KEPT, ROLLED_BACK, noted, probing
-from users import profile
+from tests.support.client import PartnerClient, Transport, by_django_client, in_process
+from users.services import profile
 
 IN_TRANSACTION = {
     "event": "in the transaction",

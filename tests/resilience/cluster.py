@@ -12,8 +12,8 @@ from pathlib import Path
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
-from tests.client import PartnerClient, Transport
 from tests.live.conftest import production
+from tests.support.client import PartnerClient, Transport
 
 
 class Cluster:

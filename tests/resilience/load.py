@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.client import Headers, PartnerClient, Response
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import Headers, PartnerClient, Response
+from tests.support.timeouts import WAIT_SECONDS
 
 # Makes the next request of one client, by its number: method, target, body.
 Maker = Callable[[int], tuple[str, str, object]]

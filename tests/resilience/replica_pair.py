@@ -15,8 +15,8 @@ import psycopg
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SOCKET, SUPERUSER, EmbeddedServer
-from tests.client import PartnerClient
-from tests.watched import Watched, wait_until
+from tests.support.client import PartnerClient
+from tests.support.watched import Watched, wait_until
 
 LIST_STATEMENT = "FROM transactions_conversion"
 _STATEMENT = "partner-service LOG:  execute"

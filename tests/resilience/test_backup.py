@@ -18,11 +18,11 @@ from django.conf import settings
 
 from config.embedded.base import server as shared
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, programs
-from partners import privileges
 from partners.client import SignedClient
+from partners.db import privileges
 from tests.live.conftest import production, start_server
-from tests.timeouts import WAIT_SECONDS
-from transactions.demo.lives import external_id
+from tests.support.timeouts import WAIT_SECONDS
+from transactions.demo.plans import external_id
 from transactions.demo.walk import Walk
 
 ROOT = Path(settings.BASE_DIR)

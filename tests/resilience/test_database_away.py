@@ -10,11 +10,11 @@ import pytest
 
 from config.serve import THREADS
 from tests import factories
-from tests.client import PartnerClient
 from tests.live.conftest import Server, serving
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.load import Tally, load
-from tests.watched import wait_until
+from tests.support.client import PartnerClient
+from tests.support.watched import wait_until
 
 # LIVE_AWAY_SECONDS=10 for the long run.
 AWAY_SECONDS = float(os.environ.get("LIVE_AWAY_SECONDS", "3"))

@@ -9,10 +9,10 @@ import psutil
 import pytest
 
 from tests import factories
-from tests.answers import assert_error
-from tests.client import PartnerClient, Response
 from tests.resilience.cluster import Cluster, own_cluster
-from tests.watched import Watched, wait_until, watched
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, Response
+from tests.support.watched import Watched, wait_until, watched
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import psycopg
 
 from config.database.circuit import PAUSE_SECONDS
 from tests import factories
-from tests.client import PartnerClient
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.load import Tally, load
-from tests.watched import wait_until, watched
+from tests.support.client import PartnerClient
+from tests.support.watched import wait_until, watched
 
 # LIVE_KILLS=30 for the long run.
 KILLS = int(os.environ.get("LIVE_KILLS", "3"))

@@ -12,13 +12,14 @@ from typing import Self
 
 from django.conf import settings
 
-from partners import keys, roles
+from partners.authentication import keys
+from partners.db import serving_role
 from partners.models import ApiKey, Partner
 from tests import factories
-from tests.client import PartnerClient
 from tests.conftest import database_url
 from tests.live.conftest import Server, start_server
-from tests.timeouts import WAIT_SECONDS
+from tests.support.client import PartnerClient
+from tests.support.timeouts import WAIT_SECONDS
 
 NEW = "rotated-in-0123456789-abcdefghijklmnopqrs"
 
@@ -39,7 +40,7 @@ def reencrypt(*encryption_keys: str) -> dict[str, dict[str, int]]:
     given = {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "SECRETS_ENCRYPTION_KEYS": ",".join(encryption_keys),
-        "DATABASE_URL": database_url(roles.SERVING),
+        "DATABASE_URL": database_url(serving_role.SERVING),
         "DEBUG": "true",
     }
     ended = subprocess.run(

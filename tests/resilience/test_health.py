@@ -17,12 +17,12 @@ from django.conf import settings
 from django.db import connections
 
 from config.serve import THREADS
-from partners import roles
+from partners.db import serving_role
 from tests.conftest import database_url
 from tests.live.conftest import free_port, production
-from tests.redis_process import own_redis
-from tests.timeouts import WAIT_SECONDS
-from tests.watched import Relay, Watched, wait_until, watched
+from tests.support.redis_process import own_redis
+from tests.support.timeouts import WAIT_SECONDS
+from tests.support.watched import Relay, Watched, wait_until, watched
 
 WELL = {"workers": "ok", "database": "ok", "migrations": "ok"}
 SILENT = "does not answer within 1.5 seconds"
@@ -32,7 +32,7 @@ GONE = "cannot be reached"
 @pytest.fixture(scope="module")
 def relay(django_db_setup: None) -> Iterator[Relay]:
     """The way to the test database."""
-    relay = Relay(f"{connections[roles.SERVING].settings_dict['HOST']}/.s.PGSQL.5432")
+    relay = Relay(f"{connections[serving_role.SERVING].settings_dict['HOST']}/.s.PGSQL.5432")
     relay.begin()
     yield relay
     relay.cut()
@@ -40,7 +40,7 @@ def relay(django_db_setup: None) -> Iterator[Relay]:
 
 @pytest.fixture(scope="module")
 def service(relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    given = connections[roles.SERVING].settings_dict
+    given = connections[serving_role.SERVING].settings_dict
     url = f"postgresql://{given['USER']}@127.0.0.1:{relay.port}/{given['NAME']}"
     with watched(tmp_path_factory.mktemp("log") / "log", DATABASE_URL=url, WEB_WORKERS="2") as service:
         yield service
@@ -139,26 +139,26 @@ def test_a_service_whose_master_is_killed_does_not_stay_alive(tmp_path: Path, dj
 @pytest.fixture
 def scratch(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[str]:
     """A database of its own, which the owner has made and the serving role may read."""
-    owner, serving = connections[roles.OWNER].settings_dict, connections[roles.SERVING].settings_dict
+    owner, serving = connections[serving_role.OWNER].settings_dict, connections[serving_role.SERVING].settings_dict
     name = f"{serving['NAME']}_migrations"
-    with psycopg.connect(database_url(roles.OWNER), autocommit=True) as session:
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as session:
         session.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         session.execute(f"CREATE DATABASE {name}")
-    yield database_url(roles.OWNER).replace(f"/{owner['NAME']}?", f"/{name}?")
-    with psycopg.connect(database_url(roles.OWNER), autocommit=True) as session:
+    yield database_url(serving_role.OWNER).replace(f"/{owner['NAME']}?", f"/{name}?")
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as session:
         session.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_a_migration_that_is_not_applied_is_named(scratch: str, tmp_path: Path) -> None:
-    serving = connections[roles.SERVING].settings_dict
-    url = scratch.replace(f"//{connections[roles.OWNER].settings_dict['USER']}@", f"//{serving['USER']}@")
+    serving = connections[serving_role.SERVING].settings_dict
+    url = scratch.replace(f"//{connections[serving_role.OWNER].settings_dict['USER']}@", f"//{serving['USER']}@")
     with watched(tmp_path / "log", DATABASE_URL=url) as service:
         # Not even the table is there.
         wait_until(
             lambda: service.health("/readyz")[1].get("migrations", "").startswith("not applied: account.0001_initial, ")
         )
         assert service.health("/readyz")[0] == 503
-        with psycopg.connect(database_url(roles.SERVING)) as session:
+        with psycopg.connect(database_url(serving_role.SERVING)) as session:
             applied = session.execute("SELECT app, name FROM django_migrations").fetchall()
         with psycopg.connect(scratch) as session:
             session.execute("CREATE TABLE django_migrations (app text, name text)")

@@ -8,9 +8,9 @@ from redis import Redis
 from partners.models import Partner
 from tests import factories
 from tests.live.conftest import free_port, serving
-from tests.redis_process import own_redis
 from tests.resilience.load import load
-from tests.watched import wait_until
+from tests.support.redis_process import own_redis
+from tests.support.watched import wait_until
 
 AWAY_SECONDS = 3.0
 

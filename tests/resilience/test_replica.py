@@ -14,9 +14,9 @@ import pytest
 
 from config.embedded.server import SERVICE_ROLE
 from tests import factories
-from tests.client import PartnerClient
 from tests.resilience.replica_pair import LIST_STATEMENT, Pair, following, issue_key
-from tests.watched import wait_until, watched
+from tests.support.client import PartnerClient
+from tests.support.watched import wait_until, watched
 from transactions.positions import Position
 from transactions.replica import PAUSE_SECONDS
 

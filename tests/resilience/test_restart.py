@@ -21,11 +21,11 @@ from django.conf import settings
 from config.serve import STOPPING_SECONDS
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient
 from tests.live.conftest import Server, blocked_by, free_port, production, serving
 from tests.resilience.load import KeptConnection, load
-from tests.timeouts import WAIT_SECONDS
-from tests.watched import starting, wait_until, watched
+from tests.support.client import PartnerClient
+from tests.support.timeouts import WAIT_SECONDS
+from tests.support.watched import starting, wait_until, watched
 from users.models import User
 
 # LIVE_REQUESTS=20000 for the long run.

@@ -12,13 +12,13 @@ import pytest
 
 from config.embedded.server import SUPERUSER
 from config.serve import THREADS
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
-from tests.client import PartnerClient, Response, over_http
 from tests.conftest import database_url
 from tests.live.conftest import free_port
-from tests.watched import Watched, wait_until, watched
+from tests.support.client import PartnerClient, Response, over_http
+from tests.support.watched import Watched, wait_until, watched
 
 WAITING = """
     SELECT count(*) FROM pg_stat_activity
@@ -64,8 +64,8 @@ def test_partners_are_answered_while_all_threads_of_staff_wait_for_the_database(
     api: PartnerClient, staff_port: int
 ) -> None:
     with (
-        psycopg.connect(database_url(roles.SERVING, SUPERUSER)) as blocker,
-        psycopg.connect(database_url(roles.SERVING), autocommit=True) as observer,
+        psycopg.connect(database_url(serving_role.SERVING, SUPERUSER)) as blocker,
+        psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as observer,
         ThreadPoolExecutor(2 * THREADS) as pool,
     ):
         # Each page for staff begins with its session.

@@ -7,9 +7,9 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.client import in_process
-from tests.documents import folder
-from tests.transactions.imports import Line
+from tests.support.client import in_process
+from tests.support.documents import folder
+from tests.transactions.imports.running import Line
 
 __all__ = ("folder",)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from tests import factories
-from tests.client import PartnerClient, Response
-from tests.documents import folder  # noqa: F401 - a fixture
+from tests.support.client import PartnerClient, Response
+from tests.support.documents import folder  # noqa: F401 - a fixture
 from tests.users.sending import Send
 
 

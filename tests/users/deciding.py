@@ -2,7 +2,7 @@
 
 from django.test import Client
 
-from tests.staff import hidden_version
+from tests.support.staff import hidden_version
 from users.models import User
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any, Protocol
 
-from tests.answers import failing_fields
-from tests.client import Response
+from tests.support.answers import failing_fields
+from tests.support.client import Response
 from users.models import User
 
 _COLUMNS = {

@@ -18,18 +18,17 @@ from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from django.utils import timezone
 
-from partners import admin_keys, keys
+from partners.admin import key_forms
+from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories
-from tests.client import PartnerClient
-from tests.documents import add_document
-from tests.staff import client_as
+from tests.support.client import PartnerClient
+from tests.support.documents import add_document
+from tests.support.staff import client_as
 from transactions.models import Conversion, Document
-from users.backoffice.bulk import Choice
-from users.backoffice.changes import Version
-from users.cases import AccessKind, AccessRecord, Claim
-from users.models import Staff, StatusChange, User, UserEvent
-from users.statuses import Status
+from users.models import AccessKind, AccessRecord, Claim, Staff, Status, StatusChange, User, UserEvent
+from users.services.bulk_approval import Choice
+from users.services.changes import Version
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
 
@@ -174,7 +173,7 @@ def chosen(action: str) -> Callable[[World], Mapping[str, Any]]:
 
 
 def issues(world: World) -> dict[str, str]:
-    return {"version": admin_keys.version(world.partner)}
+    return {"version": key_forms.version(world.partner)}
 
 
 ADDED_STAFF = {

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import connections, transaction
 
-from partners import roles
+from partners.db import serving_role
 from partners.models import Partner
 
 # Each table with the column that names the user, and its times.
@@ -72,7 +72,10 @@ def _planned(user: str, column: str) -> str:
 @contextmanager
 def _as_owner(*tables: str) -> Iterator[Any]:
     """A cursor of the owner in a transaction in which the triggers of these tables are off. Writers wait meanwhile."""
-    with transaction.atomic(using=roles.owner_alias()), connections[roles.owner_alias()].cursor() as cursor:
+    with (
+        transaction.atomic(using=serving_role.owner_alias()),
+        connections[serving_role.owner_alias()].cursor() as cursor,
+    ):
         for table in tables:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         yield cursor

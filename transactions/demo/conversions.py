@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from partners.models import Partner
-from transactions.demo.lives import Life
-from transactions.imports import Importer
+from transactions.demo.plans import Life
+from transactions.imports.importer import Importer
 from transactions.models import Conversion
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from users.statuses import Status
+from users.models import Status
 
 PENDING, ACTIVE, REJECTED = Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.REJECTED
 SUSPENDED, CLOSED = Status.SUSPENDED, Status.CLOSED
 
-# For each move of a status: reason codes (users/backoffice/reasons.py) with their sentences.
+# For each move of a status: reason codes (users/services/reasons.py) with their sentences.
 REASONS: Mapping[tuple[Status, Status], Sequence[tuple[str, str]]] = {
     (PENDING, ACTIVE): (
         ("verified", "Identity and address verified."),

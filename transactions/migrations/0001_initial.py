@@ -3,10 +3,10 @@
 import datetime
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import partners.triggers
+import partners.db.triggers
 import pgtrigger.compiler
 import pgtrigger.migrations
-import transactions.fields
+import transactions.decimal_field
 import uuid
 from decimal import Decimal
 from django.db import migrations, models
@@ -31,10 +31,10 @@ class Migration(migrations.Migration):
                 ('tiebreak', models.BigIntegerField(db_default=models.Func(output_field=models.BigIntegerField(), template='(random() * 9223372036854775000)::bigint'))),
                 ('type', models.CharField(db_default='conversion', max_length=20, verbose_name='type')),
                 ('from_currency', models.CharField(max_length=10, verbose_name='from currency')),
-                ('from_amount', transactions.fields.NumericField(verbose_name='from amount')),
+                ('from_amount', transactions.decimal_field.NumericField(verbose_name='from amount')),
                 ('to_currency', models.CharField(max_length=10, verbose_name='to currency')),
-                ('to_amount', transactions.fields.NumericField(verbose_name='to amount')),
-                ('rate', transactions.fields.NumericField(verbose_name='rate')),
+                ('to_amount', transactions.decimal_field.NumericField(verbose_name='to amount')),
+                ('rate', transactions.decimal_field.NumericField(verbose_name='rate')),
                 ('recorded_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='recorded at')),
                 ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
                 ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='conversions', to='users.user', verbose_name='user')),
@@ -99,15 +99,15 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='63048c01771daa7508a6b36077475585eb46baa0', operation='DELETE', pgid='pgtrigger_no_delete_1941f', table='transactions_importrun', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='63048c01771daa7508a6b36077475585eb46baa0', operation='DELETE', pgid='pgtrigger_no_delete_1941f', table='transactions_importrun', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4fab2264bb01cad209a5bcc3c726c0fb3bf5127d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_87630', table='transactions_importrun', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4fab2264bb01cad209a5bcc3c726c0fb3bf5127d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_87630', table='transactions_importrun', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='ended_stays', sql=partners.triggers.PermanentTriggerSql(condition="WHEN (OLD.state <> 'running')", func="RAISE EXCEPTION 'An import that has ended stays as it is.' USING ERRCODE = 'integrity_constraint_violation';", hash='0b89b8de6238e68d707d802af2da94460615729f', operation='UPDATE', pgid='pgtrigger_ended_stays_76726', table='transactions_importrun', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='ended_stays', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (OLD.state <> 'running')", func="RAISE EXCEPTION 'An import that has ended stays as it is.' USING ERRCODE = 'integrity_constraint_violation';", hash='0b89b8de6238e68d707d802af2da94460615729f', operation='UPDATE', pgid='pgtrigger_ended_stays_76726', table='transactions_importrun', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='conversion',
@@ -143,15 +143,15 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7828faf02109ee812daa48ca5dee66a0b43e74fb', operation='UPDATE', pgid='pgtrigger_no_update_f9a3a', table='transactions_conversion', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7828faf02109ee812daa48ca5dee66a0b43e74fb', operation='UPDATE', pgid='pgtrigger_no_update_f9a3a', table='transactions_conversion', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='1f40781d0fc749bcde0c88ce8124199d6e4249d1', operation='DELETE', pgid='pgtrigger_no_delete_272c3', table='transactions_conversion', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='1f40781d0fc749bcde0c88ce8124199d6e4249d1', operation='DELETE', pgid='pgtrigger_no_delete_272c3', table='transactions_conversion', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e7c0bf631517ecafb61c435889b77eaa4813ee9e', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_0bc24', table='transactions_conversion', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e7c0bf631517ecafb61c435889b77eaa4813ee9e', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_0bc24', table='transactions_conversion', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='document',
@@ -187,15 +187,15 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='45b92e08c1190217205dc341c148160c167f96c0', operation='UPDATE', pgid='pgtrigger_no_update_80b6b', table='transactions_document', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='45b92e08c1190217205dc341c148160c167f96c0', operation='UPDATE', pgid='pgtrigger_no_update_80b6b', table='transactions_document', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6648042d7e37a1a28ff38a0da7da3ec8a70733b0', operation='DELETE', pgid='pgtrigger_no_delete_f3e6e', table='transactions_document', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6648042d7e37a1a28ff38a0da7da3ec8a70733b0', operation='DELETE', pgid='pgtrigger_no_delete_f3e6e', table='transactions_document', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b9518eda59ec65dba17de36ffcc4e317bbbfb824', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_55c40', table='transactions_document', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b9518eda59ec65dba17de36ffcc4e317bbbfb824', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_55c40', table='transactions_document', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='documentfault',

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from users.backoffice.ages import in_words
-from users.backoffice.figures import OUTCOMES, Bucket, Figures, PartnerFigures, gather
-from users.statuses import Status
+from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, PartnerFigures, gather
+from users.backoffice.waiting_time import in_words
+from users.models import Status
 
 PERMISSION = "users.view_dashboard"
 PERIODS = (7, 30, 90)

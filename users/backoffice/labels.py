@@ -9,10 +9,10 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from users.adulthood import age_in_years
-from users.columns import PROFILE_COLUMNS
-from users.fields import today
-from users.statuses import Status
+from users.models import Status
+from users.models.columns import PROFILE_COLUMNS
+from users.services.age import age_in_years
+from users.services.field_rules import today
 
 LABELS: Mapping[str, Any] = {
     "external_id": gettext_lazy("External ID"),

@@ -5,7 +5,10 @@ Each module names its own paths; their names begin with `backoffice_`.
 
 from django.urls import URLPattern
 
-from users.backoffice import case, dashboard, exports, landing, queue
+from users.backoffice import dashboard, landing
+from users.backoffice.case import views as case
+from users.backoffice.exports import views as exports
+from users.backoffice.queue import views as queue
 
 urlpatterns: list[URLPattern] = [
     *landing.urlpatterns,

@@ -2,7 +2,7 @@
 
 allauth counts a factor that is enrolled as none that was given, and keeps a request that waits for a factor with its
 whole META, in which granian puts the process's secrets; it offers no public way to do either otherwise.
-tests/users/test_allauth_internals.py fails where one of these changes.
+tests/users/staff_login/test_allauth_internals.py fails where one of these changes.
 """
 
 from collections.abc import Callable

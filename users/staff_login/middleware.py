@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from users.models import Staff
-from users.staff_login import factors, fresh, sessions
+from users.staff_login import factors, reauthentication, sessions
 from users.staff_login.adapters import may_enter
 
 # By the names of their URLs (users/staff_login/urls.py).
@@ -74,7 +74,7 @@ class StaffLoginMiddleware:
         if page == CODES:
             request.session.pop(UNSEEN_CODES, None)
         may_change = step is not None or page not in CHANGING_FACTORS
-        return None if may_change else fresh.require_fresh_factor(request)
+        return None if may_change else reauthentication.require_fresh_factor(request)
 
     def _stranger(self, request: HttpRequest, page: str) -> HttpResponse | None:
         # The admin's own pages look after themselves; allauth's would keep an anonymous POST, secrets of META included.

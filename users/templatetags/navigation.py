@@ -7,7 +7,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.template.context import RequestContext
 from django.utils.translation import gettext as _
 
-from users.statuses import Status
+from users.models import Status
 
 register = template.Library()
 

@@ -10,12 +10,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from partners import verification
+from partners.authentication import pasted_signatures
+from partners.authentication.pasted_signatures import Verified
 from partners.doctor import NotUnderstoodError, diagnose
 from partners.doctor.causes import counted
 from partners.doctor.parsing import LONGEST_TEXT
 from partners.management.base import Outcome, ServiceCommand
-from partners.verification import Verified
 
 STANDARD_INPUT = "-"
 
@@ -56,7 +56,7 @@ class Command(ServiceCommand):
             diagnosis = diagnose(*texts, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
         except NotUnderstoodError as error:
             raise CommandError(str(error)) from None
-        verified = verification.verify(diagnosis) if verify else None
+        verified = pasted_signatures.verify(diagnosis) if verify else None
         data = diagnosis.as_json() | ({} if verified is None else {"verification": verified.as_json()})
         return Outcome(data, map(visible, _lines(data, verified)))
 

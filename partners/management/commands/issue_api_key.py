@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from partners import keys
+from partners.authentication import keys
 from partners.management.base import Outcome, ServiceCommand, find_partner, whole_number
 from partners.management.issued import issued_key
 

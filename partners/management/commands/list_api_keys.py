@@ -3,8 +3,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from partners.administration import keys_with_state
 from partners.management.base import Outcome, ServiceCommand, find_partner, moment, table
+from partners.services import keys_with_state
 
 
 class Command(ServiceCommand):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from partners.administration import effective_rate_limit, partners_with_keys
 from partners.management.base import Outcome, ServiceCommand, moment, table
+from partners.services import effective_rate_limit, partners_with_keys
 
 
 class Command(ServiceCommand):

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 
-from partners import roles
+from partners.db import serving_role
 
 
 class Command(migrate.Command):
@@ -14,11 +14,11 @@ class Command(migrate.Command):
     def add_arguments(self, parser: CommandParser) -> None:
         """Django's own, with the owner as the default database."""
         super().add_arguments(parser)
-        parser.set_defaults(database=roles.owner_alias())
+        parser.set_defaults(database=serving_role.owner_alias())
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrates, then grants, so that a new table is never left without."""
         super().handle(*args, **options)
-        role = roles.serving_role()
-        if role is not None and options["database"] == roles.OWNER and roles.exists(role):
-            roles.grant(role)
+        role = serving_role.serving_role()
+        if role is not None and options["database"] == serving_role.OWNER and serving_role.exists(role):
+            serving_role.grant(role)

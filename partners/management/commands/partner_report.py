@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from partners.administration import effective_rate_limit, keys_with_state
 from partners.management.base import Outcome, ServiceCommand, find_partner, moment, table
 from partners.models import ApiKey, Partner
+from partners.services import effective_rate_limit, keys_with_state
 from partners.usage import clock_skew, reports
 from partners.usage.failures import AuthenticationFailure
 from partners.usage.reports import Failures, Requests, Skew

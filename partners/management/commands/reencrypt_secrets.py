@@ -5,8 +5,8 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
+from partners.authentication.reencryption import Count, reencrypt, stores
 from partners.management.base import Outcome, ServiceCommand, whole_number
-from partners.reencryption import Count, reencrypt, stores
 
 LARGEST_BATCH = 10_000
 

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from partners import keys
+from partners.authentication import keys
 from partners.management.base import Outcome, ServiceCommand, find_key, moment
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from partners import keys
+from partners.authentication import keys
 from partners.management.base import Outcome, ServiceCommand, find_key, moment, whole_number
 from partners.management.issued import issued_key
 

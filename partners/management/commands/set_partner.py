@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from partners.administration import change_partner, effective_rate_limit
 from partners.management.base import Outcome, ServiceCommand, find_partner
+from partners.services import change_partner, effective_rate_limit
 
 DEFAULT = "default"
 

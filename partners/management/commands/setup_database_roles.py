@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from partners import roles
+from partners.db import serving_role
 from partners.management.base import Outcome, ServiceCommand
 
 
@@ -12,8 +12,8 @@ class Command(ServiceCommand):
     help = "Creates or updates the role of DATABASE_URL, as that of OWNER_DATABASE_URL, and grants it what it needs."
 
     def perform(self, **_: Any) -> Outcome:
-        """Sets it up. Raises ImproperlyConfigured, see partners/roles.py."""
-        role, tables = roles.set_up()
+        """Sets it up. Raises ImproperlyConfigured, see partners/db/serving_role.py."""
+        role, tables = serving_role.set_up()
         lines = [f"Role {role} may serve: privileges on {tables} tables are set."]
         if not tables:
             lines = [f"Role {role} may log in. There are no tables yet: `migrate` makes them and grants."]

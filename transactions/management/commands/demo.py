@@ -17,8 +17,8 @@ from django.core.management.base import BaseCommand, CommandError
 from environ import Env
 
 from partners.client import NoAnswerError, SignedClient
-from transactions.demo.data import PARTNER, Seeded, seed
-from transactions.demo.lives import external_id
+from transactions.demo.plans import external_id
+from transactions.demo.seeding import PARTNER, Seeded, seed
 from transactions.demo.walk import Walk, WrongAnswerError
 from transactions.management.commands.seed_demo import summary
 

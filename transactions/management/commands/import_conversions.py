@@ -15,13 +15,13 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError, connection
 from tqdm import tqdm
 
-from partners import sql
+from partners.db import statements
 from partners.management.base import Outcome, ServiceCommand
-from transactions import runs
-from transactions.imports import Importer, Rejected
+from transactions.imports import runs
+from transactions.imports.importer import Importer, Rejected
+from transactions.imports.sources import Interrupted, Source, SourceProblem
+from transactions.imports.staging import Database, Rehearsal, Store
 from transactions.models import RunState
-from transactions.sources import Interrupted, Source, SourceProblem
-from transactions.staging import Database, Rehearsal, Store
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # As a shell tells that a signal ended a program.
@@ -146,9 +146,9 @@ class Command(ServiceCommand):
 
 
 def _reason(error: Exception) -> str:
-    if sql.is_unreachable(error):
+    if statements.is_unreachable(error):
         return "The database cannot be reached, or did not answer in time"
-    return f"The database refused a statement (SQLSTATE {sql.sqlstate(error)})"
+    return f"The database refused a statement (SQLSTATE {statements.sqlstate(error)})"
 
 
 def _note_end(worker: Executor, note: Callable[[], None] | None) -> None:
@@ -163,7 +163,7 @@ def _connecting_again(statement: Callable[[], None]) -> None:
     try:
         statement()
     except (DatabaseError, InterfaceError) as error:
-        if not sql.is_unreachable(error):
+        if not statements.is_unreachable(error):
             raise
         connection.close()
         statement()

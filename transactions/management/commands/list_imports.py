@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, moment, table, whole_number
-from transactions import runs
+from transactions.imports import runs
 
 _MOST = 10_000
 

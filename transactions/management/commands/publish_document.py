@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError
 
+from partners.authentication.signing import parse_timestamp
 from partners.management.base import Outcome, ServiceCommand, find_partner
-from partners.signing import parse_timestamp
-from transactions.contents import ENDINGS, content_type_of
+from transactions.documents.file_types import ENDINGS, content_type_of
+from transactions.documents.publishing import StorageError, UnreadableError, publish
 from transactions.models import LATEST, DocumentType
-from transactions.publishing import StorageError, UnreadableError, publish
 from users.models import User
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}\d*[1-9]", re.ASCII)

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
-from transactions.demo.data import Seeded, seed
-from transactions.publishing import StorageError
+from transactions.demo.seeding import Seeded, seed
+from transactions.documents.publishing import StorageError
 
 
 class Command(ServiceCommand):

@@ -6,9 +6,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand, find_partner, moment
-from users.compliance import DecisionRefusedError, change_status
-from users.models import Staff, User
-from users.statuses import Status
+from users.models import Staff, Status, User
+from users.services.compliance import DecisionRefusedError, change_status
 
 
 class Command(ServiceCommand):

@@ -4,8 +4,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
-from users.roles import ROLES
-from users.staff import create_staff
+from users.services.roles import ROLES
+from users.services.staff import create_staff
 
 
 class Command(ServiceCommand):

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
-from users.staff import find_staff, reset_second_factor
+from users.services.staff import find_staff, reset_second_factor
 
 
 class Command(ServiceCommand):

@@ -1,0 +1,1 @@
+"""The server: a master process, its workers, and the internal port."""

@@ -1,0 +1,82 @@
+"""How a worker ends without a lost request.
+
+granian's own way closes idle connections at once, and a request that is on its way over one of them is lost. A worker
+that drains accepts nothing more, ends each connection with its next answer, and stops when none is left.
+"""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+from config.server.granian_internals import Application
+
+# What tells a worker to drain.
+SIGNAL = signal.SIGUSR1
+# How long a connection has for its last request. One that is idle for longer is closed.
+SECONDS = 3.0
+POLL_SECONDS = 0.02
+
+
+class DrainingApplication:
+    """A WSGI application as a worker serves it. listener: the socket from which the worker accepts."""
+
+    def __init__(self, application: Application, listener: socket.socket) -> None:
+        self._application = application
+        self._listener = listener
+        self._port = listener.getsockname()[1]
+        self._is_draining = False
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answers a request (PEP 3333)."""
+
+        def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
+            if self._is_draining:
+                headers = [header for header in headers if header[0].lower() != "connection"]
+                headers.append(("Connection", "close"))
+            return start_response(status, headers, exc_info)
+
+        return self._application(environ, start)
+
+    def drain(self, *_: object) -> None:
+        """Accepts nothing from now on, and stops when each open connection has had its last answer."""
+        if self._is_draining:
+            return
+        self._is_draining = True
+        # granian goes on accepting from this descriptor, to which nobody connects any more.
+        with socket.create_server(("127.0.0.1", 0), backlog=1) as nobody:
+            nobody.setblocking(False)  # noqa: FBT003 - its signature
+            os.dup2(nobody.fileno(), self._listener.fileno(), inheritable=False)
+        threading.Thread(target=self._stop_when_drained, name="drain", daemon=True).start()
+
+    def _stop_when_drained(self) -> None:
+        deadline = time.monotonic() + SECONDS
+        try:
+            # granian does not say which connections it has.
+            while any(_connections(self._port)) and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+        finally:
+            # Also where no descriptor is left to look at them.
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _connections(port: int) -> Iterator[bool]:
+    """True for each connection that this process has at its own port."""
+    for descriptor in os.listdir("/dev/fd"):  # noqa: PTH208 - names, not paths
+        try:
+            duplicate = os.dup(int(descriptor))
+        except OSError:  # closed since it was listed
+            continue
+        try:
+            end = socket.socket(fileno=duplicate)
+        except OSError:  # no socket
+            os.close(duplicate)
+            continue
+        with closing(end):
+            is_tcp = end.family in {socket.AF_INET, socket.AF_INET6} and end.type == socket.SOCK_STREAM
+            if is_tcp and not end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and end.getsockname()[1] == port:
+                yield True

@@ -1,0 +1,1 @@
+"""API keys, their secrets, and the signature of each request: contract, section 3."""

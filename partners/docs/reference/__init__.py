@@ -1,0 +1,1 @@
+"""The reference page, made from the OpenAPI document."""

@@ -1,7 +1,0 @@
-"""Paths of this app."""
-
-from django.urls import path
-
-from partners.views import Ping
-
-urlpatterns = [path("v1/ping", Ping.as_view())]

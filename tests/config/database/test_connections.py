@@ -1,0 +1,413 @@
+"""Connections that are lost, answers that do not come, plans that went stale, and a database out of reach."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import NotSupportedError, OperationalError, connection, transaction
+from django.db.utils import DataError
+from psycopg.pq import ExecStatus
+
+from config.database import base, circuit
+from config.database.bounded import AnswerTimeoutError, BoundedConnection
+from config.database.circuit import Circuit
+from partners.db import serving_role, statements
+from partners.db.statements import Query
+from partners.models import Partner
+from tests.conftest import database_url
+
+ONE = "SELECT %s::int + 1"
+FAIL = "SELECT 1 / %s::int"
+NAME = "SELECT name FROM partners_partner WHERE id = %s"
+RENAME = "UPDATE partners_partner SET name = %s WHERE id = %s RETURNING name"
+
+
+# What the circuit's clock shows: it stands still, so that no pause ends by itself on a busy machine.
+NOW = [1000.0]
+
+
+@pytest.fixture(autouse=True)
+def own_circuit(monkeypatch: pytest.MonkeyPatch) -> Circuit:
+    """What one test finds out of the database's reach is not known to the next."""
+    monkeypatch.setattr(circuit, "time", SimpleNamespace(monotonic=lambda: NOW[0]))
+    monkeypatch.setitem(base._circuits, connection.alias, Circuit())
+    return base._circuits[connection.alias]
+
+
+@pytest.fixture
+def partner(committed_partner: Partner) -> Iterator[Partner]:
+    """A partner named `before`, outside of a transaction, on a connection of its own."""
+    Partner.objects.filter(pk=committed_partner.pk).update(name="before")
+    url = database_url(serving_role.SERVING)
+    yield committed_partner
+    connection.close()
+    # A session whose client has gone sleeps on, and may hold locks that the next file waits for.
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(
+            """SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+                WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+                  AND state = 'active' AND query LIKE 'SELECT pg_sleep%'"""
+        )
+
+
+def cut() -> None:
+    """Ends this thread's session from another one."""
+    connection.ensure_connection()
+    backend = connection.connection.info.backend_pid
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as other:
+        assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
+
+
+def backend_pid() -> int:
+    (pid,) = statements.fetch_one("SELECT pg_backend_pid() + %s", (0,)) or (0,)
+    return int(pid)
+
+
+def name(partner: Partner) -> str:
+    return Partner.objects.values_list("name", flat=True).get(pk=partner.pk)
+
+
+# --- Lost connections ---
+
+
+def test_a_lost_connection_is_an_operational_error(partner: Partner) -> None:
+    statements.fetch_one(ONE, (1,))
+    cut()
+    with pytest.raises(OperationalError):
+        statements.fetch_one(ONE, (1,))
+    connection.close_if_unusable_or_obsolete()
+    assert connection.connection is None
+    assert statements.fetch_one(ONE, (1,)) == (2,)
+
+
+def test_the_first_statements_of_a_request_are_sent_again_on_a_new_connection(partner: Partner) -> None:
+    before = backend_pid()
+    cut()
+    assert statements.fetch_first(Query(ONE, (1,)), Query(ONE, (2,))) == [[(2,)], [(3,)]]
+    assert backend_pid() != before
+
+
+def test_they_are_sent_again_once(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, connections_made = BoundedConnection.connect, []
+
+    def connect_and_lose(**options: Any) -> Any:
+        made = connect(**options)
+        connections_made.append(made)
+        with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 60000)", [made.info.backend_pid])
+        return made
+
+    statements.fetch_one(ONE, (1,))
+    cut()
+    monkeypatch.setattr(BoundedConnection, "connect", connect_and_lose)
+    with pytest.raises(OperationalError):
+        statements.fetch_first(Query(ONE, (1,)))
+    assert len(connections_made) == 1
+
+
+@pytest.mark.parametrize("when", ["first", "second", "commit", "commit with a queued statement"])
+def test_a_connection_lost_in_a_transaction_leaves_nothing(partner: Partner, when: str) -> None:
+    def write() -> None:
+        with transaction.atomic():
+            statements.queue(Query(RENAME, ("claimed", partner.pk)))
+            if when == "first":
+                cut()
+            statements.fetch_one(NAME, (partner.pk,))
+            if when == "second":
+                cut()
+            statements.fetch_one(NAME, (partner.pk,))
+            cut()
+            if when == "commit with a queued statement":
+                statements.queue(Query(RENAME, ("answered", partner.pk)))
+
+    with pytest.raises(OperationalError):
+        write()
+    connection.close_if_unusable_or_obsolete()
+    assert statements.fetch_one(NAME, (partner.pk,)) == ("before",)
+    with transaction.atomic():
+        statements.queue(Query(RENAME, ("claimed", partner.pk)))
+    assert name(partner) == "claimed"
+
+
+def test_a_connection_lost_in_a_transaction_is_not_replaced_there(partner: Partner) -> None:
+    def write() -> None:
+        with transaction.atomic():
+            statements.fetch_one(NAME, (partner.pk,))
+            cut()
+            statements.fetch_first(Query(RENAME, ("by itself", partner.pk)))
+
+    with pytest.raises(OperationalError):
+        write()
+    assert name(partner) == "before"
+
+
+def test_the_end_of_a_transaction_whose_connection_was_lost_does_not_connect(
+    partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attempt to connect can take seconds, and an answer is due within five."""
+    hooks: list[int] = []
+
+    def write() -> None:
+        with transaction.atomic():
+            transaction.on_commit(lambda: hooks.append(1))
+            statements.fetch_one(NAME, (partner.pk,))
+            cut()
+            statements.fetch_one(NAME, (partner.pk,))
+
+    with pytest.raises(OperationalError):
+        write()
+    assert connection.connection is None
+    assert name(partner) == "before"
+    with transaction.atomic():
+        statements.queue(Query(RENAME, ("afterwards", partner.pk)))
+    assert (name(partner), hooks) == ("afterwards", [])
+
+
+def test_an_error_of_libpq_itself_is_a_lost_connection(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no SQLSTATE, and the connection may still look open."""
+    statements.fetch_one(ONE, (1,))
+    pipeline: Any = connection.pipeline  # type: ignore[attr-defined]
+    lost = connection.connection.pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
+    monkeypatch.setattr(pipeline, "_send_one", lambda *_: lost)
+    with pytest.raises(OperationalError):
+        statements.fetch_one(ONE, (1,))
+
+
+# --- Answers that do not come ---
+
+
+@contextmanager
+def waits(seconds: float) -> Iterator[None]:
+    """Waits for an answer so long and no longer."""
+    connection.ensure_connection()
+    driver: Any = connection.connection
+    before, driver.answer_seconds = driver.answer_seconds, seconds
+    try:
+        yield
+    finally:
+        driver.answer_seconds = before
+
+
+SLEEP = "SELECT pg_sleep(%s)"
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda: statements.fetch_one(SLEEP, (60,)),
+        lambda: statements.fetch_first(Query(ONE, (1,)), Query(SLEEP, (60,)), Query(ONE, (1,))),
+        lambda: connection.cursor().execute(SLEEP, (60,)),
+    ],
+    ids=["one", "several", "a cursor's"],
+)
+def test_an_answer_that_does_not_come_in_time_closes_the_connection(
+    partner: Partner, send: Callable[[], object]
+) -> None:
+    statements.fetch_one(SLEEP, (0,))
+    driver: Any = connection.connection
+    with waits(0.2), pytest.raises(OperationalError) as failure:
+        send()
+    assert isinstance(failure.value.__cause__, AnswerTimeoutError)
+    assert driver.closed
+    connection.close_if_unusable_or_obsolete()
+    assert statements.fetch_one(ONE, (1,)) == (2,)
+
+
+def test_an_answer_that_does_not_come_in_a_transaction_rolls_back(partner: Partner) -> None:
+    statements.fetch_one(SLEEP, (0,))
+
+    def write() -> None:
+        with transaction.atomic():
+            statements.queue(Query(RENAME, ("claimed", partner.pk)))
+            statements.fetch_one(SLEEP, (60,))
+
+    with waits(0.2), pytest.raises(OperationalError):
+        write()
+    assert connection.connection is None
+    assert name(partner) == "before"
+
+
+def test_after_an_answer_that_did_not_come_requests_are_refused_at_once(partner: Partner) -> None:
+    statements.fetch_one(SLEEP, (0,))
+    with waits(0.2), suppress(OperationalError):
+        statements.fetch_first(Query(SLEEP, (60,)))
+    with pytest.raises(OperationalError, match="cannot be reached"):
+        statements.fetch_first(Query(ONE, (1,)))
+
+
+# --- Stale plans ---
+
+
+@pytest.fixture
+def widen(partner: Partner) -> Iterator[Callable[[], object]]:
+    """Changes the result of `SELECT value FROM widened`."""
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
+        role = connection.settings_dict["USER"]
+        owner.execute("CREATE TABLE widened (value varchar(10) DEFAULT 'x')")
+        owner.execute(f'GRANT SELECT, INSERT, UPDATE ON widened TO "{role}"')
+        owner.execute("INSERT INTO widened DEFAULT VALUES")
+        try:
+            yield partial(owner.execute, "ALTER TABLE widened ALTER value TYPE varchar(20)")
+        finally:
+            connection.close()
+            owner.execute("DROP TABLE widened")
+
+
+WIDENED = "SELECT value FROM widened WHERE value = %s"
+
+
+def test_a_stale_plan_is_prepared_again_and_nobody_notices(widen: Callable[[], object]) -> None:
+    queries: tuple[Query[Any], ...] = (Query(ONE, (1,)), Query(WIDENED, ("x",)), Query(ONE, (2,)))
+    assert statements.fetch_first(*queries) == [[(2,)], [("x",)], [(3,)]]
+    before = backend_pid()
+    widen()
+    assert statements.fetch_first(*queries) == [[(2,)], [("x",)], [(3,)]]
+    assert statements.fetch_one(WIDENED, ("x",)) == ("x",)
+    assert backend_pid() == before
+
+
+@pytest.mark.parametrize("place", ["first", "later", "with commit"])
+def test_a_write_with_a_stale_plan_is_retried(widen: Callable[[], object], partner: Partner, place: str) -> None:
+    stale: Query[Any] = Query("UPDATE widened SET value = %s RETURNING value", ("y",))
+    attempts: list[int] = []
+
+    def write() -> str:
+        with transaction.atomic():
+            attempts.append(1)
+            if place == "first":
+                statements.queue(stale)
+            statements.run(RENAME, ("written", partner.pk))
+            if place == "later":
+                statements.fetch(stale)
+            if place == "with commit":
+                statements.queue(stale)
+        return "done"
+
+    assert write() == "done"
+    widen()
+    attempts.clear()
+    Partner.objects.filter(pk=partner.pk).update(name="before")
+    assert statements.retry_rolled_back(write) == "done"
+    assert len(attempts) == 2
+    assert name(partner) == "written"
+
+
+def test_what_stays_refused_is_an_error(partner: Partner) -> None:
+    """PostgreSQL gives the same SQLSTATE for what it does not support at all."""
+    with pytest.raises(NotSupportedError):
+        statements.fetch_one("SELECT %s::int FROM partners_partner p FULL JOIN partners_apikey k ON p.id < k.id", (1,))
+
+
+# --- The circuit breaker ---
+
+
+@pytest.fixture
+def out_of_reach(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """No connection can be made until the list is emptied; it holds when each was tried."""
+    connect, tried = BoundedConnection.connect, [0.0]
+
+    def refuse(**options: Any) -> Any:
+        if not tried:
+            return connect(**options)
+        tried.append(time.monotonic())
+        raise psycopg.OperationalError("connection refused")
+
+    monkeypatch.setattr(BoundedConnection, "connect", refuse)
+    yield tried
+    tried.clear()
+
+
+def ask() -> None:
+    statements.fetch_first(Query(ONE, (1,)))
+
+
+def ask_in_vain() -> None:
+    with pytest.raises(OperationalError):
+        ask()
+
+
+def after_pause() -> None:
+    """Puts the circuit's clock ahead."""
+    NOW[0] += circuit.PAUSE_SECONDS
+
+
+def test_after_a_failed_attempt_nothing_is_tried_for_a_pause(out_of_reach: list[float]) -> None:
+    connection.close()
+    for _ in range(3):
+        ask_in_vain()
+    assert len(out_of_reach) == 2
+    after_pause()
+    ask_in_vain()
+    assert len(out_of_reach) == 3
+
+
+def test_the_database_is_found_again_after_the_pause(out_of_reach: list[float]) -> None:
+    connection.close()
+    ask_in_vain()
+    out_of_reach.clear()
+    after_pause()
+    ask()
+    ask()
+
+
+def test_a_probe_on_a_connection_that_was_lost_meanwhile_connects_and_closes_the_circuit(
+    out_of_reach: list[float], own_circuit: Circuit
+) -> None:
+    """As on a thread that served nothing while the database was away."""
+    ask_connection_lost_elsewhere(own_circuit)
+    out_of_reach.clear()
+    after_pause()
+    ask()
+    own_circuit.check()
+
+
+def ask_connection_lost_elsewhere(own_circuit: Circuit) -> None:
+    ask()
+    cut()
+    own_circuit.failed(own_circuit.answers)
+
+
+def test_a_probe_that_the_database_answers_with_an_error_closes_the_circuit(
+    partner: Partner, own_circuit: Circuit
+) -> None:
+    ask()
+    own_circuit.failed(own_circuit.answers)
+    after_pause()
+    with pytest.raises(DataError):
+        statements.fetch_first(Query(FAIL, (0,)))
+    ask()
+
+
+def test_a_failure_older_than_the_last_answer_does_not_open_the_circuit() -> None:
+    breaker = Circuit()
+    begun = breaker.check()
+    breaker.answered()
+    breaker.failed(begun)
+    breaker.check()
+
+
+def test_one_request_at_a_time_probes() -> None:
+    breaker = Circuit()
+    breaker.failed(breaker.check())
+    after_pause()
+    breaker.check()
+    with pytest.raises(OperationalError):
+        breaker.check()
+
+
+def test_a_real_port_that_refuses_is_out_of_reach(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = unused.getsockname()
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "HOST", address[0])
+    monkeypatch.setitem(connection.settings_dict, "PORT", str(address[1]))
+    ask_in_vain()
+    with pytest.raises(OperationalError, match="cannot be reached"):
+        ask()

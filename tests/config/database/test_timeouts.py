@@ -1,0 +1,30 @@
+"""The time-outs of the database: an answer within 5 seconds in production, patience in tests of something else."""
+
+import os
+import runpy
+from unittest.mock import patch
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from config.environment import deployment
+from tests.support.timeouts import CONNECT_SECONDS, WAIT_SECONDS
+
+
+def test_in_production_an_answer_comes_within_seconds() -> None:
+    with patch.dict(os.environ, deployment() | {"REPLICA_DATABASE_URL": ""}):
+        default = runpy.run_path(f"{settings.BASE_DIR}/config/settings.py")["DATABASES"]["default"]
+    options = default["OPTIONS"]
+    assert default["ANSWER_SECONDS"] == 4.5
+    assert options["connect_timeout"] == 2
+    assert "-c statement_timeout=4s -c lock_timeout=3s" in options["options"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["statement_timeout", "lock_timeout"])
+def test_tests_wait_longer_and_less_than_for_a_condition(name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setting::int / 1000 FROM pg_settings WHERE name = %s", [name])
+        assert 30 < cursor.fetchone()[0] < WAIT_SECONDS
+    assert connection.get_connection_params()["connect_timeout"] == CONNECT_SECONDS

@@ -1,0 +1,331 @@
+"""Transactions with prepared statements are Django's own: queued statements, savepoints, hooks, and their ends."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, ProgrammingError, connection, transaction
+from django.db.transaction import TransactionManagementError
+from django.db.utils import DataError, InternalError
+from psycopg.pq import PipelineStatus, TransactionStatus
+
+from partners.db import statements
+from partners.db.statements import Query, Result
+from partners.models import Partner
+from tests.support.round_trips import round_trips
+
+NAME = "SELECT name FROM partners_partner WHERE id = %s"
+RENAME = "UPDATE partners_partner SET name = %s WHERE id = %s RETURNING name"
+FAIL = "SELECT 1 / %s::int"
+
+
+@pytest.fixture(params=["transaction", "savepoint"])
+def partner(request: pytest.FixtureRequest) -> Iterator[Partner]:
+    """A partner named `before`; outside of a transaction, as a request finds it, and inside a test's."""
+    fixture = "committed_partner" if request.param == "transaction" else "transactional_partner"
+    partner: Partner = request.getfixturevalue(fixture)
+    Partner.objects.filter(pk=partner.pk).update(name="before")
+    yield partner
+    assert_nothing_is_left(partner, in_transaction=request.param == "savepoint")
+
+
+@pytest.fixture
+def transactional_partner(db: None) -> Partner:
+    return Partner.objects.create(slug="of-a-write", name="x")
+
+
+@pytest.fixture
+def committed(committed_partner: Partner) -> Iterator[Partner]:
+    """A partner named `before`, outside of a transaction."""
+    Partner.objects.filter(pk=committed_partner.pk).update(name="before")
+    yield committed_partner
+    assert_nothing_is_left(committed_partner, in_transaction=False)
+
+
+def assert_nothing_is_left(partner: Partner, *, in_transaction: bool) -> None:
+    """The next request finds the connection in order, and nothing queued."""
+    with round_trips() as made:
+        statements.fetch_one(NAME, (partner.pk,))
+    assert made.sent.count("Execute") == 1
+    driver: Any = connection.connection
+    assert driver.pgconn.pipeline_status == PipelineStatus.OFF
+    assert connection.in_atomic_block == in_transaction
+    if not in_transaction:
+        assert driver.pgconn.transaction_status == TransactionStatus.IDLE
+        assert connection.get_autocommit()
+    assert Partner.objects.filter(pk=partner.pk).exists()
+
+
+def name(partner: Partner) -> str:
+    return Partner.objects.values_list("name", flat=True).get(pk=partner.pk)
+
+
+def rename(partner: Partner, new: str | None, check: Callable[[Result[Any]], object] | None = None) -> Query[Any]:
+    return Query(RENAME, (new, partner.pk), check=check)
+
+
+def fail() -> None:
+    statements.fetch_one(FAIL, (0,))
+
+
+class RefusedError(Exception):
+    pass
+
+
+def in_transaction(*queued: Query[Any] | Callable[[], object]) -> None:
+    """Queues the queries and makes the calls in one transaction."""
+    with transaction.atomic():
+        for statement in queued:
+            if isinstance(statement, Query):
+                statements.queue(statement)
+            else:
+                statement()
+
+
+def refuse(_: Result[Any]) -> None:
+    raise RefusedError
+
+
+# --- Queued statements ---
+
+
+def test_a_queued_statement_is_sent_with_the_next_one_before_it(partner: Partner) -> None:
+    taken: list[Any] = []
+    with transaction.atomic():
+        statements.queue(rename(partner, "queued", lambda result: taken.append(result.rows)))
+        assert taken == []
+        assert statements.fetch_one(NAME, (partner.pk,)) == ("queued",)
+        assert taken == [[("queued",)]]
+    assert name(partner) == "queued"
+
+
+def test_a_queued_statement_is_committed(partner: Partner) -> None:
+    with transaction.atomic():
+        statements.queue(rename(partner, "queued"))
+    assert name(partner) == "queued"
+
+
+def test_the_orm_sees_what_was_queued(partner: Partner) -> None:
+    with transaction.atomic():
+        statements.queue(rename(partner, "queued"))
+        assert name(partner) == "queued"
+        statements.queue(rename(partner, "again"))
+        (found,) = Partner.objects.filter(pk=partner.pk).iterator()
+        assert found.name == "again"
+
+
+def test_a_write_of_a_claim_an_effect_and_an_answer_takes_two_round_trips(committed: Partner) -> None:
+    def write() -> None:
+        with transaction.atomic():
+            statements.queue(rename(committed, "claimed"))
+            statements.fetch_one(NAME, (committed.pk,))
+            statements.queue(rename(committed, "answered"))
+
+    write()  # prepares
+    with round_trips() as made:
+        write()
+    # BEGIN, claim, effect; answer, COMMIT.
+    assert (made.count, made.sent.count("Execute")) == (2, 5)
+
+
+def test_a_transaction_without_statements_takes_no_round_trip(committed: Partner) -> None:
+    with round_trips() as made, transaction.atomic():
+        pass
+    assert made.count == 0
+
+
+def test_outside_a_transaction_nothing_can_be_queued(committed: Partner) -> None:
+    with pytest.raises(TransactionManagementError):
+        statements.queue(rename(committed, "queued"))
+    with transaction.atomic():
+        pass
+    assert name(committed) == "before"
+
+
+def test_on_a_connection_closed_in_the_transaction_nothing_can_be_queued(committed: Partner) -> None:
+    def write() -> None:
+        with transaction.atomic():
+            connection.close()
+            statements.queue(rename(committed, "queued"))
+
+    with pytest.raises(ProgrammingError):
+        write()
+    assert name(committed) == "before"
+
+
+# --- Checks and errors ---
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_a_check_raises_rolls_back(partner: Partner, number: int) -> None:
+    def write() -> None:
+        with transaction.atomic():
+            statements.queue(rename(partner, "claimed", refuse))
+            for _ in range(number):
+                statements.run(RENAME, ("effect", partner.pk))
+            statements.run_queued()
+
+    with pytest.raises(RefusedError):
+        write()
+    assert name(partner) == "before"
+
+
+def test_a_check_comes_before_the_error_of_the_next_statement(partner: Partner) -> None:
+    with pytest.raises(RefusedError):
+        in_transaction(rename(partner, "claimed", refuse), fail)
+    assert name(partner) == "before"
+
+
+def test_what_a_check_may_refuse_is_not_committed_unchecked(partner: Partner) -> None:
+    with pytest.raises(ProgrammingError), transaction.atomic():
+        statements.queue(rename(partner, "claimed", refuse))
+    assert name(partner) == "before"
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_exception_rolls_back_and_takes_the_queue_with_it(partner: Partner, number: int) -> None:
+    def write() -> None:
+        with transaction.atomic():
+            statements.queue(rename(partner, "claimed"))
+            for _ in range(number):
+                statements.fetch_one(NAME, (partner.pk,))
+            statements.queue(rename(partner, "answered"))
+            raise RefusedError
+
+    with pytest.raises(RefusedError):
+        write()
+    assert name(partner) == "before"
+
+
+def test_a_queued_statement_that_fails_rolls_back(partner: Partner) -> None:
+    with pytest.raises(DataError):
+        in_transaction(Query(FAIL, (0,)), partial(statements.run, RENAME, ("effect", partner.pk)))
+    assert name(partner) == "before"
+
+
+def test_a_statement_that_fails_behind_a_queued_one_rolls_back(partner: Partner) -> None:
+    with pytest.raises(DataError):
+        in_transaction(rename(partner, "claimed"), fail)
+    assert name(partner) == "before"
+
+
+def test_a_statement_that_fails_with_commit_rolls_back(partner: Partner) -> None:
+    with pytest.raises(IntegrityError):
+        in_transaction(partial(statements.run, RENAME, ("effect", partner.pk)), rename(partner, None))
+    assert name(partner) == "before"
+
+
+def test_set_rollback_rolls_back_what_is_queued_too(partner: Partner) -> None:
+    with transaction.atomic():
+        statements.run(RENAME, ("effect", partner.pk))
+        statements.queue(rename(partner, "queued"))
+        transaction.set_rollback(True)
+    assert name(partner) == "before"
+
+
+def test_a_transaction_that_failed_unnoticed_is_no_success(committed: Partner) -> None:
+    def fail_unnoticed() -> None:
+        with suppress(DataError):
+            fail()
+
+    with pytest.raises(InternalError):
+        in_transaction(partial(statements.run, RENAME, ("effect", committed.pk)), fail_unnoticed)
+    assert name(committed) == "before"
+
+
+# --- Savepoints ---
+
+
+def test_an_inner_block_is_a_savepoint(partner: Partner) -> None:
+    with transaction.atomic():
+        statements.queue(rename(partner, "outer"))
+        with suppress(DataError), transaction.atomic():
+            statements.run(RENAME, ("inner", partner.pk))
+            fail()
+        assert statements.fetch_one(NAME, (partner.pk,)) == ("outer",)
+    assert name(partner) == "outer"
+
+
+def test_what_was_queued_before_a_savepoint_outlives_its_rollback(partner: Partner) -> None:
+    with transaction.atomic():
+        statements.queue(rename(partner, "outer"))
+        with suppress(RefusedError), transaction.atomic():
+            statements.queue(rename(partner, "inner"))
+            raise RefusedError
+    assert name(partner) == "outer"
+
+
+def test_what_is_queued_in_a_savepoint_belongs_to_it(partner: Partner) -> None:
+    with transaction.atomic():
+        with transaction.atomic():
+            statements.queue(rename(partner, "inner"))
+        assert statements.fetch_one(NAME, (partner.pk,)) == ("inner",)
+    assert name(partner) == "inner"
+
+
+def test_after_an_error_without_a_savepoint_nothing_more_is_sent(partner: Partner) -> None:
+    def write() -> None:
+        with transaction.atomic():
+            with suppress(RefusedError), transaction.atomic(savepoint=False):
+                statements.queue(rename(partner, "inner"))
+                raise RefusedError
+            statements.fetch_one(NAME, (partner.pk,))
+
+    with pytest.raises(TransactionManagementError):
+        write()
+    assert name(partner) == "before"
+
+
+# --- Django's promises ---
+
+
+def test_on_commit_runs_after_the_commit_and_not_after_a_rollback(committed: Partner) -> None:
+    seen: list[tuple[str, bool]] = []
+
+    def write(new: str, *, fails: bool) -> None:
+        with transaction.atomic():
+            statements.queue(rename(committed, new))
+            transaction.on_commit(lambda: seen.append((name(committed), connection.in_atomic_block)))
+            if fails:
+                fail()
+
+    write("kept", fails=False)
+    assert seen == [("kept", False)]
+    with pytest.raises(DataError):
+        write("rolled back", fails=True)
+    assert len(seen) == 1
+
+
+def test_on_commit_does_not_run_where_the_statement_with_commit_fails(committed: Partner) -> None:
+    seen: list[int] = []
+
+    def write() -> None:
+        with transaction.atomic():
+            transaction.on_commit(partial(seen.append, 1))
+            statements.queue(rename(committed, None))
+
+    with pytest.raises(IntegrityError):
+        write()
+    assert seen == []
+    with transaction.atomic():
+        statements.queue(rename(committed, "kept"))
+    assert seen == []
+
+
+def test_durable_is_honoured(committed: Partner) -> None:
+    with transaction.atomic(durable=True):
+        statements.queue(rename(committed, "kept"))
+        with pytest.raises(RuntimeError, match="durable"), transaction.atomic(durable=True):
+            pass
+    assert name(committed) == "kept"
+
+
+def test_in_atomic_block_is_true_with_prepared_statements_alone(committed: Partner) -> None:
+    with transaction.atomic():
+        statements.fetch_one(NAME, (committed.pk,))
+        assert connection.in_atomic_block
+        driver: Any = connection.connection
+        assert driver.pgconn.transaction_status == TransactionStatus.INTRANS
+    assert not connection.in_atomic_block

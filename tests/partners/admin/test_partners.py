@@ -1,0 +1,339 @@
+"""The back office of partners and their keys."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from partners.authentication import keys
+from partners.models import ApiKey, Partner
+from tests import factories
+from tests.support.client import PartnerClient, in_process
+from tests.support.staff import ROLES, client_as, client_of, hidden_version, log_lines
+
+PARTNERS = "/admin/partners/partner/"
+KEYS = "/admin/partners/apikey/"
+MANAGERS = {"partner-manager", "superuser"}
+
+
+@pytest.fixture
+def key(partner: Partner) -> ApiKey:
+    return keys.issue(partner=partner, label="production").record
+
+
+def page_of(row: Partner | ApiKey) -> str:
+    return f"{PARTNERS if isinstance(row, Partner) else KEYS}{row.pk}/change/"
+
+
+def url(action: str, key: ApiKey) -> str:
+    return f"{KEYS}issue/{key.partner_id}/" if action == "issue" else f"{KEYS}{key.pk}/{action}/"
+
+
+def fields(client: Client, action: str, key: ApiKey) -> dict[str, str]:
+    """The action's form as a browser would send it."""
+    page = client.get(page_of(key.partner if action == "issue" else key)).content.decode()
+    version = (
+        hidden_version(page, f"/{action}/") if action != "issue" else hidden_version(page, f"issue/{key.partner_id}/")
+    )
+    given = {"issue": {"label": "staging"}, "rotate": {"overlap_hours": "24"}, "revoke": {"confirmed": "on"}}
+    return {"version": version} | given[action]
+
+
+def shown(page: str) -> tuple[str, str]:
+    """The key and the secret on a page."""
+    found = re.search(r"psi_key_[\w-]{43}", page), re.search(r"psi_secret_[\w-]{43}", page)
+    assert found[0]
+    assert found[1]
+    return found[0][0], found[1][0]
+
+
+# Who may what
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_sees_its_pages_and_no_others(role: str, key: ApiKey) -> None:
+    client = client_as(role)
+    pages = {
+        PARTNERS: {*MANAGERS, "auditor"},
+        page_of(key.partner): {*MANAGERS, "auditor"},
+        f"{PARTNERS}add/": MANAGERS,
+        KEYS: {*MANAGERS, "auditor"},
+        page_of(key): {*MANAGERS, "auditor"},
+        f"{KEYS}add/": set(),
+    }
+    seen = {page: client.get(page).status_code for page in pages}
+    assert seen == {page: 200 if role in roles else 403 for page, roles in pages.items()}
+
+
+@pytest.mark.parametrize("action", ["issue", "rotate", "revoke"])
+@pytest.mark.parametrize("role", [role for role in ROLES if role not in MANAGERS])
+def test_without_the_permission_there_is_no_form_and_no_effect(role: str, action: str, key: ApiKey) -> None:
+    client = client_as(role)
+    sent = fields(client_as("partner-manager"), action, key)
+    for page in (page_of(key), page_of(key.partner)):
+        assert f'action="{url(action, key)}"' not in client.get(page).content.decode()
+    assert client.post(url(action, key), sent).status_code == 403
+    key.refresh_from_db()
+    assert (key.revoked_at, key.expires_at, ApiKey.objects.count()) == (None, None, 1)
+
+
+@pytest.mark.parametrize("action", ["issue", "rotate", "revoke"])
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_is_sent_to_the_login(role: str, action: str, key: ApiKey) -> None:
+    client = client_as(role)
+    for path in (PARTNERS, KEYS, page_of(key), url(action, key)):
+        for answer in (client.get(path), client.post(path)):
+            assert answer.status_code == 302
+            assert answer.headers["Location"].startswith("/admin/login/")
+
+
+@pytest.mark.parametrize("action", ["issue", "rotate", "revoke"])
+def test_getting_an_actions_address_changes_nothing(action: str, key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    assert client.get(url(action, key), fields(client, action, key)).status_code == 302
+    key.refresh_from_db()
+    assert (key.revoked_at, key.expires_at, ApiKey.objects.count(), log_lines()) == (None, None, 1, [])
+
+
+@pytest.mark.parametrize("action", ["issue", "rotate", "revoke"])
+def test_a_form_from_elsewhere_is_refused(action: str, key: ApiKey) -> None:
+    client = client_of(factories.make_staff("partner-manager"), enforce_csrf_checks=True)
+    assert client.post(url(action, key), fields(client, action, key)).status_code == 403
+    assert not log_lines()
+
+
+@pytest.mark.parametrize("action", ["issue", "rotate", "revoke"])
+def test_an_action_on_what_is_not_there_is_not_found(action: str, key: ApiKey) -> None:
+    for pk in (key.pk + 1000, 10**40):
+        path = f"{KEYS}issue/{pk}/" if action == "issue" else f"{KEYS}{pk}/{action}/"
+        assert client_as("superuser").post(path).status_code == 404
+
+
+def test_nobody_deletes_a_partner_or_a_key(key: ApiKey) -> None:
+    client = client_as("superuser")
+    for row, rows in ((key, KEYS), (key.partner, PARTNERS)):
+        assert client.post(f"{rows}{row.pk}/delete/", {"post": "yes"}).status_code == 403
+        client.post(rows, {"action": "delete_selected", "_selected_action": str(row.pk), "post": "yes"})
+        row.refresh_from_db()
+
+
+# Partners
+
+
+def test_a_partner_is_created_and_its_slug_stays(db: None) -> None:
+    client = client_as("partner-manager")
+    client.post(f"{PARTNERS}add/", {"slug": "north", "name": "North Inc.", "enabled": "on", "rate_limit": "60/minute"})
+    partner = Partner.objects.get(slug="north")
+    client.post(page_of(partner), {"slug": "south", "name": "North Ltd.", "rate_limit": ""})
+    partner.refresh_from_db()
+    assert (partner.slug, partner.name, partner.enabled, partner.rate_limit) == ("north", "North Ltd.", False, "")
+    assert log_lines() == ["Changed Name, Enabled and Rate limit.", "Added."]
+
+
+@pytest.mark.parametrize("given", [{"slug": "Not a slug"}, {"rate_limit": "fast"}, {"name": ""}])
+def test_a_partner_that_is_not_valid_is_refused(given: dict[str, str], db: None) -> None:
+    sent = {"slug": "north", "name": "North Inc.", "enabled": "on", "rate_limit": ""} | given
+    page = client_as("partner-manager").post(f"{PARTNERS}add/", sent)
+    assert page.status_code == 200
+    assert page.context["errors"]
+    assert not Partner.objects.exists()
+
+
+def test_a_disabled_partner_is_refused_at_once(partner: Partner, api: PartnerClient) -> None:
+    assert api.get("/v1/ping").status == 200
+    client_as("partner-manager").post(page_of(partner), {"name": partner.name, "rate_limit": ""})
+    assert api.get("/v1/ping").status == 401
+
+
+# Keys
+
+
+def test_an_issued_key_works_and_is_shown_this_once(key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    answer = client.post(url("issue", key), fields(client, "issue", key))
+    api_key, secret = shown(answer.content.decode())
+    assert PartnerClient(api_key, secret, in_process).get("/v1/ping").json()["partner"] == key.partner.slug
+    assert "no-store" in answer.headers["Cache-Control"]
+    issued = keys.find(api_key)
+    assert issued.label == "staging"
+    for path in (page_of(issued), page_of(key.partner), KEYS, f"{PARTNERS}{key.partner_id}/history/", "/admin/"):
+        page = client.get(path).content.decode()
+        assert secret not in page
+        assert api_key not in page
+
+
+def test_a_secret_is_kept_in_no_log_message_or_session(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+    client = client_as("partner-manager")
+    for action in ("issue", "rotate"):
+        answer = client.post(url(action, key), fields(client, action, key))
+        kept = [*LogEntry.objects.values_list("change_message", "object_repr"), dict(client.session), caplog.text]
+        kept += [str(cookie) for cookie in answer.cookies.values()]
+        for text in shown(answer.content.decode()):
+            assert text not in str(kept)
+
+
+@pytest.mark.parametrize("action", ["issue", "rotate"])
+def test_a_form_sent_twice_makes_one_key(action: str, key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    sent = fields(client, action, key)
+    client.post(url(action, key), sent)
+    again = client.post(url(action, key), sent).content.decode()
+    assert "changed since the page was loaded" in again
+    assert "psi_secret_" not in again
+    assert ApiKey.objects.count() == 2
+
+
+def test_a_key_can_be_given_an_end(key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    client.post(url("issue", key), fields(client, "issue", key) | {"expires_at": "2099-01-31T12:30"})
+    assert ApiKey.objects.latest("pk").expires_at.isoformat() == "2099-01-31T17:30:00+00:00"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("action", "given"),
+    [
+        ("issue", {"expires_at": "2020-01-01T00:00"}),
+        ("issue", {"expires_at": "soon"}),
+        ("issue", {"label": "a" * 101}),
+        ("issue", {"label": "\0"}),
+        ("rotate", {"overlap_hours": ""}),
+        ("rotate", {"overlap_hours": "-1"}),
+        ("rotate", {"overlap_hours": "9" * 40}),
+        ("rotate", {"overlap_hours": "nan"}),
+        ("revoke", {"confirmed": ""}),
+    ],
+)
+def test_a_form_that_is_not_valid_does_nothing(action: str, given: dict[str, str], key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    page = client.post(url(action, key), fields(client, action, key) | given)
+    assert page.status_code == 200
+    assert "Nothing was done." in page.content.decode()
+    key.refresh_from_db()
+    assert (key.revoked_at, key.expires_at, ApiKey.objects.count(), log_lines()) == (None, None, 1, [])
+
+
+def test_a_rotated_key_goes_on_for_the_overlap(key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    answer = client.post(url("rotate", key), fields(client, "rotate", key))
+    successor = keys.find(shown(answer.content.decode())[0])
+    key.refresh_from_db()
+    assert key.expires_at is not None
+    assert timedelta(hours=23) < key.expires_at - timezone.now() <= timedelta(hours=24)
+    assert log_lines() == [
+        f"Issued as the successor of {key.prefix}.",
+        f"Rotated to {successor.prefix}, overlap 24 h.",
+    ]
+
+
+def test_a_revoked_key_is_refused_at_once(partner: Partner, api: PartnerClient) -> None:
+    key = keys.find(api.api_key)
+    client = client_as("partner-manager")
+    assert "is revoked." in client.post(url("revoke", key), fields(client, "revoke", key), follow=True).content.decode()
+    assert api.get("/v1/ping").status == 401
+    assert log_lines() == ["Revoked."]
+    page = client.get(page_of(key)).content.decode()
+    assert "/revoke/" not in page
+    assert "/rotate/" not in page
+
+
+def test_a_revoked_key_is_not_rotated(key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    sent = fields(client, "rotate", key)
+    keys.revoke(key)
+    assert "no longer in force" in client.post(url("rotate", key), sent).content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+@pytest.mark.parametrize("state", ["active", "expired", "revoked", "partner disabled"])
+def test_a_key_says_how_it_stands(state: str, key: ApiKey) -> None:
+    ApiKey.objects.filter(pk=key.pk).update(
+        expires_at=timezone.now() if state == "expired" else None,
+        revoked_at=timezone.now() if state == "revoked" else None,
+    )
+    Partner.objects.filter(pk=key.partner_id).update(enabled=state != "partner disabled")
+    client = client_as("auditor")
+    for page in (KEYS, page_of(key), page_of(key.partner)):
+        assert state in client.get(page).content.decode()
+
+
+@pytest.mark.parametrize(("days", "warnings"), [(0, 0), (179, 0), (181, 1)])
+def test_a_key_in_force_for_too_long_is_warned_of(days: int, warnings: int, key: ApiKey) -> None:
+    factories.issued_days_ago(key, days)
+    client = client_as("partner-manager")
+    for path in (PARTNERS, KEYS, page_of(key), page_of(key.partner)):
+        assert client.get(path).content.decode().count("over 180 days") == warnings
+    assert (f"{days} days" if days else "today") in client.get(KEYS).content.decode()
+
+
+@pytest.mark.parametrize("ended", ["expires_at", "revoked_at"])
+def test_an_old_key_that_has_ended_is_not_warned_of(ended: str, key: ApiKey) -> None:
+    factories.issued_days_ago(key, 400, **{ended: timezone.now()})
+    client = client_as("partner-manager")
+    for path in (PARTNERS, KEYS, page_of(key), page_of(key.partner)):
+        assert "over 180 days" not in client.get(path).content.decode()
+
+
+@pytest.mark.parametrize(("days", "warnings"), [(13, 1), (15, 0), (-1, 0)])
+def test_an_end_that_comes_soon_is_warned_of(days: int, warnings: int, key: ApiKey) -> None:
+    ApiKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() + timedelta(days=days))
+    client = client_as("partner-manager")
+    for path in (KEYS, page_of(key), page_of(key.partner)):
+        assert client.get(path).content.decode().count(">soon<") == warnings
+
+
+def test_the_list_of_partners_says_how_many_keys_each_may_use(key: ApiKey) -> None:
+    keys.issue(partner=key.partner)
+    keys.revoke(keys.issue(partner=key.partner).record)
+    [row] = client_as("partner-manager").get(PARTNERS).context["cl"].result_list
+    assert row.keys_in_force == 2
+    ApiKey.objects.filter(revoked_at=None).update(revoked_at=timezone.now())
+    assert ">none<" in client_as("partner-manager").get(PARTNERS).content.decode()
+
+
+def test_key_and_secret_have_a_button_that_copies_each(key: ApiKey) -> None:
+    client = client_as("partner-manager")
+    page = client.post(url("issue", key), fields(client, "issue", key)).content.decode()
+    for name, shape in (("api-key", r"psi_key_[\w-]{43}"), ("secret", r"psi_secret_[\w-]{43}")):
+        assert re.search(rf'<code id="{name}"[^>]*>{shape}</code>', page)
+        assert f'data-copies="{name}"' in page
+
+
+def test_instants_are_told_in_utc_for_the_browser_to_make_them_local(key: ApiKey) -> None:
+    for path in (KEYS, page_of(key), page_of(key.partner)):
+        ApiKey.objects.update(last_used_at="2026-01-15T10:30:00Z")
+        page = client_as("auditor").get(path).content.decode()
+        assert 'datetime="2026-01-15T10:30:00Z" title="2026-01-15 10:30:00 UTC">Jan. 15, 2026, 05:30 EST<' in page
+
+
+def test_digest_and_secret_are_on_no_page_and_in_no_form(key: ApiKey) -> None:
+    client = client_as("superuser")
+    for path in (KEYS, page_of(key), page_of(key.partner)):
+        page = client.get(path).content.decode()
+        for text in (bytes(key.digest).hex(), key.encrypted_secret, 'name="digest"', 'name="encrypted_secret"'):
+            assert text not in page
+    assert client.post(page_of(key), {"encrypted_secret": "mine", "label": "mine"}).status_code == 403
+
+
+@pytest.mark.parametrize("lookup", ["encrypted_secret__startswith", "digest__gt", "partner__name__startswith"])
+def test_a_secret_cannot_be_guessed_through_filters(lookup: str, key: ApiKey) -> None:
+    assert client_as("superuser").get(KEYS, {lookup: "g"}).status_code == 400
+
+
+def test_a_key_is_found_by_its_prefix_or_by_the_whole_of_it(partner: Partner) -> None:
+    issued = keys.issue(partner=partner)
+    keys.issue(partner=partner)
+    client = client_as("auditor")
+    for term in (issued.record.prefix, issued.api_key):
+        assert list(client.get(KEYS, {"q": term}).context["cl"].result_list) == [issued.record]
+
+
+def test_no_odd_request_is_a_crash(key: ApiKey) -> None:
+    client = client_as("superuser")
+    client.raise_request_exception = False
+    for path in (PARTNERS, KEYS):
+        for name in ("q", "p", "o", "partner__id__exact", "enabled__exact", "id__lt", "odd"):
+            for value in ("\0", "a" * 20_000, "%", "9" * 40, "-1", "🦉"):
+                assert client.get(path, {name: value}).status_code in {200, 302, 400}, (name, value)

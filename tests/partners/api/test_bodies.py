@@ -1,0 +1,199 @@
+"""A body's size, media type and JSON, whatever it holds: contract, section 1."""
+
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests import factories
+from tests.support.answers import failing_fields
+from tests.support.client import PartnerClient, Response, in_process
+from users.models import User
+
+LIMIT = 64 * 1024
+
+
+class Unreadable:
+    """A body that nobody may read."""
+
+    def read(self, size: int = -1) -> bytes:
+        raise AssertionError("The body was read.")
+
+    readline = read
+
+
+def test_a_body_declared_too_large_is_not_read(api: PartnerClient) -> None:
+    headers = api.headers("POST", "/v1/users", b"", key=None, timestamp=None, secret=None)
+    answer = in_process("POST", "/v1/users", headers | {"Content-Length": "10000000"}, b"", Unreadable())
+    assert failing_fields(answer, 413) == []
+
+
+@pytest.mark.parametrize("length", ["65537", "9" * 30])
+def test_a_length_over_64_kib_is_refused_even_unsigned(db: None, length: str) -> None:
+    answer = in_process("PATCH", "/v1/users/ada", {"Content-Length": length}, b"", Unreadable())
+    assert failing_fields(answer, 413) == []
+
+
+def test_a_chunked_body_is_read_to_the_limit_and_no_further(api: PartnerClient) -> None:
+    stream = io.BytesIO(b" " * 10_000_000)
+    headers = {"Transfer-Encoding": "chunked", "Content-Length": ""}
+    assert failing_fields(in_process("POST", "/v1/users", headers, b"", stream), 413) == []
+    assert stream.tell() == LIMIT + 1
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
+@pytest.mark.parametrize(("size", "status"), [(LIMIT, 201), (LIMIT + 1, 413)])
+def test_a_body_may_have_64_kib(api: PartnerClient, size: int, status: int, *, chunked: bool) -> None:
+    body = json.dumps(factories.user_body()).encode().ljust(size)
+    headers = {"Transfer-Encoding": "chunked", "Content-Length": ""} if chunked else {}
+    assert api.post("/v1/users", body, headers=headers).status == status
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json;",
+        " application/json ; charset=utf-8",
+        "application/json;charset=UTF-8",
+        'application/json; charset="utf-8"',
+        "application/json; version=1; charset=utf-8",
+    ],
+)
+def test_json_in_utf8_is_taken(api: PartnerClient, media_type: str) -> None:
+    assert api.post("/v1/users", factories.user_body(), headers={"Content-Type": media_type}).status == 201
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        None,
+        "",
+        "text/plain",
+        "text/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/merge-patch+json",
+        "application/jsonx",
+        "application/json, application/json",
+        "*/*",
+        "application/json; charset=latin-1",
+        "application/json; charset=utf-16",
+        "application/json; charset=",
+        "application/json; charset",
+        "application/json; charset=utf-8; charset=latin-1",
+    ],
+)
+def test_another_media_type_is_refused(
+    api: PartnerClient, create_user: Callable[..., Response], method: str, media_type: str | None
+) -> None:
+    create_user(externalId="ada")
+    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
+    answer = api.send(method, target, factories.user_body(), headers={"Content-Type": media_type})
+    assert failing_fields(answer, 415) == []
+
+
+def test_neither_accept_nor_a_media_type_of_a_read_is_looked_at(api: PartnerClient) -> None:
+    answer = api.get("/v1/ping", headers={"Accept": "text/html", "Content-Type": "text/plain"})
+    assert (answer.status, answer.header("Content-Type")) == (200, "application/json")
+
+
+def member(name: str, value: str) -> bytes:
+    """The JSON of a create's body with one member more, as text."""
+    return json.dumps(factories.user_body()).removesuffix("}").encode() + f', "{name}": {value}}}'.encode()
+
+
+MALFORMED_BODIES = {
+    "empty": b"",
+    "white space": b" \n",
+    "array": b"[]",
+    "string": b'"text"',
+    "number": b"1",
+    "true": b"true",
+    "null": b"null",
+    "no JSON": b"externalId=ada",
+    "cut short": member("x", "1")[:-1],
+    "trailing garbage": member("x", "1") + b"x",
+    "two objects": b"{}{}",
+    "trailing comma": b'{"city": "Ottawa",}',
+    "single quotes": b"{'city': 'Ottawa'}",
+    "comment": b"{} // nothing",
+    "brackets without end": b"[" * 60_000,
+    "brackets, nested": b'{"city": ' + b"[" * 30_000 + b"]" * 30_000 + b"}",
+    "braces, nested": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
+    "NaN": member("x", "NaN"),
+    "Infinity": member("x", "Infinity"),
+    "-Infinity": member("x", "-Infinity"),
+    "integer of 5,000 digits": member("x", "9" * 5000),
+    "leading zero": member("x", "01"),
+    "invalid UTF-8": b'{"city": "\xff"}',
+    "overlong UTF-8": b'{"city": "\xc0\x80"}',
+    "surrogate in UTF-8": b'{"city": "\xed\xa0\x80"}',
+    "UTF-16": '{"city": "Ottawa"}'.encode("utf-16"),
+    "UTF-16 without a mark": '{"city": "Ottawa"}'.encode("utf-16-le"),
+    "UTF-32": '{"city": "Ottawa"}'.encode("utf-32"),
+    "byte order mark": b'\xef\xbb\xbf{"city": "Ottawa"}',
+    "NUL between": b'{"city": "Ottawa"}\x00',
+    "NUL in a string": b'{"city": "Otta\x00wa"}',
+    "line feed in a string": b'{"city": "Otta\nwa"}',
+    "bad escape": rb'{"city": "\x41"}',
+}
+NAMED_IN_BODIES = {
+    "1e999": (member("x", "1e999"), "x"),
+    "1e999 for a text": (b'{"city": 1e999}', "city"),
+    "NUL escaped": (rb'{"city": "Otta\u0000wa"}', "city"),
+    "lone surrogate": (rb'{"city": "\ud800"}', "city"),
+    "lone surrogate in a name": (rb'{"\ud800": 1}', "?"),
+    "NUL in a name": (rb'{"a\u0000": 1}', "a\0"),
+    "no name": (b'{"": 1}', ""),
+    "name twice": (b'{"city": "Ottawa", "city": "Ottawa"}', "city"),
+    "name twice, one escaped": (rb'{"city": "Ottawa", "\u0063ity": "Ottawa"}', "city"),
+    "unknown name twice": (b'{"x": 1, "x": 2}', "x"),
+    "another letter case": (b'{"City": "Ottawa"}', "City"),
+    "name of a class": (b'{"__proto__": {}}', "__proto__"),
+    "column's name": (b'{"first_name": "Ada"}', "first_name"),
+    "what the service sets": (b'{"status": "active"}', "status"),
+    "objects, nested": (member("x", '{"a":' * 100 + "1" + "}" * 100), "x"),
+}
+
+
+@pytest.mark.parametrize("body", MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+def test_a_body_that_is_no_json_object_is_a_bad_request(
+    api: PartnerClient, create_user: Callable[..., Response], method: str, body: bytes
+) -> None:
+    create_user(externalId="ada")
+    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
+    assert failing_fields(api.send(method, target, body)) == []
+    assert User.objects.get().city == "Toronto"
+
+
+@pytest.mark.parametrize(("body", "name"), NAMED_IN_BODIES.values(), ids=NAMED_IN_BODIES)
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+def test_a_hostile_member_is_named(
+    api: PartnerClient, create_user: Callable[..., Response], method: str, body: bytes, name: str
+) -> None:
+    create_user(externalId="ada")
+    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
+    assert name in failing_fields(api.send(method, target, body))
+    assert User.objects.get().city == "Toronto"
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b" " * 10_000_000], ids=["100,000 brackets", "10 MB"])
+def test_a_body_over_the_limit_is_refused(api: PartnerClient, body: bytes) -> None:
+    assert failing_fields(api.post("/v1/users", body), 413) == []
+
+
+def test_thousands_of_unknown_fields_are_all_named(api: PartnerClient, create_user: Callable[..., Response]) -> None:
+    create_user(externalId="ada")
+    names = [f"x{number:04}" for number in range(4000)]
+    assert failing_fields(api.patch("/v1/users/ada", dict.fromkeys(names, 1))) == names
+
+
+def test_the_form_of_the_json_does_not_matter(api: PartnerClient, create_user: Callable[..., Response]) -> None:
+    create_user(externalId="ada")
+    assert api.patch("/v1/users/ada", b'\n\t{ "\\u0063ity" :\r"Montr\\u00e9al \\ud83d\\ude00" }  ').status == 200
+    assert User.objects.get().city == "Montréal 😀"

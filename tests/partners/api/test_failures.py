@@ -1,0 +1,170 @@
+"""What a partner sees of a failure of ours: contract, section 1."""
+
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
+from pytest_django.fixtures import Settings
+
+from config.database.pipeline import Pipeline
+from tests import factories
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient
+from users.api.views import UserView
+from users.models import User
+
+
+@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
+def test_a_crash_is_an_internal_error_that_tells_nothing(
+    api: PartnerClient,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    debug: bool,
+) -> None:
+    def crash(*_: object) -> None:
+        raise RuntimeError("Ada Byron lives at 100 King St W")
+
+    settings.DEBUG = debug
+    monkeypatch.setattr(UserView, "get_user", crash)
+    answer = api.get("/v1/users/ada")
+    assert assert_error(answer, 500)["error"] == "internal_error"
+    assert not any(told in answer.body for told in (b"Ada", b"Runtime", b"profile", b".py"))
+    assert "builtins.RuntimeError" in caplog.text
+    assert "King St" not in caplog.text
+
+
+@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "partners.api.base.PartnerAPIView.initialize_request",
+        "partners.api.base.PartnerAPIView.dispatch",
+        "partners.api.middleware.get_resolver",
+    ],
+)
+def test_a_crash_around_a_view_is_an_internal_error_too(
+    api: PartnerClient,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    place: str,
+    *,
+    debug: bool,
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise OSError("no room for Ada Byron")
+
+    settings.DEBUG = debug
+    monkeypatch.setattr(place, crash)
+    answer = api.get("/v1/ping")
+    assert assert_error(answer, 500)["error"] == "internal_error"
+    assert answer.header("Cache-Control") == "no-store"
+    assert b"Ada" not in answer.body
+    assert "builtins.OSError" in caplog.text
+    assert "Ada" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [("GET", "/v1/ping"), ("GET", "/v1/users/ada"), ("POST", "/v1/users"), ("PATCH", "/v1/users/ada")],
+)
+@pytest.mark.parametrize(
+    "failure",
+    [
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+        # As psycopg's cursors raise it where libpq lost the server amid an answer.
+        psycopg.DatabaseError,
+        psycopg.errors.QueryCanceled,
+        psycopg.errors.LockNotAvailable,
+    ],
+)
+def test_without_the_database_the_service_is_unavailable(
+    api: PartnerClient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    target: str,
+    failure: type[Exception],
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure("connection to 10.0.0.1 refused: SELECT secret")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(psycopg.Cursor, "execute", fail)
+        broken.setattr(Pipeline, "run", fail)
+        answer = api.send(method, target, {} if method != "GET" else None)
+    assert assert_error(answer, 503)["error"] == "internal_error"
+    assert int(answer.header("Retry-After") or 0) >= 1
+    assert b"10.0.0.1" not in answer.body
+    assert "10.0.0.1" not in caplog.text
+
+
+def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_: object) -> bytes:
+        raise RuntimeError
+
+    key, body = str(uuid4()), factories.user_body()
+    with monkeypatch.context() as broken:
+        # The last that the effect does before its answer is written.
+        broken.setattr("users.api.views.canonical_path", lose)
+        assert_error(api.post("/v1/users", body, key=key), 500)
+    assert not User.objects.exists()
+    assert api.post("/v1/users", body, key=key).header("Idempotent-Replayed") is None
+
+
+def test_a_database_that_only_reads_is_503_for_a_write(api: PartnerClient) -> None:
+    assert api.get("/v1/ping").status == 200  # and the key's last use is recorded
+    before = transaction.savepoint()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_read_only = on")
+    answer = api.post("/v1/users", factories.user_body())
+    transaction.savepoint_rollback(before)
+    assert (answer.status, answer.json()["error"], answer.header("Retry-After")) == (503, "internal_error", "2")
+
+
+def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no SQLSTATE, and the connection may still look open."""
+
+    def lose(pipeline: Pipeline, *_: object) -> PGresult:
+        return pipeline._pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Pipeline, "_send_one", lose)
+        answer = api.get("/v1/ping")
+    assert assert_error(answer, 503)["error"] == "internal_error"
+
+
+def test_an_error_that_postgresql_names_is_not_taken_for_a_lost_connection(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise psycopg.errors.UndefinedTable("no such table")
+
+    monkeypatch.setattr(Pipeline, "run", fail)
+    assert_error(api.get("/v1/ping"), 500)
+
+
+@pytest.mark.parametrize(
+    "target", ["/v1/ping", "/v1/users/ada", "/v1/users/ada/transactions", "/v1/users/ada/documents"]
+)
+@pytest.mark.parametrize("secret", [None, "another"], ids=["signed", "not signed"])
+def test_a_query_that_is_not_utf_8_is_a_bad_request(api: PartnerClient, target: str, secret: str | None) -> None:
+    assert_error(api.get(f"{target}?cursor=%FF", secret=secret), 400)
+
+
+def test_a_record_that_is_never_there_to_be_read_is_no_endless_loop(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if it were purged each time between the claim that it refuses and the query for its answer."""
+    key, body = str(uuid4()), factories.user_body()
+    assert api.post("/v1/users", body, key=key).status == 201
+    monkeypatch.setattr("partners.api.idempotency.sql.fetch_one", lambda *_: None)
+    assert_error(api.post("/v1/users", body, key=key), 503)

@@ -1,0 +1,180 @@
+"""The API's description: OpenAPI 3.1, true, and the same as the one that is kept in docs/."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django import urls
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpResponse
+from drf_spectacular.generators import SchemaGenerator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from partners.api.base import PartnerAPIView
+from partners.api.request import PartnerRequest
+from partners.docs import openapi
+from tests import factories
+from tests.support import drift
+from tests.support.client import PartnerClient, in_process
+from users.api.serializers import UserSerializer
+
+DOCUMENT = openapi.document()
+NEW_USER: dict[str, Any] = {"$ref": "#/components/schemas/NewUser"}
+
+
+def operations() -> list[tuple[str, str, Any]]:
+    return [(path, method, one) for path, methods in DOCUMENT["paths"].items() for method, one in methods.items()]
+
+
+def test_the_document_is_valid_openapi_3_1() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1")
+    OpenAPIV31SpecValidator(DOCUMENT).validate()
+
+
+def test_it_says_whom_to_ask_and_under_what_licence() -> None:
+    assert DOCUMENT["info"]["contact"]["name"]
+    # With a name alone, linters warn.
+    assert set(DOCUMENT["info"]["license"]) == {"name", "identifier"}
+
+
+def test_generated_types_are_plain_objects() -> None:
+    # Generators make `unknown & {…}`, or a union of types, of these.
+    combined = {"allOf", "anyOf", "oneOf"}
+    assert [name for name, schema in DOCUMENT["components"]["schemas"].items() if combined & set(schema)] == []
+
+
+def test_it_is_served_to_everybody() -> None:
+    answer = in_process("GET", "/openapi.json", {}, b"")
+    assert (answer.status, answer.header("Content-Type")) == (200, "application/json")
+    assert answer.json() == DOCUMENT
+
+
+def test_the_kept_copy_is_the_document() -> None:
+    kept = json.loads(Path(settings.BASE_DIR, "docs", "openapi.json").read_bytes())
+    assert kept == DOCUMENT, "run `make openapi` and look at what changed"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"), [pytest.param(*rest, id=where) for where, *rest in drift.examples_of(DOCUMENT)]
+)
+def test_each_example_is_valid(schema: Any, value: Any) -> None:
+    assert [error.message for error in drift.described().validator(schema).iter_errors(value)] == []
+
+
+def test_there_are_examples_of_every_parameter_body_answer_and_header() -> None:
+    for path, method, operation in operations():
+        where = f"{method} {path}"
+        assert all(parameter["examples"] for parameter in operation.get("parameters", [])), where
+        assert all(content["examples"] for content in operation.get("requestBody", {}).get("content", {}).values())
+        for status, answer in operation["responses"].items():
+            for media_type, content in answer["content"].items():
+                assert content.get("examples") or media_type != "application/json", f"{where} {status}"
+    assert all(header["examples"] for header in DOCUMENT["components"]["headers"].values())
+
+
+def test_every_operation_needs_all_three_headers_of_a_signature() -> None:
+    schemes = DOCUMENT["components"]["securitySchemes"]
+    assert {scheme["name"] for scheme in schemes.values()} == {
+        "X-Api-Key",
+        "X-Request-Timestamp",
+        "X-Request-Signature",
+    }
+    assert all(operation["security"] == [{name: [] for name in schemes}] for _, _, operation in operations())
+
+
+def test_every_view_of_the_api_is_described() -> None:
+    from config import api_urls
+
+    described = {path.removeprefix("/") for path in DOCUMENT["paths"]}
+    # All but what leads nowhere.
+    routed = {str(pattern.pattern) for pattern in api_urls.urlpatterns[:-1]}
+    assert len(described) == len(routed)
+
+
+def test_a_method_without_declared_responses_stops_the_making_of_the_document() -> None:
+    class Undeclared(PartnerAPIView):
+        def get(self, request: PartnerRequest) -> HttpResponse:
+            return self.read({})
+
+    generator = SchemaGenerator(patterns=[urls.path("v1/undeclared", Undeclared.as_view())])  # type: ignore[no-untyped-call]
+    with pytest.raises(ImproperlyConfigured, match=r"Undeclared\.get"):
+        generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+
+
+def test_every_error_of_the_contract_is_described_somewhere() -> None:
+    statuses = {status for _, _, operation in operations() for status in operation["responses"]}
+    assert statuses >= {"200", "201", "400", "401", "404", "409", "413", "415", "422", "429", "500", "503"}
+
+
+REFUSED = {
+    "an unknown field": {"nickname": "Ada"},
+    "a country that is none": {"country": "XX"},
+    "a postal code of another form": {"postalCode": "12345"},
+    "a province that Canada has not": {"province": "NY"},
+    "no province in Canada": {"province": ...},
+    "no postal code in Canada": {"postalCode": ...},
+    "a slash in externalId": {"externalId": "a/b"},
+    "a dot as externalId": {"externalId": "."},
+    "white space around externalId": {"externalId": " a"},
+    "a control character": {"city": "Tor\u0007onto"},
+    "a number for a text": {"firstName": 1},
+    "a text for a boolean": {"isCiroAffiliate": "true"},
+    "an address without a host": {"email": "ada"},
+    "a date that is none": {"dateOfBirth": "1990-02-30"},
+    "null for a text": {"city": None},
+    **{f"no {name}": {name: ...} for name, field in UserSerializer().fields.items() if field.required},
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("changes", REFUSED.values(), ids=REFUSED)
+def test_what_the_schema_of_a_new_user_refuses_is_refused(api: PartnerClient, changes: dict[str, Any]) -> None:
+    body = {name: value for name, value in factories.user_body(**changes).items() if value is not ...}
+    assert not drift.described().validator(NEW_USER).is_valid(body)
+    assert api.post("/v1/users", body).status == 400
+
+
+TAKEN = [
+    {"addressLine2": None},
+    {"country": "US", "province": "NY", "postalCode": "10001-1234"},
+    {"country": "HK", "province": "Kowloon", "postalCode": ""},
+    {"externalId": "Zoë ✓ №1"},
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("changes", TAKEN, ids=repr)
+def test_what_the_schema_of_a_new_user_takes_is_taken(api: PartnerClient, changes: dict[str, Any]) -> None:
+    body = factories.user_body(**changes)
+    assert drift.described().validator(NEW_USER).is_valid(body)
+    assert api.post("/v1/users", body).status == 201
+
+
+@pytest.mark.parametrize("change", ["status", "header", "field", "no field", "media type", "path", "method"])
+def test_an_answer_that_is_not_described_is_noticed(change: str) -> None:
+    headers = {
+        "Content-Type": "application/json",
+        "X-Request-Id": "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55",
+        "Cache-Control": "no-store",
+    }
+    method, path, status, body = "GET", "/v1/ping", 200, b'{"partner":"a","serverTime":"2026-01-15T10:30:00.000000Z"}'
+    drift.check(method, path, status, headers, body)
+    match change:
+        case "status":
+            status = 202
+        case "header":
+            headers["X-Other"] = "1"
+        case "field":
+            body = body.replace(b"{", b'{"more":1,')
+        case "no field":
+            body = b'{"partner":"a"}'
+        case "media type":
+            headers["Content-Type"] = "text/html"
+        case "path":
+            path = "/v1/pong"
+        case "method":
+            method = "POST"
+    with pytest.raises(drift.DriftError):
+        drift.check(method, path, status, headers, body)

@@ -1,0 +1,119 @@
+"""A Redis that answers slowly is treated as an absent one: docs/operations.md."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from partners.api import throttling
+from partners.models import Partner
+from tests.live.conftest import free_port
+from tests.support.client import PartnerClient, Response
+from tests.support.redis_process import own_redis
+from tests.support.slow_proxy import SlowProxy, slow_proxy
+
+pytestmark = pytest.mark.usefixtures("fresh_counter")
+
+SLOW_SECONDS = throttling.REDIS_SLOW_SECONDS * 2
+# Longer than any test takes.
+PAUSE_SECONDS = 3600.0
+
+
+class Clock:
+    """Stands in for the module `time`: pauses are measured by a clock that the test may put ahead."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def time(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(throttling, "time", clock)
+    monkeypatch.setattr(throttling, "REDIS_PAUSE_SECONDS", PAUSE_SECONDS)
+    return clock
+
+
+@pytest.fixture
+def redis(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowProxy]:
+    """The proxy through which the service reaches its Redis."""
+    # An answer is to be slow, however busy the machine, and never missing.
+    monkeypatch.setattr(throttling, "REDIS_TIMEOUT_SECONDS", 30.0)
+    port = free_port()
+    with own_redis(port, tmp_path), slow_proxy(port) as proxy:
+        settings.REDIS_URL = f"redis://127.0.0.1:{proxy.port}/0"
+        yield proxy
+
+
+def left(answer: Response) -> int:
+    """How many requests are left, as RateLimit says."""
+    return int((answer.header("RateLimit") or "").partition(";r=")[2].partition(";")[0])
+
+
+def requests_until_unasked(api: PartnerClient, redis: SlowProxy) -> int:
+    """How many requests are answered before one that does not ask Redis."""
+    for number in range(100):
+        before = redis.requests
+        assert api.get("/v1/ping").status == 200
+        if redis.requests == before:
+            return number
+    raise AssertionError("Each request still asks Redis.")
+
+
+@pytest.mark.usefixtures("clock")
+def test_after_a_few_slow_answers_no_request_waits_for_redis(
+    api: PartnerClient, redis: SlowProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    redis.delay = SLOW_SECONDS
+    assert requests_until_unasked(api, redis) == throttling.REDIS_SLOW_ANSWERS
+    asked = redis.requests
+    answers = [api.get("/v1/ping") for _ in range(5)]
+    assert [answer.status for answer in answers] == [200] * 5
+    assert redis.requests == asked
+    assert sum("redis is slow" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_requests_are_counted_again_once_redis_is_quick(
+    api: PartnerClient, redis: SlowProxy, partner: Partner, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Partner.objects.filter(pk=partner.pk).update(rate_limit="1000/hour")
+    # No answer is slow but those that the proxy delays.
+    monkeypatch.setattr(throttling, "REDIS_SLOW_SECONDS", 30.0)
+    assert left(api.get("/v1/ping")) == 999
+    with monkeypatch.context() as slow:
+        slow.setattr(throttling, "REDIS_SLOW_SECONDS", SLOW_SECONDS / 2)
+        redis.delay = SLOW_SECONDS
+        requests_until_unasked(api, redis)
+    assert left(api.get("/v1/ping")) == 1000  # not counted
+    redis.delay = 0.0
+    clock.ahead = PAUSE_SECONDS
+    assert left(api.get("/v1/ping")) < 1000
+
+
+def test_after_the_pause_one_request_at_a_time_asks_until_an_answer_is_quick() -> None:
+    circuit = throttling.RedisCircuit()
+    circuit.open()
+    later = time.monotonic() + throttling.REDIS_PAUSE_SECONDS
+    assert [circuit.lets_pass(later) for _ in range(3)] == [True, False, False]
+    circuit.answered(throttling.REDIS_SLOW_SECONDS * 2)
+    assert not circuit.lets_pass(later)
+    circuit.answered(throttling.REDIS_SLOW_SECONDS / 2)
+    assert [circuit.lets_pass(later) for _ in range(3)] == [True, True, True]
+
+
+def test_the_first_request_of_a_window_gives_no_more_than_the_window(
+    api: PartnerClient, redis: SlowProxy, partner: Partner
+) -> None:
+    Partner.objects.filter(pk=partner.pk).update(rate_limit="1/hour")
+    first, second = api.get("/v1/ping"), api.get("/v1/ping")
+    assert [answer.status for answer in (first, second)] == [200, 429]
+    assert all(int((answer.header("RateLimit") or "").rpartition("=")[2]) <= 3600 for answer in (first, second))
+    assert int(second.header("Retry-After") or 0) <= 3600

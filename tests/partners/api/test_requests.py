@@ -1,0 +1,218 @@
+"""What holds for every request under /v1, whoever sends it and whatever it holds: contract, section 1."""
+
+import gc
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from partners.models import Partner
+from tests import factories
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import PartnerClient, Response, in_process
+from tests.support.transports import transport
+
+__all__ = ("transport",)
+
+LIMIT = 64 * 1024
+MINOR = "2020-01-01"
+UPDATE_CHECKS = [
+    ("path", 404, None),
+    ("method", 405, []),
+    ("size", 413, []),
+    ("authentication", 401, None),
+    ("rate limit", 429, None),
+    ("media type", 415, []),
+    ("idempotency key", 400, ["Idempotency-Key"]),
+    ("externalId in the path", 400, ["externalId"]),
+    ("existence", 404, None),
+    ("body", 400, ["email"]),
+    ("age", 422, None),
+]
+CREATE_CHECKS = [
+    *UPDATE_CHECKS[:7],
+    ("body", 400, ["email"]),
+    ("age", 422, None),
+    ("conflict", 409, None),
+]
+
+
+def ids(checks: list[Any]) -> list[str]:
+    return [check[0] for check in checks]
+
+
+def send_failing(api: PartnerClient, wrong: set[str], target: str, method: str, body: dict[str, Any]) -> Response:
+    """A request that fails these checks, of those that do not depend on the endpoint."""
+    if "body" in wrong:
+        body["email"] = "nobody"
+    if "age" in wrong:
+        body["dateOfBirth"] = MINOR
+    padding = LIMIT if "size" in wrong else 0
+    return api.send(
+        "DELETE" if "method" in wrong else method,
+        target.replace("/users", "/nowhere") if "path" in wrong else target,
+        json.dumps(body).encode() + b" " * padding,
+        secret="wrong" if "authentication" in wrong else None,
+        key="no uuid" if "idempotency key" in wrong else str(uuid4()),
+        headers={"Content-Type": "text/plain" if "media type" in wrong else "application/json"},
+    )
+
+
+def use_up_the_limit(api: PartnerClient) -> None:
+    Partner.objects.update(rate_limit="1/hour")
+    assert api.get("/v1/ping").status == 200
+
+
+@pytest.mark.parametrize(("check", "status", "fields"), UPDATE_CHECKS, ids=ids(UPDATE_CHECKS))
+def test_of_the_checks_that_an_update_fails_the_first_answers(
+    api: PartnerClient, create_user: Callable[..., Response], check: str, status: int, fields: list[str] | None
+) -> None:
+    create_user(externalId="ada")
+    names = ids(UPDATE_CHECKS)
+    wrong = set(names[names.index(check) :])
+    if "rate limit" in wrong:
+        use_up_the_limit(api)
+    external_id = "%07" if "externalId in the path" in wrong else "bob" if "existence" in wrong else "ada"
+    answer = send_failing(api, wrong, f"/v1/users/{external_id}", "PATCH", {})
+    assert (failing_fields(answer, status) if "fieldErrors" in assert_error(answer, status) else None) == fields
+
+
+@pytest.mark.parametrize(("check", "status", "fields"), CREATE_CHECKS, ids=ids(CREATE_CHECKS))
+def test_of_the_checks_that_a_create_fails_the_first_answers(
+    api: PartnerClient, create_user: Callable[..., Response], check: str, status: int, fields: list[str] | None
+) -> None:
+    create_user(externalId="ada")
+    names = ids(CREATE_CHECKS)
+    wrong = set(names[names.index(check) :])
+    if "rate limit" in wrong:
+        use_up_the_limit(api)
+    answer = send_failing(api, wrong, "/v1/users", "POST", factories.user_body(externalId="ada"))
+    assert (failing_fields(answer, status) if "fieldErrors" in assert_error(answer, status) else None) == fields
+
+
+def test_a_request_that_fails_no_check_succeeds(api: PartnerClient, create_user: Callable[..., Response]) -> None:
+    create_user(externalId="ada")
+    assert send_failing(api, set(), "/v1/users/ada", "PATCH", {}).status == 200
+    assert send_failing(api, set(), "/v1/users", "POST", factories.user_body()).status == 201
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "DELETE", "PUT", "TRACE", "CONNECT", "PROPFIND", "DISPATCH"])
+@pytest.mark.parametrize(
+    ("target", "allowed"),
+    [
+        ("/v1/ping", "GET"),
+        ("/v1/users", "POST"),
+        ("/v1/users/ada", "GET, PATCH"),
+        ("/v1/users/ada/transactions", "GET"),
+    ],
+)
+def test_other_methods_are_not_allowed_even_unsigned(db: None, method: str, target: str, allowed: str) -> None:
+    answer = in_process(method, target, {}, b"")
+    assert failing_fields(answer, 405) == []
+    assert answer.header("Allow") == allowed
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("GET", "/v1/users"),
+        ("POST", "/v1/users/ada"),
+        ("POST", "/v1/users/ada/transactions"),
+        ("PATCH", "/v1/users"),
+        ("POST", "/v1/ping"),
+    ],
+)
+def test_a_method_of_another_path_is_not_allowed(api: PartnerClient, method: str, target: str) -> None:
+    assert failing_fields(api.send(method, target), 405) == []
+
+
+UNKNOWN_PATHS = [
+    "/v1",
+    "/v1/",
+    "/v1/?limit=5",
+    "/v1//",
+    "/v1//users",
+    "/v1/Users",
+    "/v1/users/",
+    "/v1/users//transactions",
+    "/v1/users/a/b",
+    "/v1/users/a%2Fb",
+    "/v1/users/a/transactions/",
+    "/v1/users/a/documents/b/c",
+    "/v1/users%0A",
+    "/v1/%0A",
+    "/v1/ping/",
+    "/v1/ping%0A",
+    "/v1/users/a/transactions%0A",
+    "/v1/%FF",
+    "/v1/admin/",
+    "/v1/../v1/ping",
+]
+
+
+@pytest.mark.parametrize("target", UNKNOWN_PATHS)
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
+def test_an_unknown_path_is_not_found_even_unsigned(
+    db: None, settings: Settings, method: str, target: str, *, debug: bool
+) -> None:
+    settings.DEBUG = debug
+    assert assert_error(in_process(method, target, {}, b""), 404)["error"] == "not_found"
+
+
+@pytest.mark.parametrize("target", ["/v1users", "/v1%0A", "/", "/v2/users", "/admin/login/"])
+def test_what_is_not_under_v1_is_not_the_interface(db: None, target: str) -> None:
+    assert in_process("GET", target, {"Host": "localhost"}, b"").header("Content-Type") != "application/json"
+
+
+@pytest.mark.parametrize("target", ["/v1/ping", "/v1/users/ada", "/v1/nowhere"])
+@pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
+def test_every_answer_has_an_id_of_ours_and_is_not_stored(api: PartnerClient, target: str, *, signed: bool) -> None:
+    sent = {"X-Request-Id": "11111111-2222-4333-8444-555555555555"}
+    answers = [api.get(target, headers=sent) if signed else in_process("GET", target, sent, b"") for _ in range(2)]
+    found = {UUID(answer.header("X-Request-Id") or "") for answer in answers}
+    assert len(found - {UUID(sent["X-Request-Id"])}) == 2
+    assert {answer.header("Cache-Control") for answer in answers} == {"no-store"}
+
+
+def test_the_log_names_the_route_and_nobody(
+    api: PartnerClient, create_user: Callable[..., Response], caplog: pytest.LogCaptureFixture
+) -> None:
+    create_user(externalId="ada-byron-1815")
+    api.get("/v1/users/ada-byron-1815?email=ada@example.com")
+    assert "v1/users/<str:external_id>" in caplog.text
+    assert not any(told in caplog.text for told in ("ada-byron", "example.com", "King St"))
+
+
+REQUESTS: list[tuple[str, Callable[[PartnerClient], Response]]] = [
+    ("read", lambda api: api.get("/v1/users/ada")),
+    ("list", lambda api: api.get("/v1/users/ada/transactions")),
+    ("create", lambda api: api.post("/v1/users", factories.user_body(externalId=str(uuid4())), key=str(uuid4()))),
+    ("update", lambda api: api.patch("/v1/users/ada", {"city": str(uuid4())}, key=str(uuid4()))),
+]
+
+
+@pytest.mark.parametrize("send", [send for _, send in REQUESTS], ids=[name for name, _ in REQUESTS])
+def test_a_request_leaves_nothing_to_the_garbage_collector(
+    partner: Partner, send: Callable[[PartnerClient], Response]
+) -> None:
+    """A collection of everything that is loaded holds up requests for tens of milliseconds."""
+    api = factories.client_of(partner, in_process)
+    api.post("/v1/users", factories.user_body(externalId="ada"))
+    assert send(api).status in {200, 201}  # what the first one loads is not looked at
+    gc.collect()
+    gc.disable()
+    try:
+        send(api)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = {f"{type(found).__module__}.{type(found).__qualname__}" for found in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    ours = ("config.", "partners.", "users.", "transactions.", "django.", "rest_framework.")
+    assert not [name for name in left if name.startswith(ours)]

@@ -1,0 +1,236 @@
+"""A key that is not in force is refused by the next request, and never counted; limits hold from the next request."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+from psycopg.pq import TransactionStatus
+
+from partners.api import throttling
+from partners.api.rates import Rate
+from partners.authentication import keys
+from partners.authentication.signature_authentication import NOT_VALID
+from partners.db import serving_role
+from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
+from partners.usage import recording, reports
+from partners.usage.failures import AuthenticationFailure
+from tests import factories
+from tests.conftest import database_url
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, Response, in_process
+from tests.support.documents import LONG, add_document, folder
+from users.api.views import UserView
+from users.models import User, UserEvent
+
+__all__ = ("folder",)
+
+ADA = "/v1/users/ada"
+
+
+class Known(NamedTuple):
+    """A key that this process has served before, and what there is to ask for with it."""
+
+    api: PartnerClient
+    partner: Partner
+    document: str
+    used_key: str
+
+
+pytestmark = pytest.mark.usefixtures("fresh_counter")
+
+
+@pytest.fixture
+def known(api: PartnerClient, partner: Partner, folder: Path) -> Known:
+    return serve_before(api, partner)
+
+
+@pytest.fixture
+def committed(committed_partner: Partner, folder: Path) -> Known:
+    """The same outside of a transaction of the test's."""
+    return serve_before(factories.client_of(committed_partner, in_process), committed_partner)
+
+
+def serve_before(api: PartnerClient, partner: Partner) -> Known:
+    created = api.post("/v1/users", factories.user_body(externalId="ada"))
+    assert created.status == 201
+    api.post("/v1/users", factories.user_body(externalId="empty"))
+    ada, used_key = User.objects.get(pk=created.json()["userId"]), str(uuid4())
+    factories.add_conversions(ada, [timezone.now()] * 3)
+    document = add_document(ada, LONG)
+    assert api.patch(ADA, {"city": "Ottawa"}, key=used_key).status == 200
+    return Known(api, partner, f"{ADA}/documents/{document.document_id}", used_key)
+
+
+REQUESTS: dict[str, tuple[int, Callable[[Known], Response]]] = {
+    "ping": (200, lambda known: known.api.get("/v1/ping")),
+    "user": (200, lambda known: known.api.get(ADA)),
+    "no such user": (404, lambda known: known.api.get("/v1/users/nobody")),
+    "name that is none": (400, lambda known: known.api.get("/v1/users/%20")),
+    "list": (200, lambda known: known.api.get(f"{ADA}/transactions")),
+    "list of nothing": (200, lambda known: known.api.get("/v1/users/empty/transactions")),
+    "list of nobody": (404, lambda known: known.api.get("/v1/users/nobody/transactions")),
+    "list, bad parameter": (400, lambda known: known.api.get(f"{ADA}/transactions?limit=0")),
+    "documents": (200, lambda known: known.api.get(f"{ADA}/documents")),
+    "document": (200, lambda known: known.api.get(known.document)),
+    "no such document": (404, lambda known: known.api.get(f"{ADA}/documents/{uuid4()}")),
+    "create": (201, lambda known: known.api.post("/v1/users", factories.user_body())),
+    "create under a key": (201, lambda known: known.api.post("/v1/users", factories.user_body(), key=str(uuid4()))),
+    "create what is there": (409, lambda known: known.api.post("/v1/users", factories.user_body(externalId="ada"))),
+    "create, bad body": (400, lambda known: known.api.post("/v1/users", {}, key=str(uuid4()))),
+    "create, bad key": (400, lambda known: known.api.post("/v1/users", factories.user_body(), key="1")),
+    "create, not JSON": (
+        415,
+        lambda known: known.api.post("/v1/users", {}, headers={"Content-Type": "text/plain"}),
+    ),
+    "update": (200, lambda known: known.api.patch(ADA, {"city": "Regina"})),
+    "update under a key": (200, lambda known: known.api.patch(ADA, {"city": "Regina"}, key=str(uuid4()))),
+    "update of nothing": (200, lambda known: known.api.patch(ADA, {})),
+    "update of nobody": (404, lambda known: known.api.patch("/v1/users/nobody", {"city": "Regina"})),
+    "replay": (200, lambda known: known.api.patch(ADA, {"city": "Ottawa"}, key=known.used_key)),
+    "misused key": (400, lambda known: known.api.patch(ADA, {"city": "Regina"}, key=known.used_key)),
+}
+
+WITHDRAWN: dict[str, Callable[[Partner], object]] = {
+    "revoked": lambda partner: keys.revoke(partner.api_keys.get()),
+    "expired": lambda partner: ApiKey.objects.filter(partner=partner).update(expires_at=F("created_at")),
+    "disabled": lambda partner: Partner.objects.filter(pk=partner.pk).update(enabled=False),
+}
+
+
+def stored(partner: Partner) -> tuple[int, ...]:
+    of_partner = {"partner": partner}
+    tables = (User, IdempotencyRecord, UsedSignature)
+    return (*(table.objects.filter(**of_partner).count() for table in tables), UserEvent.objects.count())
+
+
+def counted_in_window() -> int:
+    """Requests counted against the limit."""
+    return sum(count for count, _ in throttling._counter()._windows.values())  # type: ignore[attr-defined]
+
+
+def counted(partner: Partner) -> tuple[int, dict[int, int], dict[AuthenticationFailure, int]]:
+    """Against the limit, and as staff see it."""
+    recording.flush()
+    answered = reports.requests_of(partner.pk, period=reports.DAY).by_status
+    refused = {one.failure: one.requests for one in reports.failures_of(partner.pk)}
+    return counted_in_window(), dict(answered), refused
+
+
+@pytest.mark.parametrize(("status", "send"), REQUESTS.values(), ids=REQUESTS)
+def test_a_request_is_counted_once(known: Known, status: int, send: Callable[[Known], Response]) -> None:
+    in_window, answered, _ = counted(known.partner)
+    answer = send(known)
+    assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
+    assert counted(known.partner) == (in_window + 1, answered | {status: answered.get(status, 0) + 1}, {})
+
+
+@pytest.mark.parametrize("withdraw", WITHDRAWN.values(), ids=WITHDRAWN)
+@pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
+def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
+    known: Known, send: Callable[[Known], Response], withdraw: Callable[[Partner], object]
+) -> None:
+    withdraw(known.partner)
+    before, (in_window, answered, _) = stored(known.partner), counted(known.partner)
+    for refusals in (1, 2):
+        answer = send(known)
+        assert assert_error(answer, 401)["message"] == NOT_VALID
+        assert answer.header("RateLimit") is None
+        assert stored(known.partner) == before
+        assert counted(known.partner) == (
+            in_window,
+            answered | {401: refusals},
+            {AuthenticationFailure.NOT_IN_FORCE: refusals},
+        )
+
+
+@pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
+def test_a_new_limit_holds_from_the_next_request_on(known: Known, send: Callable[[Known], Response]) -> None:
+    Partner.objects.filter(pk=known.partner.pk).update(rate_limit="7/hour")
+    assert send(known).header("RateLimit-Policy") == '"default";q=7;w=3600'
+
+
+@pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
+def test_over_the_limit_nothing_happens(known: Known, send: Callable[[Known], Response]) -> None:
+    Partner.objects.filter(pk=known.partner.pk).update(rate_limit="1/hour")
+    assert known.api.get("/v1/ping").status == 200
+    before = stored(known.partner)
+    for _ in range(2):
+        assert send(known).status == 429
+        assert stored(known.partner) == before
+
+
+@pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
+def test_a_request_is_counted_while_no_transaction_is_open(
+    committed: Known, send: Callable[[Known], Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The counter may be Redis, and nothing waits for Redis while rows are locked."""
+    hit, states = throttling.OwnCounter.hit, []
+
+    def watched(counter: throttling.OwnCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
+        states.append((connection.in_atomic_block, connection.connection.pgconn.transaction_status))
+        return hit(counter, rate, partner_id)
+
+    monkeypatch.setattr(throttling.OwnCounter, "hit", watched)
+    send(committed)
+    assert states == [(False, TransactionStatus.IDLE)]
+    keys.revoke(committed.partner.api_keys.get())
+    assert send(committed).status == 401
+    assert len(states) == 1
+
+
+@pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
+def test_the_use_of_a_key_is_noted_every_few_minutes(known: Known, send: Callable[[Known], Response]) -> None:
+    of_partner = ApiKey.objects.filter(partner=known.partner)
+    of_partner.update(last_used_at=Now() - keys.TOUCH_AFTER * 2)
+    send(known)
+    assert of_partner.filter(last_used_at__gt=Now() - keys.TOUCH_AFTER).exists()
+
+
+@pytest.mark.parametrize(("failure", "status"), [(RuntimeError, 500), (OperationalError, 503)])
+def test_a_failure_of_ours_is_counted_and_a_key_that_is_not_in_force_is_refused_before_it(
+    known: Known, failure: type[Exception], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(UserView, "get_user", fail)
+    in_window, answered, _ = counted(known.partner)
+    answer = known.api.get(ADA)
+    assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
+    assert counted(known.partner) == (in_window + 1, answered | {status: 1}, {})
+    keys.revoke(known.partner.api_keys.get())
+    assert known.api.get(ADA).status == 401
+
+
+@pytest.fixture
+def cut(committed_partner: Partner) -> PartnerClient:
+    """A client whose process has just lost its connection to the database, unnoticed."""
+    client = factories.client_of(committed_partner, in_process)
+    assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    backend = connection.connection.info.backend_pid
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as other:
+        assert other.execute("SELECT pg_terminate_backend(%s, 60000)", [backend]).fetchone() == (True,)
+    return client
+
+
+def test_a_connection_lost_before_the_first_statement_is_replaced(cut: PartnerClient) -> None:
+    answer = cut.get(ADA)
+    assert (answer.status, answer.header("RateLimit") is not None) == (200, True)
+
+
+@pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])
+def test_a_write_whose_connection_was_lost_before_it_takes_effect_once(
+    cut: PartnerClient, committed_partner: Partner, key: str | None
+) -> None:
+    in_window = counted_in_window()
+    assert cut.post("/v1/users", factories.user_body(externalId="bob"), key=key).status == 201
+    assert counted_in_window() == in_window + 1
+    assert User.objects.filter(partner=committed_partner, external_id="bob").count() == 1
+    assert cut.patch("/v1/users/bob", {"city": "Regina"}, key=key and str(uuid4())).status == 200

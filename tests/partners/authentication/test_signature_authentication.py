@@ -1,0 +1,312 @@
+"""Who gets in: contract, section 3. Each attack is one change to a request that would have been accepted."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from unittest.mock import Mock
+from uuid import uuid4
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from partners.authentication import keys, signature_authentication, signing
+from partners.models import ApiKey, Partner
+from tests import factories
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import Headers, PartnerClient, Response, in_process
+from tests.support.transports import transport
+from users.models import User
+
+__all__ = ("transport",)
+
+NOT_VALID = "The API key or the signature is not valid."
+KEY, TIMESTAMP, SIGNATURE = "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"
+
+
+@dataclass
+class Request:
+    """A request on its way: signed, and open to change."""
+
+    client: PartnerClient
+    method: str
+    target: str
+    headers: Headers
+    body: bytes
+
+    def answer(self) -> Response:
+        return self.client.transport(self.method, self.target, self.headers, self.body)
+
+    def sign_anew(self, *, secret: str | None = None, timestamp: str | None = None) -> None:
+        key = self.headers["Idempotency-Key"]
+        self.headers = self.client.headers(
+            self.method, self.target, self.body, key=key, timestamp=timestamp, secret=secret
+        )
+
+    def key_record(self) -> ApiKey:
+        return keys.find(self.client.api_key)
+
+
+Change = Callable[[Request], object]
+
+
+@pytest.fixture
+def request_(api: PartnerClient, create_user: Callable[..., Response]) -> Request:
+    """An update with everything that is signed: path, query, body, idempotency key."""
+    create_user(externalId="ada")
+    create_user(externalId="bob")
+    request = Request(api, "PATCH", "/v1/users/ada?b=2&a=1", {"Idempotency-Key": str(uuid4())}, b'{"city": "Ottawa"}')
+    request.sign_anew()
+    return request
+
+
+def header(name: str, value: str | Callable[[str], str]) -> Change:
+    def change(request: Request) -> None:
+        request.headers[name] = value if isinstance(value, str) else value(request.headers[name])
+
+    return change
+
+
+def without(name: str) -> Change:
+    return lambda request: request.headers.pop(name)
+
+
+def part(name: str, value: object) -> Change:
+    return lambda request: setattr(request, name, value)
+
+
+def signed_at(text: str) -> Change:
+    return lambda request: request.sign_anew(timestamp=text)
+
+
+def signed_in(seconds: int) -> Change:
+    return lambda request: request.sign_anew(timestamp=(datetime.now(UTC) + timedelta(seconds=seconds)).isoformat())
+
+
+def signed_with(secret: Callable[[Request], str]) -> Change:
+    return lambda request: request.sign_anew(secret=secret(request))
+
+
+def another_key(request: Request) -> keys.IssuedKey:
+    return keys.issue(partner=request.key_record().partner)
+
+
+def another_partner(request: Request) -> PartnerClient:
+    return factories.client_of(factories.PartnerFactory.create(), in_process)
+
+
+def expire(request: Request) -> None:
+    ApiKey.objects.filter(pk=request.key_record().pk).update(expires_at=datetime.now(UTC) - timedelta(seconds=1))
+
+
+def disable(request: Request) -> None:
+    Partner.objects.filter(pk=request.key_record().partner_id).update(enabled=False)
+
+
+REFUSED_WITHOUT_REASON: dict[str, Change] = {
+    "unknown key": header(KEY, "psi_key_" + "x" * 43),
+    "key cut short": header(KEY, lambda key: key[:-1]),
+    "key's visible prefix": header(KEY, lambda key: key[:16]),
+    "key in another letter case": header(KEY, str.upper),
+    "key twice": header(KEY, lambda key: f"{key},{key}"),
+    "key revoked": lambda request: keys.revoke(request.key_record()),
+    "key expired": expire,
+    "partner disabled": disable,
+    "key of another partner": lambda request: header(KEY, another_partner(request).api_key)(request),
+    "other key of the partner": lambda request: header(KEY, another_key(request).api_key)(request),
+    "secret of another partner": signed_with(lambda request: another_partner(request).secret),
+    "secret of the partner's other key": signed_with(lambda request: another_key(request).secret),
+    "secret cut short": signed_with(lambda request: request.client.secret[:-1]),
+    "secret decoded": signed_with(lambda request: request.client.secret.removeprefix("psi_secret_")),
+    "key as the secret": signed_with(lambda request: request.client.api_key),
+    "method changed": part("method", "GET"),
+    "path changed": part("target", "/v1/users/bob?b=2&a=1"),
+    "path's letter case changed": part("target", "/v1/users/Ada?b=2&a=1"),
+    "query dropped": part("target", "/v1/users/ada"),
+    "query's value changed": part("target", "/v1/users/ada?b=2&a=2"),
+    "query's names exchanged": part("target", "/v1/users/ada?a=2&b=1"),
+    "parameter added": part("target", "/v1/users/ada?b=2&a=1&c="),
+    "parameter repeated": part("target", "/v1/users/ada?b=2&a=1&a=1"),
+    "body changed": part("body", b'{"city": "ottawa"}'),
+    "body's white space changed": part("body", b'{"city":"Ottawa"}'),
+    "body dropped": part("body", b""),
+    "timestamp's form changed": header(TIMESTAMP, lambda text: text.replace("Z", "+00:00")),
+    "timestamp moved": header(TIMESTAMP, lambda text: text.replace("Z", "0Z")),
+    "idempotency key changed": header("Idempotency-Key", str(uuid4())),
+    "idempotency key's letter case changed": header("Idempotency-Key", str.upper),
+    "idempotency key dropped": without("Idempotency-Key"),
+    "signature of zeros": header(SIGNATURE, "0" * 64),
+    "signature cut short": header(SIGNATURE, lambda text: text[:-1]),
+    "signature too long": header(SIGNATURE, lambda text: text + "00"),
+    "signature in base64": header(SIGNATURE, lambda text: base64.b64encode(bytes.fromhex(text)).decode()),
+    "signature not hex": header(SIGNATURE, "g" * 64),
+    "signature with a scheme": header(SIGNATURE, lambda text: f"sha256={text}"),
+    "signature twice": header(SIGNATURE, lambda text: f"{text},{text}"),
+}
+REFUSED_WITH_REASON: dict[str, tuple[Change, str]] = {
+    **{
+        f"{name} {how}": (change, f"Header {name} is missing")
+        for name in (KEY, TIMESTAMP, SIGNATURE)
+        for how, change in {"absent": without(name), "empty": header(name, "")}.items()
+    },
+    **{
+        f"{name} {how}": (header(name, value), f"Header {name} is missing or not ASCII.")
+        for name in (KEY, TIMESTAMP, SIGNATURE)
+        for how, value in {"empty, and the reason": "", "not ASCII": "\xe9" * 64}.items()
+    },
+    "timestamp no date-time": (signed_at("yesterday"), "not an RFC 3339 date-time"),
+    "timestamp without offset": (signed_at("2026-01-15T10:30:00"), "not an RFC 3339 date-time"),
+    "timestamp in seconds": (signed_at("1768473000"), "not an RFC 3339 date-time"),
+    "timestamp twice": (header(TIMESTAMP, lambda text: f"{text},{text}"), "not an RFC 3339 date-time"),
+    "timestamp stale": (signed_in(-302), "server's time, which is 20"),
+    "timestamp of the future": (signed_in(302), "server's time, which is 20"),
+    "timestamp of year 1": (signed_at("0001-01-01T00:00:00Z"), "server's time, which is 20"),
+    "timestamp of year 9999": (signed_at("9999-12-31T23:59:59Z"), "server's time, which is 20"),
+}
+ATTACKS = {name: (change, NOT_VALID) for name, change in REFUSED_WITHOUT_REASON.items()} | REFUSED_WITH_REASON
+
+
+def test_the_request_that_is_attacked_would_have_been_accepted(request_: Request) -> None:
+    assert request_.answer().status == 200
+    assert User.objects.get(external_id="ada").city == "Ottawa"
+
+
+@pytest.mark.parametrize(("attack", "reason"), ATTACKS.values(), ids=ATTACKS)
+def test_an_attack_is_refused_and_changes_nothing(request_: Request, attack: Change, reason: str) -> None:
+    attack(request_)
+    answer = request_.answer()
+    body = assert_error(answer, 401)
+    assert body["error"] == "unauthorized"
+    assert body["message"] == NOT_VALID if reason == NOT_VALID else reason in body["message"]
+    assert answer.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
+    assert set(User.objects.values_list("city", flat=True)) == {"Toronto"}
+
+
+@pytest.mark.parametrize(
+    ("attack", "cause"),
+    [("unknown key", "unknown key"), ("body changed", "bad signature"), ("key revoked", "key not in force")],
+)
+def test_the_log_knows_the_cause_and_no_secret(
+    request_: Request, caplog: pytest.LogCaptureFixture, attack: str, cause: str
+) -> None:
+    ATTACKS[attack][0](request_)
+    request_.answer()
+    assert cause in caplog.text
+    assert not any(hidden in caplog.text for hidden in (request_.client.secret, request_.client.api_key))
+
+
+@pytest.mark.parametrize("attack", ["unknown key", "body changed"])
+def test_an_unknown_key_costs_the_work_of_a_wrong_signature(
+    request_: Request, monkeypatch: pytest.MonkeyPatch, attack: str
+) -> None:
+    verify = Mock(wraps=signing.verify)
+    monkeypatch.setattr(signing, "verify", verify)
+    ATTACKS[attack][0](request_)
+    request_.answer()
+    assert [len(call.args[0]) >= 43 for call in verify.call_args_list] == [True]
+
+
+def test_nobody_can_sign_for_an_unknown_key(request_: Request) -> None:
+    request_.sign_anew(secret="none")
+    header(KEY, "psi_key_unknown")(request_)
+    assert assert_error(request_.answer(), 401)["message"] == NOT_VALID
+    assert not keys.nobody().may_call
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(header(SIGNATURE, str.upper), id="signature in upper case"),
+        pytest.param(part("target", "/v1/users/ada?a=1&b=2"), id="query in another order"),
+        pytest.param(part("target", "/v1/users/ada?&b=2&&a=1&"), id="empty pieces in the query"),
+        pytest.param(part("target", "/v1/users/ada?%62=%32&a=1"), id="query encoded needlessly"),
+        pytest.param(part("target", "/v1/users/%61da?b=2&a=1"), id="path encoded needlessly"),
+        pytest.param(part("target", "/v1/%75sers%2fada?b=2&a=1"), id="slash encoded"),
+    ],
+)
+def test_what_is_the_same_request_is_accepted(request_: Request, change: Change) -> None:
+    change(request_)
+    assert request_.answer().status == 200
+
+
+@pytest.mark.parametrize(
+    ("signed", "sent"),
+    [
+        ("/v1/users/caf%C3%A9", "/v1/users/caf%c3%a9"),
+        ("/v1/users/caf%C3%A9", "/v1/users/%63af%C3%A9"),
+        ("/v1/users/caf%C3%A9?q=a%20b", "/v1/users/caf%C3%A9?q=a+b"),
+        ("/v1/users/caf%C3%A9?q=%2F", "/v1/users/caf%C3%A9?q=/"),
+        ("/v1/users/caf%C3%A9?q", "/v1/users/caf%C3%A9?q="),
+    ],
+)
+def test_how_a_character_is_encoded_does_not_matter(
+    api: PartnerClient, create_user: Callable[..., Response], signed: str, sent: str
+) -> None:
+    create_user(externalId="café")
+    headers = api.headers("GET", signed, b"", key=None, timestamp=None, secret=None)
+    assert in_process("GET", sent, headers, b"").status == 200
+
+
+def test_an_encoded_percent_sign_is_not_what_it_would_encode(
+    api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user(externalId="%C3%A9")
+    headers = api.headers("GET", "/v1/users/%25C3%25A9", b"", key=None, timestamp=None, secret=None)
+    assert in_process("GET", "/v1/users/%25C3%25A9", headers, b"").status == 200
+    assert in_process("GET", "/v1/users/%C3%A9", headers, b"").status == 401
+
+
+@pytest.mark.parametrize("text", ["%s+00:00", "%s-00:00", "%sz", "%s.123456789Z", "%s.0Z"])
+def test_a_timestamp_of_any_rfc_3339_form_is_accepted(api: PartnerClient, text: str) -> None:
+    stamp = text % datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    assert api.get("/v1/ping", timestamp=stamp).status == 200
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(-301, 401), (-300, 200), (0, 200), (300, 200), (301, 401)])
+def test_the_window_is_300_seconds_either_way(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch, seconds: int, status: int
+) -> None:
+    at = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+    monkeypatch.setattr(signature_authentication, "datetime", SimpleNamespace(now=at.astimezone))
+    assert api.get("/v1/ping", timestamp=(at + timedelta(seconds=seconds)).isoformat()).status == status
+
+
+def test_the_window_can_be_set(api: PartnerClient, settings: Settings) -> None:
+    settings.CLOCK_SKEW_SECONDS = 10
+    stamp = (datetime.now(UTC) - timedelta(seconds=60)).isoformat()
+    assert "more than 10 seconds" in assert_error(api.get("/v1/ping", timestamp=stamp), 401)["message"]
+
+
+@pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/users/%ED%A0%80"])
+def test_a_path_that_is_not_utf8_is_a_bad_request(partner: Partner, target: str) -> None:
+    # Django's test clients make a request whose path is text: its bytes are lost (config/request_handler.py).
+    assert failing_fields(factories.client_of(partner, in_process).get(target)) == []
+
+
+@pytest.mark.parametrize("target", ["/v1/ping?a=%FF", "/v1/ping?%C3"])
+def test_a_query_that_is_not_utf8_is_a_bad_request(api: PartnerClient, target: str) -> None:
+    assert failing_fields(api.get(target)) == []
+
+
+def test_an_idempotency_key_on_a_get_is_signed_and_otherwise_ignored(api: PartnerClient) -> None:
+    headers = api.headers("GET", "/v1/ping", b"", key="no uuid", timestamp=None, secret=None)
+    assert in_process("GET", "/v1/ping", headers, b"").status == 200
+    assert in_process("GET", "/v1/ping", headers | {"Idempotency-Key": "no UUID"}, b"").status == 401
+
+
+def test_a_body_on_a_get_is_signed(api: PartnerClient) -> None:
+    headers = api.headers("GET", "/v1/ping", b"body", key=None, timestamp=None, secret=None)
+    assert in_process("GET", "/v1/ping", headers, b"body").status == 200
+    assert in_process("GET", "/v1/ping", headers, b"").status == 401
+
+
+def test_every_key_of_a_partner_has_a_secret_of_its_own(api: PartnerClient, partner: Partner) -> None:
+    other = factories.client_of(partner, in_process)
+    assert other.secret != api.secret
+    assert (api.get("/v1/ping").status, other.get("/v1/ping").status) == (200, 200)
+
+
+def test_a_key_that_expires_later_is_in_force(api: PartnerClient) -> None:
+    ApiKey.objects.update(expires_at=datetime.now(UTC) + timedelta(minutes=1))
+    assert api.get("/v1/ping").status == 200

@@ -1,0 +1,100 @@
+"""`manage.py purge_expired`: what has served its time goes, the rest stays."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import connections, transaction
+from django.utils import timezone
+
+from partners.api import idempotency
+from partners.db import serving_role
+from partners.models import ApiUsage, IdempotencyRecord, Partner, UsedSignature
+from tests import factories
+from tests.support.client import PartnerClient
+from tests.support.commands import outcome, printed, run
+
+LONG_AGO = timedelta(days=30)
+
+
+def remember_key(partner: Partner, age: timedelta) -> IdempotencyRecord:
+    return IdempotencyRecord.objects.create(
+        partner=partner, key=uuid.uuid4(), fingerprint=bytes(32), status=200, created_at=timezone.now() - age
+    )
+
+
+def remember_signature(partner: Partner, age: timedelta) -> UsedSignature:
+    return UsedSignature.objects.create(
+        partner=partner, signature=uuid.uuid4().bytes * 2, signed_at=timezone.now() - age
+    )
+
+
+def remember_usage(partner: Partner, age: timedelta) -> ApiUsage:
+    return ApiUsage.objects.create(partner=partner, status=200, count=1, hour=timezone.now() - age)
+
+
+def purged(**removed: int) -> dict[str, int]:
+    """What the command says it removed: nothing, but for these."""
+    return {"idempotencyRecords": 0, "usedSignatures": 0, "usageCounters": 0} | removed
+
+
+def test_only_records_past_their_window_go(partner: Partner) -> None:
+    remember_key(partner, idempotency.WINDOW + timedelta(minutes=1))
+    kept = remember_key(partner, idempotency.WINDOW - timedelta(minutes=1))
+    assert outcome("purge_expired") == purged(idempotencyRecords=1)
+    assert [record.key for record in IdempotencyRecord.objects.filter(partner=partner)] == [kept.key]
+
+
+def test_only_signatures_that_no_request_can_repeat_go(partner: Partner) -> None:
+    remember_signature(partner, timedelta(hours=2, minutes=1))
+    # Whatever CLOCK_SKEW_SECONDS is, or becomes: 3600 at most.
+    kept = remember_signature(partner, timedelta(hours=1, minutes=59))
+    remember_signature(partner, -timedelta(hours=1))
+    assert outcome("purge_expired") == purged(usedSignatures=1)
+    assert UsedSignature.objects.filter(partner=partner).count() == 2
+    assert UsedSignature.objects.filter(partner=partner, signature=kept.signature).exists()
+
+
+def test_only_usage_that_no_report_shows_goes(partner: Partner) -> None:
+    remember_usage(partner, timedelta(days=8, minutes=1))
+    kept = remember_usage(partner, timedelta(days=7, hours=23))
+    assert outcome("purge_expired") == purged(usageCounters=1)
+    assert list(ApiUsage.objects.filter(partner=partner)) == [kept]
+
+
+def test_all_batches_are_purged(partner: Partner) -> None:
+    for _ in range(5):
+        remember_key(partner, LONG_AGO)
+        remember_signature(partner, LONG_AGO)
+        remember_usage(partner, LONG_AGO)
+    everything = purged(idempotencyRecords=5, usedSignatures=5, usageCounters=5)
+    assert outcome("purge_expired", "--batch-size", "2") == everything
+    assert outcome("purge_expired") == purged()
+
+
+def test_a_key_of_today_is_still_answered_from_memory_after_a_purge(api: PartnerClient) -> None:
+    key, body = str(uuid.uuid4()), factories.user_body()
+    first = api.post("/v1/users", body, key=key)
+    outcome("purge_expired")
+    again = api.post("/v1/users", body, key=key)
+    assert (again.body, again.header("Idempotent-Replayed")) == (first.body, "true")
+
+
+def test_a_record_that_a_request_holds_is_skipped_and_not_waited_for(committed_partner: Partner) -> None:
+    held = remember_key(committed_partner, LONG_AGO)
+    remember_key(committed_partner, LONG_AGO)
+    with transaction.atomic(using=serving_role.OWNER):
+        IdempotencyRecord.objects.using(serving_role.OWNER).select_for_update().get(pk=held.pk)
+        assert outcome("purge_expired")["idempotencyRecords"] == 1
+    assert outcome("purge_expired")["idempotencyRecords"] == 1
+    connections[serving_role.OWNER].close()
+
+
+@pytest.mark.parametrize("size", ["0", "-5", "ten"])
+def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
+    assert run("purge_expired", f"--batch-size={size}").status == 2
+
+
+def test_people_are_told_how_much_went(partner: Partner) -> None:
+    remember_key(partner, LONG_AGO)
+    assert printed("purge_expired") == ("Removed 1 idempotency records, 0 used signatures and 0 usage counters.\n")

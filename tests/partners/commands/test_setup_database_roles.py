@@ -1,0 +1,172 @@
+"""`manage.py setup_database_roles`: the wall between the service and what it must not alter."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import ProgrammingError, connection, connections, transaction
+from psycopg import sql
+
+from partners.db import serving_role
+from tests.support.commands import outcome, printed, refusal
+
+both_databases = pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
+
+
+@pytest.fixture
+def role(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A name for the role of DATABASE_URL that no role has yet, and that needs quoting."""
+    name = f'Serving "{secrets.token_hex(4)}'
+    monkeypatch.setitem(connections[serving_role.SERVING].settings_dict, "USER", name)
+    return name
+
+
+@pytest.fixture
+def created_role(django_db_setup: None, django_db_blocker: Any, role: str) -> Iterator[str]:
+    """That role, made by the command, and dropped afterwards."""
+    with django_db_blocker.unblock():
+        outcome("setup_database_roles")
+        yield role
+        with connections[serving_role.OWNER].cursor() as cursor:
+            for statement in ("GRANT {} TO CURRENT_USER", "DROP OWNED BY {}", "DROP ROLE {}"):
+                cursor.execute(sql.SQL(statement).format(sql.Identifier(role)).as_string(None))
+        connections[serving_role.OWNER].close()
+
+
+@pytest.fixture
+def session(created_role: str) -> Iterator[psycopg.Connection[Any]]:
+    """A session of the role that the command made."""
+    given = connections[serving_role.OWNER].settings_dict
+    with psycopg.connect(
+        host=given["HOST"], port=given["PORT"] or None, dbname=given["NAME"], user=created_role, autocommit=True
+    ) as session:
+        yield session
+
+
+def execute_as_owner(statement: str, *names: str) -> None:
+    with connections[serving_role.OWNER].cursor() as cursor:
+        cursor.execute(sql.SQL(statement).format(*map(sql.Identifier, names)).as_string(None))
+
+
+def test_the_role_may_log_in_and_read(session: psycopg.Connection[Any], created_role: str) -> None:
+    row = session.execute("SELECT current_user, count(*) FROM users_userevent").fetchone()
+    assert row is not None
+    assert row[0] == created_role
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE users_userevent SET first_name = ''",
+        "DELETE FROM users_userevent",
+        "INSERT INTO users_userevent DEFAULT VALUES",
+        "UPDATE users_user SET status = 'active'",
+        "DELETE FROM users_user",
+        "UPDATE users_statuschange SET reason = ''",
+        "DELETE FROM users_statuschange",
+        "TRUNCATE users_statuschange",
+        "UPDATE transactions_conversion SET rate = 1",
+        "DELETE FROM transactions_conversion",
+        "CREATE TABLE mine (id int)",
+        "ALTER TABLE users_user DISABLE TRIGGER ALL",
+        "SET session_replication_role = replica",
+        "CREATE SCHEMA mine",
+        "CREATE ROLE mine",
+    ],
+)
+def test_the_role_can_alter_neither_history_nor_the_schema(session: psycopg.Connection[Any], statement: str) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        session.execute(statement)
+
+
+@both_databases
+def test_the_command_names_the_role_and_counts_its_tables(role: str) -> None:
+    assert outcome("setup_database_roles") == {"role": role, "tables": outcome("setup_database_roles")["tables"]}
+    assert f"Role {role} may serve" in printed("setup_database_roles")
+
+
+@both_databases
+def test_a_privilege_that_somebody_gave_is_taken_again(role: str) -> None:
+    outcome("setup_database_roles")
+    execute_as_owner("GRANT TRUNCATE, UPDATE ON users_userevent TO {}", role)
+    execute_as_owner("GRANT UPDATE (status) ON users_user TO {}", role)
+    execute_as_owner("GRANT CREATE ON SCHEMA public TO {}", role)
+    outcome("setup_database_roles")
+    with connections[serving_role.OWNER].cursor() as cursor:
+        cursor.execute(
+            "SELECT has_table_privilege(%s, 'users_userevent', 'TRUNCATE, UPDATE'),"
+            " has_column_privilege(%s, 'users_user', 'status', 'UPDATE'), has_schema_privilege(%s, 'public', 'CREATE')",
+            [role] * 3,
+        )
+        assert cursor.fetchone() == (False, False, False)
+
+
+@both_databases
+def test_the_password_of_the_url_is_kept_as_a_scram_verifier(role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    executed: list[str] = []
+
+    def listen(execute: Callable[..., Any], statement: str, *rest: Any) -> Any:
+        executed.append(statement)
+        return execute(statement, *rest)
+
+    monkeypatch.setitem(connections[serving_role.SERVING].settings_dict, "PASSWORD", "it's a %s phrase")
+    with connections[serving_role.OWNER].execute_wrapper(listen):
+        outcome("setup_database_roles")
+    (statement,) = [statement for statement in executed if "PASSWORD" in statement]
+    assert "SCRAM-SHA-256$" in statement
+    assert "phrase" not in "".join(executed)
+
+
+@both_databases
+def test_a_role_that_may_make_databases_is_refused(role: str) -> None:
+    execute_as_owner("CREATE ROLE {} LOGIN CREATEDB", role)
+    assert "name another role" in refusal("setup_database_roles")
+
+
+@both_databases
+def test_a_role_that_has_more_by_another_way_is_refused_and_nothing_is_left(role: str) -> None:
+    execute_as_owner("GRANT TRUNCATE ON users_userevent TO PUBLIC")
+    assert "TRUNCATE on users_userevent" in refusal("setup_database_roles")
+    assert not serving_role.exists(role)
+
+
+@both_databases
+def test_a_role_that_could_not_log_in_may_then(role: str) -> None:
+    execute_as_owner("CREATE ROLE {} NOLOGIN", role)
+    outcome("setup_database_roles")
+    with connections[serving_role.OWNER].cursor() as cursor:
+        cursor.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [role])
+        assert cursor.fetchone() == (True,)
+
+
+def test_the_owners_own_role_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = connections[serving_role.OWNER].settings_dict["USER"]
+    monkeypatch.setitem(connections[serving_role.SERVING].settings_dict, "USER", owner)
+    assert refusal("setup_database_roles").startswith("OWNER_DATABASE_URL is not set")
+
+
+@both_databases
+def test_an_owner_that_may_not_make_roles_is_one_line(role: str) -> None:
+    # Whoever serves may not make roles.
+    execute_as_owner("CREATE ROLE {}", role)
+    execute_as_owner("GRANT {} TO CURRENT_USER", role)
+    execute_as_owner("SET LOCAL ROLE {}", role)
+    assert "must own the schema" in refusal("setup_database_roles")
+
+
+@pytest.mark.django_db
+def test_a_trigger_that_writes_history_cannot_be_borrowed() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT p.proname FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid"
+            " WHERE NOT t.tgisinternal AND p.prosecdef"
+        )
+        functions = [name for (name,) in cursor.fetchall()]
+        assert functions
+        cursor.execute("CREATE TEMPORARY TABLE borrowed (LIKE users_user)")
+        for function in functions:
+            borrow = sql.SQL("CREATE TRIGGER b AFTER INSERT ON borrowed FOR EACH ROW EXECUTE FUNCTION {}()")
+            with pytest.raises(ProgrammingError, match="permission denied for function"), transaction.atomic():
+                cursor.execute(borrow.format(sql.Identifier(function)).as_string(None))

@@ -1,0 +1,61 @@
+"""Reading the docs' pages as a browser would: elements with their attributes, and the text of what is code."""
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+from tests.support.client import Response, in_process
+
+PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/changelog")
+
+
+@dataclass
+class Element:
+    """An element of a page."""
+
+    tag: str
+    attributes: dict[str, str]
+
+
+@dataclass
+class Page(HTMLParser):
+    """A page, read. text: all of it; code: of each `code` element."""
+
+    source: str
+    elements: list[Element] = field(default_factory=list)
+    text: str = ""
+    code: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._in_code = 0
+        self.feed(self.source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
+        if tag == "code":
+            self._in_code += 1
+            self.code.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_code -= tag == "code"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._in_code:
+            self.code[-1] += data
+
+    def values(self, name: str) -> list[str]:
+        """What this attribute is, in each element that has it."""
+        return [element.attributes[name] for element in self.elements if name in element.attributes]
+
+
+def get(path: str, **headers: str) -> Response:
+    """Asks for a path of the docs, without a key or anything else."""
+    return in_process("GET", path, {name.replace("_", "-"): value for name, value in headers.items()}, b"")
+
+
+def read(path: str) -> Page:
+    """A page of the docs."""
+    answer = get(path)
+    assert answer.status == 200, (path, answer.status)
+    return Page(answer.body.decode())

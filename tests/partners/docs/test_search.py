@@ -1,0 +1,78 @@
+"""The search of the docs: the sections of the pages, found by their words."""
+
+from urllib.parse import quote
+
+import pytest
+
+from partners.docs import search
+from tests.partners.docs.reading import PAGES, Page, get, read
+
+
+def found(query: str) -> list[tuple[str, str]]:
+    """Page and title of each result."""
+    return [(one.page, one.title) for one in search.search(query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("idempotency key", ("Guide", "Idempotency")),
+        ("RATE LIMIT", ("Guide", "Rate limits")),
+        ("pagination", ("Guide", "Pagination")),
+        ("sunset", ("Guide", "Deprecation")),
+        ("register", ("Reference", "Register a user")),
+        ("updateUser", ("Reference", "Change a user's details")),
+        ("UserSummary", ("Reference", "UserSummary")),
+        ("unreleased", ("Changelog", "Unreleased")),
+    ],
+)
+def test_the_best_section_comes_first(query: str, first: tuple[str, str]) -> None:
+    assert found(query)[0] == first
+
+
+def test_every_section_of_every_page_is_in_the_index() -> None:
+    indexed = {entry.href for entry in search.index()}
+    for path in PAGES:
+        sections = [one.attributes["id"] for one in read(path).elements if one.tag == "section"]
+        assert sections
+        assert {f"{path}#{name}" for name in sections} <= indexed
+
+
+def test_a_result_holds_all_of_the_words() -> None:
+    assert found("cursor nextCursor")
+    assert found("cursor xylophone") == []
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\0", "%00", "a", "e t a o"])
+def test_nothing_is_found_for_nothing(query: str) -> None:
+    assert found(query) == []
+
+
+def test_a_long_query_is_cut() -> None:
+    assert found("idempotency " + "x" * 10_000) == []
+    assert found("idempotency" + " " * 100 + "xylophone") == found("idempotency")
+
+
+def test_results_are_links_to_sections() -> None:
+    page = read("/docs/search?q=retry-after")
+    links = [one for one in page.values("href") if "#" in one and one != "#main"]
+    assert links
+    for link in links:
+        path, _, anchor = link.partition("#")
+        assert anchor in read(path).values("id"), link
+    assert "<mark>Retry-After</mark>" in page.source
+
+
+def test_a_query_is_shown_as_text() -> None:
+    answer = get(f"/docs/search?q={quote('<script>alert(1)</script>')}")
+    assert "<script>alert" not in answer.body.decode()
+    assert "Nothing was found" in answer.body.decode()
+    # What somebody looked for is nobody else's.
+    assert answer.header("Cache-Control") == "no-store"
+
+
+@pytest.mark.parametrize("query", ["", "?q=", "?q=%FF%FE", "?q=a&q=b", "?" + "q=a&" * 900, "?q=.*("])
+def test_any_query_is_answered(query: str) -> None:
+    answer = get(f"/docs/search{query}")
+    assert answer.status == 200
+    assert len([one for one in Page(answer.body.decode()).elements if one.tag == "h1"]) == 1

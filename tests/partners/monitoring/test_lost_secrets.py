@@ -1,0 +1,88 @@
+"""An API secret that no present key decrypts is a fault of the service, not of the partner: docs/operations.md."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from django.utils import timezone
+from prometheus_client import REGISTRY
+from pytest_django.fixtures import Settings
+
+from partners.authentication.signature_authentication import NOT_VALID
+from partners.models import ApiKey, Partner
+from partners.usage import recording
+from tests import factories
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, in_process
+from tests.support.watched import watched
+
+OTHER_KEY = "tests-only-another-0123456789-abcdefghijklm"
+
+
+@pytest.fixture
+def lost(api: PartnerClient, partner: Partner) -> PartnerClient:
+    """A client whose secret cannot be decrypted."""
+    partner.api_keys.update(encrypted_secret="of a retired key", last_used_at=Now())
+    return api
+
+
+def counted() -> float:
+    return REGISTRY.get_sample_value("psi_lost_secrets_total") or 0.0
+
+
+def test_a_key_in_force_is_answered_with_an_internal_error(
+    lost: PartnerClient, partner: Partner, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = counted()
+    answer = lost.get("/v1/ping")
+    assert assert_error(answer, 500)["error"] == "internal_error"
+    assert counted() == before + 1
+    assert sum("cannot be decrypted" in record.getMessage() for record in caplog.records) == 1
+    assert "unauthorized" not in caplog.text
+    assert not [group for group in recording._counters.counts if group.failure]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"revoked_at": timezone.now()},
+        {"expires_at": timezone.now() - timedelta(days=1)},
+        {"partner": False},
+    ],
+    ids=["revoked", "expired", "partner disabled"],
+)
+def test_a_key_that_is_not_in_force_is_refused_like_any_other(
+    lost: PartnerClient, partner: Partner, change: dict[str, Any]
+) -> None:
+    if "partner" in change:
+        Partner.objects.filter(pk=partner.pk).update(enabled=False)
+    else:
+        ApiKey.objects.filter(partner=partner).update(**change)
+    answer = lost.get("/v1/ping")
+    assert (answer.status, answer.json()["message"]) == (401, NOT_VALID)
+
+
+def test_a_key_is_good_again_once_its_encryption_key_is_back(partner: Partner, settings: Settings) -> None:
+    before = settings.SECRETS_ENCRYPTION_KEYS
+    settings.SECRETS_ENCRYPTION_KEYS = [OTHER_KEY]
+    api = factories.client_of(partner, in_process)
+    settings.SECRETS_ENCRYPTION_KEYS = before
+    assert api.get("/v1/ping").status == 500
+    settings.SECRETS_ENCRYPTION_KEYS = [*before, OTHER_KEY]
+    assert api.get("/v1/ping").status == 200
+
+
+def test_readiness_warns_of_keys_in_force_alone(committed_partner: Partner, tmp_path: Path) -> None:
+    for _ in range(3):
+        factories.client_of(committed_partner, in_process)
+    lost = committed_partner.api_keys.order_by("pk")[:2]
+    committed_partner.api_keys.filter(pk__in=[key.pk for key in lost]).update(encrypted_secret="of a retired key")
+    committed_partner.api_keys.filter(pk=lost[0].pk).update(revoked_at=Now())
+    with watched(tmp_path / "log", WEB_WORKERS="1") as service:
+        answer = service.internal("/readyz")
+    # Other tests are not to be warned of it.
+    committed_partner.api_keys.filter(revoked_at=None).update(revoked_at=Now())
+    assert (answer.status, answer.json()["status"]) == (200, "ok")
+    assert answer.json()["warnings"] == {"apiKeys": "keys in force whose secret cannot be decrypted: 1"}

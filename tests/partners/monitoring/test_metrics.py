@@ -1,0 +1,152 @@
+"""Metrics on the internal port: what all workers have counted together, whoever of them still lives."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from partners.models import Partner
+from tests import factories
+from tests.support.client import PartnerClient
+from tests.support.watched import Watched, wait_until, watched
+from transactions.models import ImportRun
+
+PING = "/v1/ping"
+
+
+@pytest.fixture(scope="module")
+def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with watched(tmp_path_factory.mktemp("log") / "log", WEB_WORKERS="2") as service:
+        # The first serves while the other still loads.
+        wait_until(lambda: total(service, "psi_workers") == 2)
+        yield service
+
+
+@pytest.fixture
+def api(committed_partner: Partner, service: Watched) -> PartnerClient:
+    return factories.client_of(committed_partner, service.transport)
+
+
+def told(service: Watched) -> list[Sample]:
+    """All samples, once the database has answered in time: what it knows is left out otherwise."""
+    samples: list[Sample] = []
+
+    def is_whole() -> bool:
+        families = text_string_to_metric_families(service.internal("/metrics").body.decode())
+        samples[:] = [sample for family in families for sample in family.samples]
+        return any(sample.name == "psi_database_up" and sample.value == 1 for sample in samples)
+
+    wait_until(is_whole)
+    return samples
+
+
+def total(service: Watched, name: str, **labels: str) -> float:
+    """The sum of a metric's samples that have these labels."""
+    samples = [sample for sample in told(service) if sample.name == name]
+    return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
+
+
+def test_what_both_workers_have_answered_adds_up(
+    service: Watched, api: PartnerClient, committed_partner: Partner
+) -> None:
+    before = total(service, "psi_request_seconds_count", route="v1/ping", method="GET")
+    # A connection each, so that both workers get some.
+    statuses = [api.get(PING).status for _ in range(40)]
+    statuses += [api.get("/v1/users/nobody").status, api.post("/v1/users", factories.user_body()).status]
+    assert statuses == [200] * 40 + [404, 201]
+    partner = committed_partner.slug
+    counted = {
+        (route, status): total(service, "psi_requests_total", partner=partner, route=route, status=status)
+        for route, status in (("v1/ping", "200"), ("v1/users/<str:external_id>", "404"), ("v1/users", "201"))
+    }
+    assert list(counted.values()) == [40, 1, 1]
+    assert total(service, "psi_requests_total", partner=partner) == 42
+    assert total(service, "psi_request_seconds_count", route="v1/ping", method="GET") - before == 40
+    assert total(service, "psi_request_seconds_bucket", route="v1/ping", le="+Inf") == before + 40
+    assert total(service, "psi_workers") == 2
+
+
+def test_refusals_are_counted_by_cause(service: Watched, api: PartnerClient) -> None:
+    causes = ("bad signature", "missing header", "clock skew", "unknown key")
+    before = [total(service, "psi_unauthorized_total", cause=cause) for cause in causes]
+    assert {api.get(PING, secret="psi_secret_x").status for _ in range(3)} == {401}
+    assert api.get(PING, headers={"X-Api-Key": None}).status == 401
+    assert api.get(PING, timestamp="2020-01-01T00:00:00Z").status == 401
+    assert api.get(PING, headers={"X-Api-Key": "psi_key_nobodys"}).status == 401
+    after = [total(service, "psi_unauthorized_total", cause=cause) for cause in causes]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [3, 1, 1, 1]
+
+
+def test_a_replay_is_counted_and_what_was_answered_first_is_not(
+    service: Watched, api: PartnerClient, committed_partner: Partner
+) -> None:
+    body, key = factories.user_body(), str(uuid.uuid4())
+    assert [api.post("/v1/users", body, key=key).status for _ in range(3)] == [201] * 3
+    assert total(service, "psi_idempotent_replays_total", partner=committed_partner.slug) == 2
+
+
+def test_throttled_requests_are_counted(service: Watched, api: PartnerClient, committed_partner: Partner) -> None:
+    # Each worker counts for itself without a Redis.
+    Partner.objects.filter(pk=committed_partner.pk).update(rate_limit="1/hour")
+    statuses = [api.get(PING).status for _ in range(10)]
+    assert total(service, "psi_throttled_total", partner=committed_partner.slug) == statuses.count(429) >= 8
+
+
+def test_statements_and_their_time_are_counted(service: Watched, api: PartnerClient) -> None:
+    def counted_for_ten_pings() -> list[float]:
+        names = ("psi_statements_total", "psi_statement_seconds_total")
+        before = [total(service, name) for name in names]
+        assert [api.get(PING).status for _ in range(10)] == [200] * 10
+        return [total(service, name) - so_far for name, so_far in zip(names, before, strict=True)]
+
+    # A worker looks a key up when it first meets it, which is a statement more, and so is noting the key's first use.
+    wait_until(lambda: counted_for_ten_pings()[0] == 10)
+    assert counted_for_ten_pings()[1] > 0
+
+
+def test_methods_and_paths_that_anybody_makes_up_are_one(service: Watched, api: PartnerClient) -> None:
+    for number in range(20):
+        service.transport(f"METHOD{number}", f"/v1/nowhere/{number}", {}, b"")
+    told = service.internal("/metrics").body
+    assert b"METHOD" not in told
+    assert b"nowhere" not in told
+    assert total(service, "psi_requests_total", method="other", status="404") == 20
+
+
+def test_a_worker_that_is_killed_takes_no_count_with_it(
+    service: Watched, api: PartnerClient, committed_partner: Partner
+) -> None:
+    partner = committed_partner.slug
+    assert {api.get(PING).status for _ in range(20)} == {200}
+    workers = service.children()["workers"]
+    folder = service.folder()
+    workers[0].kill()
+    wait_until(lambda: len(service.children()["workers"]) == 2 and total(service, "psi_workers") == 2)
+    # Each look takes over what ended processes have left.
+    wait_until(lambda: total(service, "psi_workers") == 2 and not list(folder.glob(f"*_{workers[0].pid}.db")))
+    assert total(service, "psi_requests_total", partner=partner) == 20
+    wait_until(lambda: api.get(PING).status == 200)
+    assert total(service, "psi_requests_total", partner=partner) == 21
+    # Of two ended ones too.
+    workers[1].kill()
+    wait_until(lambda: len(service.children()["workers"]) == 2 and total(service, "psi_workers") == 2)
+    assert total(service, "psi_requests_total", partner=partner) == 21
+    assert service.health("/livez")[0] == 200
+    assert {api.get(PING).status for _ in range(20)} == {200}
+
+
+def test_an_import_under_way_shows_its_progress(service: Watched, committed_partner: Partner) -> None:
+    run = ImportRun.objects.create(source="-", size_bytes=400, bytes_read=100, imported=7, rejected=2)
+    lines = {
+        outcome: total(service, "psi_import_lines", run=str(run.pk), outcome=outcome)
+        for outcome in ("imported", "unchanged", "rejected")
+    }
+    assert lines == {"imported": 7, "unchanged": 0, "rejected": 2}
+    assert total(service, "psi_import_progress_ratio", run=str(run.pk)) == 0.25
+    ended = timezone.now()
+    ImportRun.objects.filter(pk=run.pk).update(state="complete", ended_at=ended)
+    assert total(service, "psi_import_lines", run=str(run.pk)) == 0
+    assert total(service, "psi_import_ended_timestamp_seconds", state="complete") == pytest.approx(ended.timestamp())

@@ -1,0 +1,37 @@
+"""What every answer under /v1 has in common: contract, section 1."""
+
+from typing import Any
+
+from tests.support.client import Response
+
+STATUS_OF_ERROR = {
+    "bad_request": {400, 405, 413, 415},
+    "unauthorized": {401},
+    "not_found": {404},
+    "conflict": {409},
+    "unprocessable_entity": {422},
+    "too_many_requests": {429},
+    "internal_error": {500, 503},
+}
+
+
+def assert_error(answer: Response, status: int) -> dict[str, Any]:
+    """The error object, after a look at all that an error of this status must have and must not have."""
+    assert answer.status == status, answer.body
+    body: dict[str, Any] = answer.json()
+    keys = {"error", "message", "requestId"} | ({"fieldErrors"} if body["error"] == "bad_request" else set())
+    assert set(body) == keys
+    assert status in STATUS_OF_ERROR[body["error"]]
+    assert body["message"]
+    assert body["requestId"] == answer.header("X-Request-Id")
+    assert answer.header("Cache-Control") == "no-store"
+    assert answer.header("Content-Type") == "application/json"
+    assert answer.header("Content-Length") == str(len(answer.body))
+    return body
+
+
+def failing_fields(answer: Response, status: int = 400) -> list[str]:
+    """The fields that a bad_request names, each with a message and nothing else."""
+    problems = assert_error(answer, status)["fieldErrors"]
+    assert all(set(problem) == {"field", "message"} and problem["message"] for problem in problems)
+    return [problem["field"] for problem in problems]

@@ -1,0 +1,72 @@
+"""Documents for the tests: published by the service's own function, into a folder of the test's own."""
+
+import io
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as project_settings
+from pytest_django import Settings
+
+from config.document_storage import document_storage_setting
+from transactions.documents.downloads import PIECE
+from transactions.documents.publishing import publish
+from transactions.models import Document
+from users.models import User
+
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+# More than two pieces, so that the first is sent before the last is known.
+LONG = bytes(range(256)) * (5 * PIECE // 256) + b"the end"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Settings) -> Path:
+    """Where this test's documents are kept, in this process."""
+    kept = tmp_path / "documents"
+    settings.STORAGES = stored_at(kept.as_uri())
+    return kept
+
+
+def stored_at(url: str) -> dict[str, Any]:
+    """The setting STORAGES with this DOCUMENT_STORAGE_URL."""
+    documents = document_storage_setting(url, debug=False, local_folder=Path())
+    return project_settings.STORAGES | {"documents": documents}
+
+
+def add_document(user: User, content: bytes = b"%PDF-1.7 statement", **fields: Any) -> Document:
+    """Publishes a document of this content."""
+    given: dict[str, Any] = {
+        "kind": "accountStatement",
+        "title": "March 2026",
+        "content_type": "application/pdf",
+        "created_at": NOON,
+    }
+    return publish(user=user, source=io.BytesIO(content), **(given | fields))
+
+
+def add_rows(user: User, moments: Iterable[datetime], **fields: Any) -> list[Document]:
+    """Lists documents that have no file, one at each of these moments: for what looks at lists alone."""
+    return [Document.objects.create(**document_fields(user, created_at=moment, **fields)) for moment in moments]
+
+
+def document_fields(user: User, **fields: Any) -> dict[str, Any]:
+    """The columns of a document of this user."""
+    return {
+        "partner": user.partner,
+        "user": user,
+        "created_at": NOON,
+        "type": "accountStatement",
+        "title": "March 2026",
+        "content_type": "application/pdf",
+        "size_bytes": 10,
+        "sha256": b"\x07" * 32,
+        "storage_name": f"absent/{uuid.uuid4()}",
+    } | fields
+
+
+def path_of(folder: Path, document: Document) -> Path:
+    """Where the file of a document is."""
+    return folder / document.storage_name

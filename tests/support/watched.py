@@ -1,0 +1,154 @@
+"""A live service with its internal port and its log, and what may go wrong around it."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from django.conf import settings
+
+from tests.live.conftest import Server, free_port, production
+from tests.support.client import Response
+from tests.support.timeouts import WAIT_SECONDS
+
+
+@dataclass(frozen=True)
+class Watched(Server):
+    """A running service. log: all that its processes write."""
+
+    internal_port: int
+    log: Path
+
+    def internal(self, path: str) -> Response:
+        """What the internal port answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.internal_port, timeout=WAIT_SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return Response(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def health(self, path: str) -> tuple[int, dict[str, str]]:
+        """The status of /livez or /readyz, and what it says of each check."""
+        answer = self.internal(path)
+        return answer.status, answer.json()["checks"]
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The log, each line of which has to be JSON."""
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def children(self) -> dict[str, list[psutil.Process]]:
+        """The master's processes: that of the internal port, and the workers."""
+        children = psutil.Process(self.process.pid).children()
+        answering = [child for child in children if not _files_of(child.pid)]
+        return {"internal": answering, "workers": [child for child in children if child not in answering]}
+
+    def folder(self) -> Path:
+        """Where the metrics are."""
+        return _files_of(self.children()["workers"][0].pid)[0].parent
+
+
+def _files_of(process: int) -> list[Path]:
+    """Those of its metrics: workers alone have some."""
+    return list(Path(tempfile.gettempdir()).glob(f"psi-metrics-*/*_{process}.db"))
+
+
+def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) -> None:
+    """Waits until something holds; a connection that is refused meanwhile does not matter."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with suppress(OSError, http.client.HTTPException):
+            if holds():
+                return
+        assert time.monotonic() < deadline, "It does not come to be."
+        time.sleep(0.05)
+
+
+@contextmanager
+def starting(log: Path, **environment: str) -> Iterator[Watched]:
+    """The service, started with these settings, which may not answer yet."""
+    port, internal = free_port(), free_port()
+    ports = {"PORT": str(port), "INTERNAL_HOST": "127.0.0.1", "INTERNAL_PORT": str(internal)}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "config.serve"],
+            env=os.environ | production(**environment) | ports,
+            cwd=Path(settings.BASE_DIR),
+            stdout=output,
+            stderr=output,
+        )
+    service = Watched(port, process, internal, log)
+    try:
+        yield service
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=WAIT_SECONDS)
+
+
+@contextmanager
+def watched(log: Path, **environment: str) -> Iterator[Watched]:
+    """The service, started with these settings, once it answers."""
+    with starting(log, **environment) as service:
+        wait_until(lambda: service.process.poll() is not None or service.transport("GET", "/v1/ping", {}, b""))
+        assert service.process.poll() is None, log.read_text()
+        wait_until(lambda: service.health("/livez")[0] == 200)
+        yield service
+
+
+@dataclass
+class Relay:
+    """A port that leads to the test's PostgreSQL, until it is cut, or says nothing."""
+
+    target: str
+    port: int = 0
+    hangs: threading.Event = field(default_factory=threading.Event)
+    _listener: socket.socket | None = None
+    _open: list[socket.socket] = field(default_factory=list)
+
+    def begin(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Nobody listens, and nothing that was connected is connected."""
+        if self._listener is not None:
+            # Closing alone leaves it open while somebody waits in `accept`.
+            self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+        for end in self._open:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._listener, self._open = None, []
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                far = socket.socket(socket.AF_UNIX)
+                far.connect(self.target)
+                self._open += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                while self.hangs.is_set():
+                    time.sleep(0.05)
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)

@@ -1,0 +1,194 @@
+"""A user's conversions: contract, section 6."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from tests import factories
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import PartnerClient, Response
+from tests.support.transports import transport
+from users.models import User
+
+__all__ = ("transport",)
+
+LIST = "/v1/users/ada/transactions"
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def ids(answer: Response) -> list[str]:
+    assert answer.status == 200, answer.body
+    return [item["conversionId"] for item in answer.json()["items"]]
+
+
+def days(count: int) -> list[datetime]:
+    return [NOON + timedelta(days=day) for day in range(count)]
+
+
+def test_a_list_is_shown_in_its_exact_form(api: PartnerClient, ada: User) -> None:
+    moment = datetime(2026, 1, 15, 10, 30, 0, 123, tzinfo=UTC)
+    (made,) = factories.add_conversions(ada, [moment])
+    assert api.get(LIST).json() == {
+        "externalId": "ada",
+        "userId": str(ada.pk),
+        "nextCursor": None,
+        "items": [
+            {
+                "conversionId": made.conversion_id,
+                "createdAt": "2026-01-15T10:30:00.000123Z",
+                "type": "conversion",
+                "from": {"currency": "CAD", "amount": "100.00"},
+                "to": {"currency": "USD", "amount": "71.50"},
+                "rate": "0.715",
+            }
+        ],
+    }
+
+
+def test_a_user_without_conversions_has_an_empty_list(api: PartnerClient, ada: User) -> None:
+    assert api.get(LIST).json() == {"externalId": "ada", "userId": str(ada.pk), "nextCursor": None, "items": []}
+
+
+def test_the_newest_comes_first(api: PartnerClient, ada: User) -> None:
+    made = factories.add_conversions(ada, [days(5)[day] for day in (2, 4, 0, 3, 1)])
+    newest_first = sorted(made, key=lambda conversion: conversion.created_at, reverse=True)
+    assert ids(api.get(LIST)) == [conversion.conversion_id for conversion in newest_first]
+
+
+def test_a_microsecond_decides(api: PartnerClient, ada: User) -> None:
+    made = factories.add_conversions(ada, [NOON + timedelta(microseconds=n) for n in (1, 0, 2)])
+    assert ids(api.get(LIST)) == [made[n].conversion_id for n in (2, 0, 1)]
+
+
+def test_conversions_of_one_instant_keep_one_order(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, [NOON] * 20)
+    orders = {tuple(ids(api.get(f"{LIST}?limit={limit}"))[:10]) for limit in (10, 11, 20, 100)}
+    assert len(orders) == 1
+
+
+def test_a_list_holds_only_the_users_own_conversions(
+    api: PartnerClient, ada: User, create_user: Callable[..., Response]
+) -> None:
+    bob = User.objects.get(pk=create_user(externalId="bob").json()["userId"])
+    hers, his = factories.add_conversions(ada, [NOON]), factories.add_conversions(bob, [NOON])
+    assert ids(api.get(LIST)) == [hers[0].conversion_id]
+    assert ids(api.get("/v1/users/bob/transactions")) == [his[0].conversion_id]
+
+
+@pytest.mark.parametrize(
+    ("sent", "recorded"),
+    [
+        ("100", "100"),
+        ("100.0", "100.0"),
+        ("100.00", "100.00"),
+        ("0", "0"),
+        ("0.000000000000000000", "0.000000000000000000"),
+        ("0.000000000000000001", "0.000000000000000001"),
+        ("99999999999999999999", "99999999999999999999"),
+        ("99999999999999999999.999999999999999999", "99999999999999999999.999999999999999999"),
+        ("1E+3", "1000"),
+        ("10000000000000000000.10", "10000000000000000000.10"),
+    ],
+)
+def test_an_amount_keeps_its_digits(api: PartnerClient, ada: User, sent: str, recorded: str) -> None:
+    factories.add_conversions(ada, [NOON], from_amount=Decimal(sent), to_amount=Decimal(sent))
+    item = api.get(LIST).json()["items"][0]
+    assert (item["from"]["amount"], item["to"]["amount"]) == (recorded, recorded)
+
+
+@pytest.mark.parametrize("rate", ["1", "1.0", "0.000000000000000001", "99999999999999999999.5"])
+def test_a_rate_keeps_its_digits(api: PartnerClient, ada: User, rate: str) -> None:
+    factories.add_conversions(ada, [NOON], rate=Decimal(rate))
+    assert api.get(LIST).json()["items"][0]["rate"] == rate
+
+
+def test_an_instant_of_another_offset_is_shown_in_utc(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, [datetime.fromisoformat("2026-07-01T23:30:00-04:00")])
+    assert api.get(LIST).json()["items"][0]["createdAt"] == "2026-07-02T03:30:00.000000Z"
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("", 25), ("?limit=1", 1), ("?limit=25", 25), ("?limit=100", 100), ("?limit=007", 7), ("?limit=%31%30", 10)],
+)
+def test_a_page_holds_as_many_as_asked(api: PartnerClient, ada: User, query: str, count: int) -> None:
+    factories.add_conversions(ada, days(101))
+    answer = api.get(LIST + query)
+    assert len(ids(answer)) == count
+    assert answer.json()["nextCursor"] is not None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=000",
+        "limit=101",
+        "limit=1000",
+        "limit=" + "9" * 5000,
+        "limit=1" + "0" * 30,
+        "limit=-1",
+        "limit=%2B5",
+        "limit=+5",
+        "limit=%205",
+        "limit=5%20",
+        "limit=5%0A",
+        "limit=5.0",
+        "limit=5,0",
+        "limit=1e1",
+        "limit=0x5",
+        "limit=1_0",
+        "limit=five",
+        "limit=null",
+        "limit=%D9%A1",
+        "limit=%EF%BC%95",
+        "limit=%C2%B2",
+        "limit=",
+        "limit",
+        "limit=5&limit=5",
+        "limit=5&limit=",
+        "limit=&limit=5",
+        "%6Cimit=0",
+    ],
+)
+def test_a_limit_is_a_whole_number_from_1_to_100(api: PartnerClient, ada: User, query: str) -> None:
+    factories.add_conversions(ada, days(2))
+    assert failing_fields(api.get(f"{LIST}?{query}")) == ["limit"]
+
+
+def test_zeros_before_a_limit_do_not_count(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, days(4))
+    assert len(ids(api.get(f"{LIST}?limit={'0' * 1000}3"))) == 3
+
+
+@pytest.mark.parametrize("query", ["offset=1", "Limit=0", "LIMIT=0", "page=2&page=3", "=", "limit%20=0", "order=asc"])
+def test_other_parameters_are_ignored(api: PartnerClient, ada: User, query: str) -> None:
+    factories.add_conversions(ada, days(3))
+    assert api.get(f"{LIST}?{query}").body == api.get(LIST).body
+
+
+@pytest.mark.parametrize("external_id", ["ada", "nobody"])
+def test_parameters_are_checked_before_the_user_is_looked_for(api: PartnerClient, ada: User, external_id: str) -> None:
+    assert failing_fields(api.get(f"/v1/users/{external_id}/transactions?limit=0&cursor=x")) == ["cursor", "limit"]
+
+
+def test_all_failing_parameters_are_named_at_once(api: PartnerClient) -> None:
+    answer = api.get("/v1/users/%07/transactions?limit=0&cursor=x")
+    assert failing_fields(answer) == ["externalId", "cursor", "limit"]
+
+
+def test_another_partners_user_is_not_found(api: PartnerClient, other_api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, days(3))
+    assert assert_error(other_api.get(LIST), 404)["error"] == "not_found"
+    cursor = api.get(f"{LIST}?limit=1").json()["nextCursor"]
+    assert assert_error(other_api.get(f"{LIST}?cursor={cursor}"), 404)["error"] == "not_found"

@@ -1,0 +1,219 @@
+"""Paging: every row that existed when it began, exactly once: contract, section 6."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partners.authentication.signing import parse_timestamp
+from tests import factories
+from tests.support.answers import failing_fields
+from tests.support.client import PartnerClient, Response
+from transactions.models import Conversion
+from transactions.positions import HIGHEST_TIEBREAK, Position
+from users.models import User
+
+LIST = "/v1/users/ada/transactions"
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def page(api: PartnerClient, limit: int, cursor: str | None = None) -> tuple[list[str], str | None]:
+    """The conversionIds of a page, and the next page's cursor."""
+    answer = api.get(f"{LIST}?limit={limit}" + (f"&cursor={quote(cursor, safe='')}" if cursor else ""))
+    assert answer.status == 200, answer.body
+    return [item["conversionId"] for item in answer.json()["items"]], answer.json()["nextCursor"]
+
+
+def pages_from(api: PartnerClient, limit: int, cursor: str | None = None) -> list[list[str]]:
+    """All pages from a cursor on."""
+    pages = []
+    while True:
+        found, cursor = page(api, limit, cursor)
+        pages.append(found)
+        if cursor is None:
+            return pages
+
+
+def rest(api: PartnerClient, limit: int, cursor: str | None = None) -> list[str]:
+    """The conversionIds of all pages from a cursor on."""
+    return [row for found in pages_from(api, limit, cursor) for row in found]
+
+
+def ids(conversions: list[Conversion]) -> list[str]:
+    return [conversion.conversion_id for conversion in conversions]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 10, 100])
+@pytest.mark.parametrize("spacing", [timedelta(days=1), timedelta(microseconds=1), timedelta(0)], ids=str)
+def test_pages_hold_every_row_once_in_the_lists_order(
+    api: PartnerClient, ada: User, limit: int, spacing: timedelta
+) -> None:
+    made = factories.add_conversions(ada, [NOON + spacing * n for n in range(10)])
+    pages = pages_from(api, limit)
+    assert sorted(rest(api, limit)) == sorted(ids(made))
+    assert rest(api, limit) == page(api, 100)[0]
+    assert [len(found) for found in pages] == [limit] * (10 // limit) + [10 % limit] * (10 % limit > 0)
+
+
+def test_a_thousand_rows_of_one_instant_are_paged_exactly_once(api: PartnerClient, ada: User) -> None:
+    made = factories.add_conversions(ada, [NOON] * 1000)
+    found = rest(api, 7)
+    assert len(found) == 1000
+    assert set(found) == set(ids(made))
+
+
+@pytest.mark.parametrize("count", [1, 5, 25, 100])
+def test_a_last_page_that_is_exactly_full_has_no_cursor(api: PartnerClient, ada: User, count: int) -> None:
+    factories.add_conversions(ada, [NOON + timedelta(hours=n) for n in range(count)])
+    found, cursor = page(api, count)
+    assert (len(found), cursor) == (count, None)
+
+
+def test_a_further_page_that_is_exactly_full_has_no_cursor(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, [NOON + timedelta(hours=n) for n in range(6)])
+    assert [len(found) for found in pages_from(api, 3)] == [3, 3]
+
+
+@pytest.mark.parametrize("paged", [0, 1, 4])
+def test_rows_inserted_meanwhile_neither_repeat_nor_hide_others(api: PartnerClient, ada: User, paged: int) -> None:
+    existing = ids(factories.add_conversions(ada, [NOON, NOON, NOON, *(NOON + timedelta(hours=n) for n in range(12))]))
+    found, cursor = page(api, 2)
+    for _ in range(paged):
+        further, cursor = page(api, 2, cursor)
+        found += further
+    assert cursor is not None
+    reached = parse_timestamp(cursor)
+    around = [NOON - timedelta(days=1), NOON + timedelta(days=9), NOON, reached + timedelta(microseconds=1)]
+    new = ids(factories.add_conversions(ada, [*around, reached - timedelta(microseconds=1), *[reached] * 40]))
+    found += rest(api, 2, cursor)
+    assert len(found) == len(set(found))
+    assert [row for row in found if row not in new] == [row for row in page(api, 100)[0] if row in existing]
+
+
+def test_a_row_inserted_after_each_page_changes_nothing(api: PartnerClient, ada: User) -> None:
+    existing = ids(factories.add_conversions(ada, [NOON] * 30))
+    found, cursor = page(api, 3)
+    while cursor is not None and len(found) < 1000:
+        factories.add_conversions(ada, [NOON + timedelta(seconds=1)])
+        further, cursor = page(api, 3, cursor)
+        found += further
+    assert sorted(found) == sorted(existing)
+
+
+def test_a_page_asked_for_again_is_the_same(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, [NOON] * 10)
+    _, cursor = page(api, 3)
+    assert page(api, 3, cursor) == page(api, 3, cursor)
+
+
+def test_a_cursor_may_be_used_with_another_limit(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, [NOON] * 10)
+    first, cursor = page(api, 3)
+    assert first + page(api, 100, cursor)[0] == page(api, 100)[0]
+
+
+def test_a_cursor_is_a_date_time_that_begins_with_the_last_rows(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, [NOON + timedelta(microseconds=n * 7) for n in range(4)])
+    answer = api.get(f"{LIST}?limit=2").json()
+    last, cursor = answer["items"][-1]["createdAt"], answer["nextCursor"]
+    assert re.fullmatch(rf"{re.escape(last[:-1])}\d+Z", cursor)
+    assert parse_timestamp(cursor) == parse_timestamp(last)
+
+
+def test_cursors_of_one_instant_do_not_count_its_rows(api: PartnerClient, ada: User) -> None:
+    factories.add_conversions(ada, [NOON] * 50)
+    tiebreaks = list(Conversion.objects.order_by("id").values_list("tiebreak", flat=True))
+    assert tiebreaks not in (sorted(tiebreaks), sorted(tiebreaks, reverse=True))
+    assert max(tiebreaks) - min(tiebreaks) > 10**15
+
+
+FORM = "2026-01-15T12:00:00.000000{}Z"
+NEVER_GIVEN = {
+    "garbage": "garbage",
+    "a number": "5",
+    "null": "null",
+    "empty": "",
+    "space": " ",
+    "date": "2026-01-15",
+    "six fraction digits alone": FORM.format(""),
+    "no fraction": "2026-01-15T12:00:00Z",
+    "valid form": FORM.format("1".zfill(19)),
+    "no row of the user": "2020-01-15T12:00:00.000000" + "1".zfill(19) + "Z",
+    "newer than all": "2030-01-15T12:00:00.000000" + "1".zfill(19) + "Z",
+    "tiebreak beyond 64 bits": FORM.format("9" * 19),
+    "huge tiebreak": FORM.format("9" * 5000),
+    "negative tiebreak": FORM.format("-" + "1".zfill(18)),
+    "no such day": FORM.format("1".zfill(19)).replace("01-15", "02-30"),
+    "24:00": FORM.format("1".zfill(19)).replace("T12:00", "T24:00"),
+    "leap second": FORM.format("1".zfill(19)).replace("12:00:00", "23:59:60"),
+    "year 0": FORM.format("1".zfill(19)).replace("2026", "0000"),
+    "Arabic digits": FORM.format("١" * 19),
+    "NUL": FORM.format("1".zfill(19)) + "\0",
+    "SQL": "2026-01-15T12:00:00.000000Z'; SELECT 1; --",
+}
+
+
+@pytest.mark.parametrize("cursor", NEVER_GIVEN.values(), ids=NEVER_GIVEN)
+def test_a_cursor_that_was_never_given_is_refused(api: PartnerClient, ada: User, cursor: str) -> None:
+    factories.add_conversions(ada, [NOON] * 5)
+    assert failing_fields(api.get(f"{LIST}?cursor={quote(cursor, safe='')}")) == ["cursor"]
+
+
+ALTERED: dict[str, Callable[[str], str]] = {
+    "lower case": str.lower,
+    "offset": lambda cursor: cursor.replace("Z", "+00:00"),
+    "a digit more": lambda cursor: cursor.replace("Z", "0Z"),
+    "a digit less": lambda cursor: cursor[:-2] + "Z",
+    "without Z": lambda cursor: cursor[:-1],
+    "space for T": lambda cursor: cursor.replace("T", " "),
+    "white space behind": lambda cursor: cursor + " ",
+    "line feed behind": lambda cursor: cursor + "\n",
+    "tiebreak of another row": lambda cursor: cursor[:-2] + str((int(cursor[-2]) + 1) % 10) + "Z",
+    "a microsecond later": lambda cursor: cursor.replace(".000000", ".000001"),
+    "a day later": lambda cursor: cursor.replace("01-15", "01-16"),
+}
+
+
+@pytest.mark.parametrize("alter", ALTERED.values(), ids=ALTERED)
+def test_a_cursor_is_passed_back_unchanged(api: PartnerClient, ada: User, alter: Callable[[str], str]) -> None:
+    factories.add_conversions(ada, [NOON] * 5)
+    _, cursor = page(api, 2)
+    altered = quote(alter(cursor or ""), safe="")
+    assert failing_fields(api.get(f"{LIST}?cursor={altered}")) == ["cursor"]
+
+
+@pytest.mark.parametrize("query", ["cursor={0}&cursor={0}", "cursor={0}&cursor=", "cursor", "cursor=&cursor={0}"])
+def test_a_cursor_is_given_once(api: PartnerClient, ada: User, query: str) -> None:
+    factories.add_conversions(ada, [NOON] * 5)
+    _, cursor = page(api, 2)
+    assert failing_fields(api.get(f"{LIST}?{query.format(cursor)}")) == ["cursor"]
+
+
+def test_another_users_cursor_is_refused(api: PartnerClient, ada: User, create_user: Callable[..., Response]) -> None:
+    bob = User.objects.get(pk=create_user(externalId="bob").json()["userId"])
+    factories.add_conversions(ada, [NOON] * 5)
+    factories.add_conversions(bob, [NOON] * 5)
+    _, cursor = page(api, 2)
+    assert failing_fields(api.get(f"/v1/users/bob/transactions?cursor={cursor}")) == ["cursor"]
+
+
+@given(st.datetimes(min_value=datetime(1000, 1, 1)), st.integers(0, HIGHEST_TIEBREAK))  # noqa: DTZ001 - UTC
+def test_a_position_is_read_back_from_its_cursor(moment: datetime, tiebreak: int) -> None:
+    position = Position(moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), tiebreak)
+    assert Position.parse(position.cursor()) == position
+    assert parse_timestamp(position.cursor()) == moment.replace(tzinfo=UTC)
+
+
+@given(st.from_regex(r"\d{4}-[01]\d-[0-3]\dT[012]\d:[0-6]\d:[0-6]\d\.\d{24,26}Z", fullmatch=True))
+def test_a_text_makes_no_position_or_that_of_which_it_is_the_cursor(text: str) -> None:
+    position = Position.parse(text)
+    assert position is None or position.cursor() == text

@@ -1,0 +1,273 @@
+"""A document's file: contract, section 7."""
+
+import hashlib
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import PartnerClient, Response
+from tests.support.documents import LONG, add_document, path_of
+from tests.support.transports import transport
+from transactions.documents.downloads import PIECE, FaultError, file_of, respond
+from transactions.documents.storage.folder import DocumentFolder
+from transactions.models import Document, DocumentFault
+from users.models import User
+
+__all__ = ("transport",)
+
+LIST = "/v1/users/ada/documents"
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response], folder: Path) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def url(document: Document) -> str:
+    return f"{LIST}/{document.document_id}"
+
+
+def faults(document: Document) -> dict[str, int]:
+    return dict(DocumentFault.objects.filter(document=document).values_list("cause", "count"))
+
+
+@pytest.mark.parametrize("size", [1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE, 3 * PIECE + 1])
+def test_a_file_comes_as_it_was_published(api: PartnerClient, ada: User, size: int) -> None:
+    content = (LONG * 2)[:size]
+    answer = api.get(url(add_document(ada, content)))
+    assert (answer.status, answer.body, answer.header("Content-Length")) == (200, content, str(size))
+
+
+def test_it_says_what_it_is(api: PartnerClient, ada: User) -> None:
+    content = b"when,amount\n"
+    answer = api.get(url(add_document(ada, content, title="Confirmation 7", content_type="text/csv")))
+    assert {name: answer.header(name) for name in ANSWERED} == {
+        "Content-Type": "text/csv",
+        "Content-Length": "12",
+        "Content-Disposition": 'attachment; filename="Confirmation 7.csv"',
+        "ETag": f'"{hashlib.sha256(content).hexdigest()}"',
+        "Accept-Ranges": "none",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        "RateLimit-Policy": '"default";q=1000000;w=60',
+    }
+    assert uuid.UUID(answer.header("X-Request-Id"))
+    assert (answer.header("RateLimit") or "").startswith('"default";r=9999')
+
+
+ANSWERED = (
+    "Content-Type",
+    "Content-Length",
+    "Content-Disposition",
+    "ETag",
+    "Accept-Ranges",
+    "X-Content-Type-Options",
+    "Cache-Control",
+    "RateLimit-Policy",
+)
+
+
+@pytest.mark.parametrize("headers", [{"Range": "bytes=0-3"}, {"If-None-Match": "*"}, {"Accept": "application/json"}])
+def test_it_comes_whole_whatever_else_is_asked(api: PartnerClient, ada: User, headers: dict[str, str]) -> None:
+    answer = api.get(url(add_document(ada, b"12345678")), headers=headers)
+    assert (answer.status, answer.body) == (200, b"12345678")
+
+
+@pytest.mark.parametrize(
+    ("title", "disposition"),
+    [
+        ("March 2026", 'filename="March 2026.pdf"'),
+        ("Relevé d’août", "filename=\"Releve daout.pdf\"; filename*=UTF-8''Relev%C3%A9%20d%E2%80%99ao%C3%BBt.pdf"),
+        ("取引明細", "filename=\"document.pdf\"; filename*=UTF-8''%E5%8F%96%E5%BC%95%E6%98%8E%E7%B4%B0.pdf"),
+        ("../../etc/passwd", 'filename="etc-passwd.pdf"'),
+        ('a"; filename="b.exe', 'filename="a-- filename=-b.exe.pdf"'),
+        ("50%41", 'filename="50-41.pdf"'),
+        ("bill\u202efdp.exe", "filename=\"billfdp.exe.pdf\"; filename*=UTF-8''bill%20fdp.exe.pdf"),
+        ("...", 'filename="document.pdf"'),
+        ("x" * 200, f'filename="{"x" * 200}.pdf"'),
+        ("é" * 200, f"filename=\"{'e' * 200}.pdf\"; filename*=UTF-8''{'%C3%A9' * 100}.pdf"),
+    ],
+)
+def test_it_is_saved_under_a_safe_name(api: PartnerClient, ada: User, title: str, disposition: str) -> None:
+    answer = api.get(url(add_document(ada, title=title)))
+    assert answer.header("Content-Disposition") == f"attachment; {disposition}"
+
+
+@pytest.mark.parametrize(
+    "document_id", [uuid.uuid4(), "nonsense", "%00", "1", "%7B{}%7D", "urn:uuid:{}", "{}%20", "{}0"]
+)
+def test_what_is_no_document_of_the_user_is_not_found(api: PartnerClient, ada: User, document_id: object) -> None:
+    made = add_document(ada)
+    answer = api.get(f"{LIST}/{str(document_id).format(made.document_id)}")
+    assert assert_error(answer, 404)["error"] == "not_found"
+
+
+def test_a_document_id_may_be_written_in_capitals(api: PartnerClient, ada: User) -> None:
+    assert api.get(f"{LIST}/{str(add_document(ada).document_id).upper()}").status == 200
+
+
+def test_another_users_document_is_not_found(
+    api: PartnerClient, other_api: PartnerClient, ada: User, create_user: Callable[..., Response]
+) -> None:
+    made = add_document(ada)
+    create_user(externalId="bob")
+    mine, others = api.get(f"/v1/users/bob/documents/{made.document_id}"), other_api.get(url(made))
+    assert [assert_error(answer, 404)["error"] for answer in (mine, others)] == ["not_found"] * 2
+
+
+def test_the_path_is_checked_before_the_document_is_looked_for(api: PartnerClient, ada: User) -> None:
+    assert failing_fields(api.get("/v1/users/%07/documents/nonsense")) == ["externalId"]
+    assert_error(api.get(f"{LIST}/nonsense", secret="psi_secret_wrong"), 401)
+
+
+# What is not as it was published
+
+
+def outcome(api: PartnerClient, document: Document) -> Response | FaultError:
+    """The answer, or what the server is given in place of its last piece."""
+    try:
+        return api.get(url(document))
+    except FaultError as fault:
+        return fault
+
+
+DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "a byte changed at the start": ("other bytes", lambda kept: bytes([kept[0] ^ 1]) + kept[1:]),
+    "a byte changed at the end": ("other bytes", lambda kept: kept[:-1] + bytes([kept[-1] ^ 1])),
+    "a byte less": ("shorter", lambda kept: kept[:-1]),
+    "half of it": ("shorter", lambda kept: kept[: len(kept) // 2]),
+    "nothing": ("shorter", lambda _kept: b""),
+    "a byte more": ("longer", lambda kept: kept + b"!"),
+    "twice": ("longer", lambda kept: kept + kept),
+}
+
+
+@pytest.mark.parametrize("size", [10, PIECE, PIECE + 1, 2 * PIECE, 4 * PIECE, len(LONG)])
+@pytest.mark.parametrize(("cause", "damage"), DAMAGES.values(), ids=DAMAGES)
+def test_another_file_is_never_sent_to_its_end(
+    api: PartnerClient, ada: User, folder: Path, size: int, cause: str, damage: Callable[[bytes], bytes]
+) -> None:
+    made = add_document(ada, LONG[:size])
+    path_of(folder, made).write_bytes(damage(LONG[:size]))
+    answer = outcome(api, made)
+    if isinstance(answer, FaultError):
+        # The server breaks the connection off here: tests/live.
+        assert size > PIECE
+        assert answer.__cause__ is None
+    else:
+        # Known before the first byte was sent.
+        assert assert_error(answer, 500)["error"] == "internal_error"
+        assert answer.header("ETag") is None
+    assert faults(made) == {cause: 1}
+
+
+def test_a_file_that_is_gone_is_an_error_that_is_counted(api: PartnerClient, ada: User, folder: Path) -> None:
+    made = add_document(ada)
+    path_of(folder, made).unlink()
+    answers = [api.get(url(made)) for _ in range(3)]
+    assert [assert_error(answer, 500)["error"] for answer in answers] == ["internal_error"] * 3
+    assert faults(made) == {"missing": 3}
+
+
+def test_a_storage_that_is_away_is_worth_another_try(api: PartnerClient, ada: User, folder: Path) -> None:
+    made = add_document(ada)
+    folder.rename(folder.with_name("elsewhere"))
+    answer = api.get(url(made))
+    assert (assert_error(answer, 503)["error"], answer.header("Retry-After")) == ("internal_error", "2")
+    assert faults(made) == {"storage failed": 1}
+    folder.with_name("elsewhere").rename(folder)
+    assert api.get(url(made)).status == 200
+
+
+class _Failing:
+    """A file that fails once so many bytes were read."""
+
+    def __init__(self, file: IO[bytes], after: int) -> None:
+        self._file, self._left = file, after
+        self.closed = False
+
+    def read(self, size: int) -> bytes:
+        if self._left <= 0:
+            raise OSError(5, "Input/output error: /secret/path")
+        self._left -= size
+        return bytes(self._file.read(size))
+
+    def close(self) -> None:
+        self.closed = True
+        self._file.close()
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> list[_Failing]:
+    """The disk fails after two pieces of every file; the files that were opened."""
+    opened: list[_Failing] = []
+    open_file = DocumentFolder._open
+
+    def open_failing(storage: DocumentFolder, name: str, mode: str = "rb") -> Any:
+        opened.append(_Failing(open_file(storage, name, mode), 2 * PIECE))
+        return opened[-1]
+
+    monkeypatch.setattr(DocumentFolder, "_open", open_failing)
+    return opened
+
+
+def test_a_storage_that_fails_on_the_way_breaks_the_answer_off(
+    api: PartnerClient, ada: User, failing: list[_Failing]
+) -> None:
+    made = add_document(ada, LONG)
+    with capture_logs() as lines, pytest.raises(FaultError) as raised:
+        api.get(url(made))
+    assert faults(made) == {"storage failed": 1}
+    assert "secret" not in f"{raised.value}"
+    assert [file.closed for file in failing] == [True]
+    (cut,) = [line for line in lines if line["event"] == "document cut off"]
+    assert (cut["document"], cut["cause"], cut["sent"]) == (str(made.document_id), "storage failed", PIECE)
+    # The request's own line was written when its answer began.
+    (line,) = [line for line in lines if line["event"] == "request"]
+    assert (line["status"], "request_id" in cut) == (200, True)
+
+
+def test_what_was_sent_is_logged_under_its_request(api: PartnerClient, ada: User) -> None:
+    made = add_document(ada, LONG, title="Of Ada Byron")
+    with capture_logs() as lines:
+        answer = api.get(url(made))
+    (sent,) = [line for line in lines if line["event"] == "document sent"]
+    assert (sent["document"], sent["bytes"]) == (str(made.document_id), len(LONG))
+    assert sent["request_id"] == answer.header("X-Request-Id")
+    assert "Ada" not in str(lines)
+
+
+def test_what_a_client_did_not_wait_for_is_logged_and_let_go(ada: User, failing: list[_Failing]) -> None:
+    response = respond(file_of(add_document(ada, LONG)), owner="a partner", request_id="of-this-request")
+    with capture_logs() as lines:
+        next(iter(response))
+        response.close()
+    (line,) = lines
+    assert (line["event"], line["sent"], line["request_id"]) == ("document not taken whole", PIECE, "of-this-request")
+    assert [file.closed for file in failing] == [True]
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_link(path: Path) -> None:
+    elsewhere = path.with_name("elsewhere")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize("instead", [a_pipe, a_link])
+def test_what_is_no_file_of_the_folder_is_not_sent(
+    api: PartnerClient, ada: User, folder: Path, instead: Callable[[Path], None]
+) -> None:
+    document = add_document(ada)
+    instead(path_of(folder, document))
+    assert_error(api.get(url(document)), 503)

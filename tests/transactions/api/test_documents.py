@@ -1,0 +1,127 @@
+"""A user's documents: contract, section 7."""
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import PartnerClient, Response
+from tests.support.documents import NOON, add_document, add_rows
+from tests.support.transports import transport
+from transactions.models import Document
+from users.models import User
+
+__all__ = ("transport",)
+
+LIST = "/v1/users/ada/documents"
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def ids(answer: Response) -> list[str]:
+    assert answer.status == 200, answer.body
+    return [item["documentId"] for item in answer.json()["items"]]
+
+
+def hours(count: int) -> list[datetime]:
+    return [NOON + timedelta(hours=hour) for hour in range(count)]
+
+
+def test_a_list_is_shown_in_its_exact_form(api: PartnerClient, ada: User, folder: Path) -> None:
+    moment = datetime(2026, 1, 15, 10, 30, 0, 123, tzinfo=UTC)
+    given = {"kind": "taxSlip", "title": "Feuillet T5 – 2025", "content_type": "text/csv", "created_at": moment}
+    made = add_document(ada, b"one,two\n", **given)
+    assert api.get(LIST).json() == {
+        "externalId": "ada",
+        "userId": str(ada.pk),
+        "nextCursor": None,
+        "items": [
+            {
+                "documentId": str(made.document_id),
+                "createdAt": "2026-01-15T10:30:00.000123Z",
+                "type": "taxSlip",
+                "title": "Feuillet T5 – 2025",
+                "contentType": "text/csv",
+                "sizeBytes": 8,
+                "sha256": hashlib.sha256(b"one,two\n").hexdigest(),
+            }
+        ],
+    }
+
+
+def test_a_user_without_documents_has_an_empty_list(api: PartnerClient, ada: User) -> None:
+    assert api.get(LIST).json() == {"externalId": "ada", "userId": str(ada.pk), "nextCursor": None, "items": []}
+
+
+def test_a_list_tells_nothing_of_where_files_are(api: PartnerClient, ada: User) -> None:
+    (made,) = add_rows(ada, [NOON])
+    assert made.storage_name.encode() not in api.get(LIST).body
+
+
+def test_a_list_holds_only_the_users_own(api: PartnerClient, ada: User, create_user: Callable[..., Response]) -> None:
+    bob = User.objects.get(pk=create_user(externalId="bob").json()["userId"])
+    hers, his = add_rows(ada, [NOON]), add_rows(bob, [NOON])
+    assert ids(api.get(LIST)) == [str(hers[0].document_id)]
+    assert ids(api.get("/v1/users/bob/documents")) == [str(his[0].document_id)]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 4, 12, 100])
+def test_pages_hold_each_document_once_newest_first_ties_or_not(api: PartnerClient, ada: User, limit: int) -> None:
+    add_rows(ada, [*hours(4), *[NOON] * 8])
+    in_order = Document.objects.filter(user=ada).order_by("-created_at", "-tiebreak")
+    expected = [str(one) for one in in_order.values_list("document_id", flat=True)]
+    seen, query = list[str](), f"limit={limit}"
+    while query:
+        answer = api.get(f"{LIST}?{query}")
+        seen += ids(answer)
+        cursor = answer.json()["nextCursor"]
+        query = f"limit={limit}&cursor={cursor}" if cursor else ""
+        # What arrives meanwhile neither hides nor repeats one.
+        add_rows(ada, [NOON + timedelta(days=9)])
+    assert seen == expected
+
+
+def test_a_last_page_that_is_full_says_that_nothing_follows(api: PartnerClient, ada: User) -> None:
+    add_rows(ada, hours(3))
+    assert api.get(f"{LIST}?limit=3").json()["nextCursor"] is None
+    assert api.get(f"{LIST}?limit=2").json()["nextCursor"] is not None
+
+
+def test_a_cursor_of_another_list_is_refused(
+    api: PartnerClient, ada: User, create_user: Callable[..., Response]
+) -> None:
+    bob = User.objects.get(pk=create_user(externalId="bob").json()["userId"])
+    add_rows(ada, hours(3))
+    add_rows(bob, hours(3))
+    cursor = api.get("/v1/users/bob/documents?limit=1").json()["nextCursor"]
+    assert failing_fields(api.get(f"{LIST}?cursor={cursor}")) == ["cursor"]
+
+
+def test_all_failing_parameters_are_named_at_once(api: PartnerClient) -> None:
+    answer = api.get("/v1/users/%07/documents?limit=0&cursor=x")
+    assert failing_fields(answer) == ["externalId", "cursor", "limit"]
+
+
+def test_parameters_are_checked_before_the_user_is_looked_for(api: PartnerClient) -> None:
+    assert failing_fields(api.get("/v1/users/nobody/documents?limit=0")) == ["limit"]
+
+
+def test_another_partners_user_is_not_found(other_api: PartnerClient, ada: User) -> None:
+    add_rows(ada, hours(1))
+    assert assert_error(other_api.get(LIST), 404)["error"] == "not_found"
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "POST", "PATCH", "PUT", "DELETE"])
+@pytest.mark.parametrize("path", [LIST, f"{LIST}/2c0e9dd4-6a9a-4a2f-9b43-0d9a2fe2b3cf"])
+def test_documents_are_read_alone(api: PartnerClient, ada: User, method: str, path: str) -> None:
+    answer = api.send(method, path)
+    assert (answer.status, answer.header("Allow")) == (405, "GET")
+    # As the production server, APIClient leaves out the body of an answer to HEAD.
+    if answer.body or method != "HEAD":
+        assert assert_error(answer, 405)["error"] == "bad_request"

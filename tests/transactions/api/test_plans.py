@@ -1,0 +1,180 @@
+"""How the database answers what requests ask: by an index, in its order, and no more rows than needed."""
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+from psycopg import sql as composing
+
+from partners.authentication import keys
+from partners.db import statements
+from partners.db.statements import Query
+from partners.models import Partner
+from tests import factories
+from tests.support.documents import add_rows
+from tests.support.plans import UNORDERED, planning_without
+from tests.support.tables import vacuum
+from transactions import keyset, queries
+from transactions.api.pagination import DEFAULT_LIMIT
+from transactions.keyset import DEFAULT_ROWS, Owner, UserRows
+from transactions.positions import MOST_ROWS, Position
+from users import queries as user_queries
+from users.models import User
+
+MANY = 1000
+# Of one user: several pages of the greatest size.
+ROWS = 4 * MOST_ROWS
+NEWEST = datetime(2026, 1, 15, 12, tzinfo=UTC)
+LISTS = {"conversion_page": queries.CONVERSIONS, "document_page": queries.DOCUMENTS}
+
+
+@pytest.fixture(scope="module")
+def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
+    """A partner with as many users, keys and rows as it takes for an index to pay, and statistics that say so."""
+    with django_db_blocker.unblock():
+        partner: Partner = factories.PartnerFactory.create(slug="of-the-plans")
+        with transaction.atomic():
+            for number in range(MANY):
+                user_queries.insert(uuid4(), partner.pk, factories.profile(external_id=f"plan-{number}"))
+            ada = User.objects.get(partner=partner, external_id="plan-7")
+            moments = [NEWEST - timedelta(minutes=number) for number in range(ROWS)]
+            factories.add_conversions(ada, moments)
+            add_rows(ada, moments)
+        for _ in range(MANY // 10):
+            keys.issue(partner=partner)
+        vacuum("users_user", "partners_apikey", "partners_partner", "transactions_conversion", "transactions_document")
+    return partner
+
+
+@pytest.fixture
+def ada(many: Partner, committed_partner: Partner) -> User:
+    return User.objects.get(partner=many, external_id="plan-7")
+
+
+def plan(query: Query[Any]) -> dict[str, Any]:
+    """How the database answers where reading whole tables is forbidden, as the tests' small ones would be."""
+    with planning_without(*UNORDERED):
+        explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {query.statement}"
+        row = connection.connection.execute(explain, query.parameters).fetchone()
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found
+
+
+def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The plan's nodes, outermost first."""
+    yield node
+    for below in node.get("Plans", ()):
+        yield from nodes(below)
+
+
+def row_at(rows: UserRows[Any], user: User, number: int) -> Position:
+    """The position of a row of the user's list."""
+    return keyset.position(rows.fetch(Owner(user.partner_id, user.external_id), None, number + 1)[number])
+
+
+@pytest.mark.parametrize("count", [10, DEFAULT_ROWS, MOST_ROWS])
+@pytest.mark.parametrize("start", [None, 60], ids=["first page", "further page"])
+@pytest.mark.parametrize(("index", "rows"), LISTS.items(), ids=LISTS)
+def test_a_page_is_read_from_the_index_and_no_more_than_it(
+    ada: User, index: str, rows: UserRows[Any], start: int | None, count: int
+) -> None:
+    position = None if start is None else row_at(rows, ada, start)
+    found = plan(rows.query(Owner(ada.partner_id, ada.external_id), position, count))
+    assert found["Actual Rows"] == count
+    (page,) = [node for node in nodes(found) if node.get("Index Name") == index]
+    assert (page["Node Type"], page["Scan Direction"]) == ("Index Scan", "Backward")
+    assert ("ROW(created_at, tiebreak) <=" in page["Index Cond"]) == (start is not None)
+    assert "Filter" not in page
+    # The limit within the statement is one of two numbers, so that it can be planned once.
+    most = DEFAULT_ROWS if count <= DEFAULT_ROWS else MOST_ROWS
+    assert page["Actual Rows"] <= most
+    sorts = [node for node in nodes(found) if node["Node Type"] in {"Sort", "Incremental Sort"}]
+    assert all(node["Actual Rows"] <= most for node in sorts)
+    assert {node["Node Type"] for node in nodes(found)} <= {
+        *("Limit", "Sort", "Incremental Sort", "Nested Loop", "Result", "Subquery Scan", "Memoize"),
+        *("Index Scan", "Index Only Scan"),
+    }
+    owners = [node for node in nodes(found) if node.get("Relation Name") == "users_user"]
+    assert ["external_id" in owner["Index Cond"] for owner in owners] == [True]
+
+
+# Of 20,000 conversions at intervals of a minute every twentieth is of the first user, and the others of many.
+_INSERT_CONVERSIONS = """
+    INSERT INTO transactions_conversion (partner_id, user_id, conversion_id, created_at,
+                                         from_currency, from_amount, to_currency, to_amount, rate)
+    SELECT %s, (%s::uuid[])[CASE WHEN number %% 20 = 0 THEN 1 ELSE 1 + number %% 400 END], 'apart-' || number,
+           '2026-01-15T12:00Z'::timestamptz - number * interval '1 minute', 'CAD', 100, 'USD', 71.5, 0.715
+      FROM generate_series(1, 20000) AS number
+"""
+
+
+def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partner: Partner) -> None:
+    users = [uuid4() for _ in range(400)]
+    for number, user_id in enumerate(users):
+        user_queries.insert(user_id, partner.pk, factories.profile(external_id=f"user-{number}"))
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_CONVERSIONS, [partner.pk, users])
+        cursor.execute("ANALYZE users_user, transactions_conversion")
+    rows, first = queries.CONVERSIONS, User.objects.get(pk=users[0])
+    for start in (None, row_at(rows, first, 90)):
+        for count in (DEFAULT_ROWS, MOST_ROWS):
+            found = lasting_plan(rows.query(Owner(partner.pk, first.external_id), start, count))
+            (page,) = [node for node in nodes(found) if node.get("Index Name") == "conversion_page"]
+            assert (page["Node Type"], page["Scan Direction"]) == ("Index Scan", "Backward")
+            assert max(node["Actual Rows"] for node in nodes(found)) <= count
+
+
+def lasting_plan(query: Query[Any]) -> dict[str, Any]:
+    """How the database answers a statement that a connection has prepared and run several times."""
+    numbers = itertools.count(1)
+    values = composing.SQL(", ").join(map(composing.Literal, query.parameters))
+    connection.connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    connection.connection.execute(
+        "PREPARE page AS " + re.sub("%s", lambda _: f"${next(numbers)}", query.statement), prepare=False
+    )
+    try:
+        explain = composing.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page ({})").format(values)
+        row = connection.connection.execute(explain).fetchone()
+    finally:
+        connection.connection.execute("DEALLOCATE page")
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found
+
+
+def test_a_user_is_found_by_an_index(ada: User) -> None:
+    found = plan(user_queries.find(ada.partner_id, ada.external_id))
+    # Of the two that begin with it, either is as good.
+    assert (found["Node Type"], "external_id" in found["Index Cond"]) == ("Index Scan", True)
+    assert {node["Node Type"] for node in nodes(found)} <= {"Index Scan", "Index Only Scan", "Nested Loop"}
+
+
+def test_a_user_is_locked_by_an_index(ada: User) -> None:
+    (scan,) = plan(Query(user_queries._LOCK, (ada.partner_id, ada.external_id)))["Plans"]
+    assert (scan["Node Type"], "external_id" in scan["Index Cond"]) == ("Index Scan", True)
+
+
+def test_a_key_is_found_by_its_digest(ada: User) -> None:
+    found = json.dumps(plan(Query(keys._FIND_CALLER, (keys.digest("psi_key_x"),))))
+    assert "Seq Scan" not in found
+    assert '"Index Cond": "(digest =' in found
+
+
+@pytest.mark.parametrize("count", [DEFAULT_LIMIT + 2, MOST_ROWS])
+@pytest.mark.parametrize("rows", LISTS.values(), ids=LISTS)
+def test_a_page_is_planned_once_and_for_all(ada: User, rows: UserRows[Any], count: int) -> None:
+    connection.close()
+    owner, position = Owner(ada.partner_id, ada.external_id), Position("2026-01-15T12:00:00.000000Z", 1)
+    for _ in range(10):
+        rows.fetch(owner, None, count)
+        rows.fetch(owner, position, count)
+    plans = statements.fetch_all(
+        "SELECT custom_plans, generic_plans FROM pg_prepared_statements WHERE statement LIKE %s", ("%) page ON true%",)
+    )
+    # PostgreSQL makes five to learn what planning each time is worth.
+    assert plans == [(5, 5), (5, 5)]

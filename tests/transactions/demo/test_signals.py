@@ -1,0 +1,104 @@
+"""`manage.py demo` ends in order, whichever signal asks it to."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from django.conf import settings
+
+from partners.db import serving_role
+from partners.models import Partner
+from tests.conftest import database_url
+from tests.live.conftest import free_port
+from tests.support.timeouts import WAIT_SECONDS
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all tests of this file: those after the first find the demo seeded."""
+    return tmp_path_factory.mktemp("documents")
+
+
+def obey_all_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def demo(documents: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A demo on the test database; its standard output can be read."""
+    environment = os.environ | {
+        "DEBUG": "true",
+        "DATABASE_URL": database_url(serving_role.SERVING),
+        "OWNER_DATABASE_URL": database_url(serving_role.OWNER),
+        "DOCUMENT_STORAGE_URL": documents.as_uri(),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PORT": str(free_port()),
+        "INTERNAL_PORT": "0",
+        "WEB_WORKERS": "1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "demo"],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # Whatever the tests themselves were started to ignore, as under nohup.
+        preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            kill([*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)])
+        process.communicate(timeout=WAIT_SECONDS)
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """Ends those that are left."""
+    for one in processes:
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+
+
+def read_until(process: "subprocess.Popen[str]", text: str) -> str:
+    """What the process printed up to a line with this text."""
+    assert process.stdout is not None
+    printed = ""
+    for line in process.stdout:
+        printed += line
+        if text in line:
+            return printed
+    raise AssertionError(f"The demo ended before it said {text!r}:\n{printed}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_service_too(number: signal.Signals, committed_partner: Partner, documents: Path) -> None:
+    with demo(documents) as process:
+        printed = read_until(process, "The service's log")
+        assert re.search(r"Serving on http://\S+ until Ctrl-C", printed)
+        started = psutil.Process(process.pid).children(recursive=True)
+        assert started
+        process.send_signal(number)
+        try:
+            assert process.wait(timeout=WAIT_SECONDS) == 0
+            assert not any(one.is_running() for one in started)
+        finally:
+            kill(started)
+
+
+def test_before_it_serves_a_signal_is_a_failure(committed_partner: Partner, documents: Path) -> None:
+    with demo(documents) as process:
+        read_until(process, "Migrating the database")
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=WAIT_SECONDS)
+        assert process.returncode == 130
+        assert output.splitlines()[-1] == "CommandError: The demo was interrupted."

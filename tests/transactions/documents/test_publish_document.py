@@ -1,0 +1,212 @@
+"""`manage.py publish_document`: a file is stored and listed, or nothing is."""
+
+import hashlib
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+from django.db import OperationalError, transaction
+
+from partners.models import Partner
+from tests.support.client import PartnerClient, Response
+from tests.support.commands import outcome, printed, refusal, run
+from tests.support.documents import LONG
+from transactions.documents import publishing
+from transactions.documents.downloads import STORAGE
+from transactions.models import Document
+from users.models import User
+
+LIST = "/v1/users/ada/documents"
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response], folder: Path) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    """A file to publish."""
+    file = tmp_path / "statement.pdf"
+    file.write_bytes(LONG)
+    return file
+
+
+def command(ada: User, file: object, *more: str) -> tuple[str, ...]:
+    given = ("publish_document", ada.partner.slug, "ada", str(file), "--type", "taxSlip", "--title", "T5 2025")
+    return (*given, *more)
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_published_file_is_listed_and_comes_back(api: PartnerClient, ada: User, paper: Path) -> None:
+    published = outcome(*command(ada, paper, "--created-at", "2026-02-28T23:30:00.5-05:00"))
+    (item,) = api.get(LIST).json()["items"]
+    assert published == {"documentId": item["documentId"]}
+    assert item == {
+        "documentId": published["documentId"],
+        "createdAt": "2026-03-01T04:30:00.500000Z",
+        "type": "taxSlip",
+        "title": "T5 2025",
+        "contentType": "application/pdf",
+        "sizeBytes": len(LONG),
+        "sha256": hashlib.sha256(LONG).hexdigest(),
+    }
+    assert api.get(f"{LIST}/{item['documentId']}").body == LONG
+
+
+def test_people_are_told_what_was_published(ada: User, paper: Path) -> None:
+    said = printed(*command(ada, paper))
+    assert said == f"Published {Document.objects.get().document_id}: {len(LONG)} bytes of application/pdf.\n"
+
+
+def test_each_run_publishes_another(ada: User, paper: Path, folder: Path) -> None:
+    assert outcome(*command(ada, paper)) != outcome(*command(ada, paper))
+    assert (Document.objects.count(), len(files(folder))) == (2, 2)
+
+
+def test_a_file_is_for_the_services_account_alone_and_names_nobody(ada: User, paper: Path, folder: Path) -> None:
+    outcome(*command(ada, paper))
+    (kept,) = files(folder)
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert kept.parent.name == str(ada.partner_id)
+    assert str(ada.pk) not in str(kept.relative_to(folder))
+
+
+def test_a_file_may_come_from_standard_input(ada: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"one,two\n")))
+    outcome(*command(ada, "-", "--content-type", "text/csv"))
+    (item,) = api.get(LIST).json()["items"]
+    assert (item["contentType"], item["sizeBytes"]) == ("text/csv", 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type"),
+    [
+        ("a.pdf", "application/pdf"),
+        ("A.PDF", "application/pdf"),
+        ("a.csv", "text/csv"),
+        ("a.txt", "text/plain"),
+        ("a.png", "image/png"),
+        ("a.jpg", "image/jpeg"),
+        ("a.jpeg", "image/jpeg"),
+        ("a.zip", "application/zip"),
+        ("a.html", "application/octet-stream"),
+        ("a.svg", "application/octet-stream"),
+        ("a", "application/octet-stream"),
+    ],
+)
+def test_the_files_ending_says_what_it_is(ada: User, tmp_path: Path, name: str, content_type: str) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    outcome(*command(ada, tmp_path / name))
+    assert Document.objects.get().content_type == content_type
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"slug": "nobody"}, "There is no partner 'nobody'."),
+        ({"user": "bob"}, "has no user 'bob'."),
+        ({"file": "absent.pdf"}, "absent.pdf: No such file or directory"),
+        ({"file": "/"}, "/: Is a directory"),
+        ({"title": ""}, "title: Must not be empty."),
+        ({"title": "  "}, "title: Must not be empty."),
+        ({"title": "x" * 201}, "title: Must be at most 200 characters."),
+        ({"title": "a\x07b"}, "title: Must not hold control characters or lone surrogates."),
+        ({"created_at": "yesterday"}, "--created-at must be an RFC 3339 date-time"),
+        ({"created_at": "2026-01-31"}, "--created-at must be an RFC 3339 date-time"),
+        ({"created_at": "2026-01-31T12:00:00"}, "--created-at must be an RFC 3339 date-time"),
+        ({"created_at": "2026-01-31T12:00:00.1234567Z"}, "--created-at is finer than microseconds."),
+        ({"created_at": "9999-12-31T12:00:00Z"}, "--created-at must be before 9999-12-31."),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_stored(
+    ada: User, paper: Path, folder: Path, changed: dict[str, str], said: str
+) -> None:
+    given = {"slug": ada.partner.slug, "user": "ada", "file": str(paper), "title": "T", "created_at": ""} | changed
+    when = ("--created-at", given["created_at"]) if given["created_at"] else ()
+    place = (given["slug"], given["user"], given["file"])
+    assert said in refusal("publish_document", *place, "--type", "taxSlip", "--title", given["title"], *when)
+    assert (Document.objects.count(), files(folder)) == (0, [])
+
+
+@pytest.mark.parametrize("more", [("--type", "letter"), ("--content-type", "text/html"), ("--content-type", "")])
+def test_a_type_that_there_is_not_is_a_wrong_command_line(ada: User, paper: Path, more: tuple[str, str]) -> None:
+    assert run(*command(ada, paper, *more)).status == 2
+
+
+def test_an_empty_file_is_refused(ada: User, tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "empty.pdf").touch()
+    assert refusal(*command(ada, tmp_path / "empty.pdf")) == "The file is empty."
+    assert (Document.objects.count(), files(folder)) == (0, [])
+
+
+def test_a_file_that_is_too_large_is_refused(
+    ada: User, paper: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "LARGEST_BYTES", len(LONG) - 1)
+    assert refusal(*command(ada, paper)).startswith("The file is larger than")
+    assert (Document.objects.count(), files(folder)) == (0, [])
+
+
+def test_another_partners_user_is_not_there(ada: User, paper: Path, partner: Partner) -> None:
+    other = Partner.objects.create(slug="other", name="Other")
+    assert "has no user" in refusal("publish_document", other.slug, *command(ada, paper)[2:])
+
+
+# All or nothing
+
+
+def test_a_row_that_fails_takes_its_file_along(
+    ada: User, paper: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        assert files(folder), "the file is stored before the row"
+        raise OperationalError
+
+    monkeypatch.setattr(Document, "save", fail)
+    assert refusal(*command(ada, paper)) == "The database cannot be reached, or did not answer in time."
+    assert (Document.objects.count(), files(folder)) == (0, [])
+
+
+def test_a_row_whose_fate_is_unknown_keeps_its_file(
+    ada: User, paper: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def lose_the_answer() -> Iterator[None]:
+        with transaction.atomic():
+            yield
+        raise OperationalError
+
+    monkeypatch.setattr(publishing, "transaction", SimpleNamespace(atomic=lose_the_answer))
+    refusal(*command(ada, paper))
+    assert files(folder) == [folder / Document.objects.get().storage_name]
+
+
+def test_a_storage_that_cannot_be_used_is_one_line(ada: User, paper: Path, folder: Path) -> None:
+    folder.write_text("a file where the folder should be")
+    said = refusal(*command(ada, paper))
+    assert said == "The storage of documents cannot be used: see DOCUMENT_STORAGE_URL."
+    assert Document.objects.count() == 0
+
+
+def test_a_disk_that_is_full_leaves_nothing(
+    ada: User, paper: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = storages[STORAGE]
+    save = storage._save  # type: ignore[attr-defined]
+
+    def fill_up(name: str, content: object) -> str:
+        save(name, ContentFile(b"half of it"))
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage, "_save", fill_up)
+    refusal(*command(ada, paper))
+    assert (Document.objects.count(), files(folder)) == (0, [])

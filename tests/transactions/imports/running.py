@@ -1,0 +1,104 @@
+"""What tests of imports share: lines for a partner's user, and the command, in this process and in one of its own."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from partners.db import serving_role
+from partners.models import Partner
+from tests.conftest import database_url
+from tests.factories import conversion_fields
+from tests.support.watched import wait_until
+from transactions.models import Conversion, ImportRun
+from users.models import User
+
+Line = Callable[..., dict[str, Any]]
+
+
+class Result:
+    """What the command printed, and how it ended."""
+
+    def __init__(self, file: Path, *options: str) -> None:
+        out, err = io.StringIO(), io.StringIO()
+        self.status: Any = 0
+        self.reason = ""
+        try:
+            call_command("import_conversions", str(file), "--json", *options, stdout=out, stderr=err)
+        except SystemExit as ended:
+            self.status = ended.code
+        except CommandError as refused:
+            self.status, self.reason = refused.returncode, str(refused)
+        self.counts = tuple(json.loads(out.getvalue()).values())
+        self.errors = err.getvalue().splitlines()
+
+
+def ndjson(*lines: Any) -> bytes:
+    return b"".join((x if isinstance(x, bytes) else json.dumps(x).encode()) + b"\n" for x in lines)
+
+
+def write(path: Path, *lines: Any) -> Path:
+    path.write_bytes(ndjson(*lines))
+    return path
+
+
+def stored(partner: Partner) -> set[str]:
+    return set(Conversion.objects.filter(partner=partner).values_list("conversion_id", flat=True))
+
+
+@contextmanager
+def held_up(partner: Partner, conversion_id: str) -> Iterator[psycopg.Connection[Any]]:
+    """Keeps imports of this conversion waiting inside their transaction, until the block ends or rolls back."""
+    fields = conversion_fields(User.objects.get(partner=partner), conversion_id=conversion_id)
+    fields |= {"partner": partner.pk, "user": fields["user"].pk}
+    columns = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in fields)
+    places = ", ".join(["%s"] * len(fields))
+    with psycopg.connect(database_url(serving_role.OWNER)) as blocker:
+        blocker.execute(f"INSERT INTO transactions_conversion ({columns}) VALUES ({places})", [*fields.values()])
+        yield blocker
+        blocker.rollback()
+
+
+_HELD_UP = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+def wait_until_held_up() -> None:
+    """Waits until an import waits for what `held_up` holds."""
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as observer:
+        wait_until(lambda: observer.execute(f"SELECT 1 {_HELD_UP}").fetchone())
+
+
+def end_waiting_session() -> None:
+    """Ends the database session of the import that waits, as a restart of the server does."""
+    wait_until_held_up()
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as observer:
+        assert observer.execute(f"SELECT pg_terminate_backend(pid, 60000) {_HELD_UP}").fetchall() == [(True,)]
+
+
+def last_run() -> ImportRun:
+    return ImportRun.objects.latest("id")
+
+
+def manage(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+    """`manage.py` in a process of its own, on the test database."""
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": database_url(serving_role.SERVING),
+    }
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+    )

@@ -1,0 +1,278 @@
+"""An import may be stopped, cut off or only rehearsed: it says what is so, and a further run completes it."""
+
+import io
+import json
+import os
+import pty
+import signal
+import termios
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.utils import ProgrammingError
+
+from partners.db import statements
+from partners.models import Partner
+from tests.support.watched import wait_until
+from tests.transactions.imports.running import (
+    Line,
+    Result,
+    end_waiting_session,
+    held_up,
+    last_run,
+    manage,
+    ndjson,
+    stored,
+    write,
+)
+from transactions.imports import importer as import_module
+from transactions.imports import runs, staging
+from transactions.management.commands import import_conversions
+from transactions.models import Conversion, ImportRun, RunState
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_an_import_with_its_counts(
+    line: Line, committed_partner: Partner, number: signal.Signals, status: int
+) -> None:
+    with manage("import_conversions", "-", "--json") as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(ndjson(*(line(n) for n in range(10)), line(10, rate="0")) + b'{"partner": ')
+        process.stdin.flush()
+        # What came is stored although more may come.
+        wait_until(lambda: len(stored(committed_partner)) == 10)
+        process.send_signal(number)
+        assert json.loads(process.stdout.read()) == {"imported": 10, "unchanged": 0, "rejected": 1}
+        rejected, ended = process.stderr.read().decode().splitlines()
+        assert process.wait() == status
+    assert rejected.startswith("line 11: ")
+    assert ended == (
+        f"CommandError: Stopped by {number.name}. It came as far as line 10; run it again: what is in is unchanged."
+    )
+    assert (last_run().state, last_run().source, last_run().rejected) == ("stopped", "standard input", 1)
+
+
+def test_an_import_outlives_lost_connections_and_counts_each_line_once(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    count = import_module.BATCH + 10
+    file = write(tmp_path / "f", *(line(n) for n in range(count)))
+    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{import_module.BATCH}") as second:
+        process = manage("import_conversions", str(file), "--json")
+        end_waiting_session()
+        first.rollback()
+        # The second batch twice.
+        end_waiting_session()
+        end_waiting_session()
+        second.rollback()
+        out, err = process.communicate()
+    assert (process.returncode, json.loads(out)) == (0, {"imported": count, "unchanged": 0, "rejected": 0}), err
+    assert len(stored(committed_partner)) == count
+    assert (last_run().state, last_run().imported, last_run().line) == ("complete", count, count)
+
+
+def lose_the_connection(*_: Any) -> None:
+    connection.close()
+    raise OperationalError("gone")
+
+
+def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
+    tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, losses = staging.Database._store, iter([lose_the_connection])
+
+    def commit_and_lose(database: staging.Database, batch: staging.Batch) -> staging.Stored:
+        known = database._imported
+        done = store(database, batch)
+        for lose in losses:
+            # Committed, and the process does not know.
+            database._imported = known
+            lose()
+        return done
+
+    monkeypatch.setattr(staging, "PATIENCE", (0.01,))
+    monkeypatch.setattr(staging.Database, "_store", commit_and_lose)
+    importer = import_module.Importer(staging.Database(run=runs.begin(source="f", size_bytes=None)))
+    lines = [json.dumps(line(n)).encode() for n in range(3)]
+    assert not list(importer.run(enumerate(lines, 1)))
+    assert (importer.counts.imported, importer.counts.unchanged) == (3, 0)
+
+
+def test_a_database_that_stays_away_ends_the_import_with_its_counts(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module, "BATCH", 2)
+    monkeypatch.setattr(staging, "PATIENCE", (0.01, 0.01))
+    stage, batches = staging._stage, iter([staging._stage])
+
+    def stage_once(batch: staging.Batch) -> None:
+        next(batches, lose_the_connection)(batch)
+
+    monkeypatch.setattr(staging, "_stage", stage_once)
+    file = write(tmp_path / "f", *(line(n) for n in range(7)))
+    result = Result(file)
+    assert (result.counts, result.status) == ((2, 0, 0), 1)
+    assert result.reason == (
+        "The database cannot be reached, or did not answer in time. It came as far as line 2; run it again: what is in"
+        " is unchanged."
+    )
+    assert (last_run().state, last_run().imported) == ("failed", 2)
+    monkeypatch.setattr(staging, "_stage", stage)
+    assert Result(file).counts == (5, 2, 0)
+
+
+def test_a_dry_run_says_what_an_import_will_say_and_writes_nothing(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module, "BATCH", 3)
+    Result(write(tmp_path / "known", *(line(n) for n in range(4))))
+    lines = [line(n) for n in range(2, 9)]
+    again = [line(8), line(5), line(5, rate="9"), line(3, rate="9"), line(20, externalId="stranger"), b"{"]
+    file = write(tmp_path / "f", *lines, *again, line(9), line(9), line(10), line(2))
+    before = stored(committed_partner), ImportRun.objects.count()
+    rehearsed = Result(file, "--dry-run", "--rejects", str(tmp_path / "rehearsed"))
+    assert (stored(committed_partner), ImportRun.objects.count()) == before
+    done = Result(file, "--rejects", str(tmp_path / "rejects"))
+    assert (rehearsed.counts, rehearsed.status, rehearsed.errors) == (done.counts, done.status, done.errors)
+    assert done.counts == (7, 6, 4)
+    assert (tmp_path / "rehearsed").read_bytes() == (tmp_path / "rejects").read_bytes()
+
+
+def test_a_dry_run_for_people_says_that_nothing_is_written(tmp_path: Path, line: Line) -> None:
+    out = io.StringIO()
+    call_command("import_conversions", str(write(tmp_path / "f", line(1))), "--dry-run", stdout=out)
+    assert out.getvalue() == "Nothing is written; an import now would be: 1 imported, 0 unchanged, 0 rejected.\n"
+
+
+def test_a_run_is_recorded_and_listed(tmp_path: Path, line: Line) -> None:
+    file = write(tmp_path / "conversions.ndjson", line(1), line(1), line(2, rate="0"), line(3, externalId="stranger"))
+    Result(file)
+    out = io.StringIO()
+    call_command("list_imports", "--limit", "1", "--json", stdout=out)
+    (shown,) = json.loads(out.getvalue())["imports"]
+    assert shown.pop("id") == last_run().pk
+    assert shown.pop("startedAt") <= shown.pop("updatedAt") == shown.pop("endedAt")
+    assert shown == {
+        "source": "conversions.ndjson",
+        "state": "complete",
+        "sizeBytes": file.stat().st_size,
+        "bytesRead": file.stat().st_size,
+        "line": 4,
+        "imported": 1,
+        "unchanged": 1,
+        "rejected": 2,
+    }
+
+
+def test_a_run_that_has_ended_stays_as_it_is(tmp_path: Path, line: Line) -> None:
+    run = runs.begin(source="f", size_bytes=None)
+    ImportRun.objects.filter(pk=run).update(imported=1)
+    runs.end(run, RunState.COMPLETE, runs.Counts(1, 0, 0), 10)
+    with pytest.raises(IntegrityError, match="has ended stays"):
+        ImportRun.objects.filter(pk=run).update(imported=2)
+    for statement in ("DELETE FROM transactions_importrun", "UPDATE transactions_importrun SET source = 'x'"):
+        with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
+            connection.cursor().execute(statement)
+
+
+def test_several_imports_of_the_same_lines_in_any_order_give_each_once(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    lines = [line(n) for n in range(5_500)]
+    files = [write(tmp_path / "a", *lines), write(tmp_path / "b", *lines[::-1]), write(tmp_path / "c", *lines)]
+    processes = [manage("import_conversions", str(file), "--json") for file in files]
+    with ThreadPoolExecutor(3) as pool:
+        outputs = list(pool.map(lambda p: p.communicate(), processes))
+    assert [p.returncode for p in processes] == [0, 0, 0], outputs
+    assert sum(json.loads(out)["imported"] for out, _ in outputs) == 5_500
+    assert Conversion.objects.filter(partner=committed_partner).count() == 5_500
+    assert sum(ImportRun.objects.order_by("-id")[:3].values_list("imported", flat=True)) == 5_500
+
+
+def refuse_a_statement(*_: Any) -> None:
+    statements.fetch_one("SELECT 1 / %s", (0,))
+
+
+def lose_the_server(*_: Any) -> None:
+    statements.fetch_one("SELECT pg_terminate_backend(pg_backend_pid())", ())
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (refuse_a_statement, "The database refused a statement (SQLSTATE 22012). It came as far as line 2;"),
+        (lose_the_server, "The database cannot be reached, or did not answer in time. It came as far as line 2;"),
+    ],
+)
+def test_a_run_that_the_database_ends_has_failed(
+    tmp_path: Path,
+    line: Line,
+    committed_partner: Partner,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Callable[..., None],
+    reason: str,
+) -> None:
+    monkeypatch.setattr(import_module, "BATCH", 2)
+    monkeypatch.setattr(staging, "PATIENCE", ())
+    batches = iter([staging._stage])
+
+    def stage_once(batch: staging.Batch) -> None:
+        next(batches, failure)(batch)
+
+    monkeypatch.setattr(staging, "_stage", stage_once)
+    result = Result(write(tmp_path / "f", *(line(n) for n in range(5))))
+    assert (result.counts, result.status) == ((2, 0, 0), 1)
+    assert result.reason.startswith(reason)
+    assert (last_run().state, last_run().imported) == ("failed", 2)
+
+
+def test_a_run_that_a_crash_ends_has_failed_and_its_record_says_what_is_stored(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any) -> None:
+        raise RuntimeError("a crash")
+
+    monkeypatch.setattr(import_module, "BATCH", 2)
+    monkeypatch.setattr(import_conversions.Command, "_report", crash)
+    file = write(tmp_path / "f", *(line(n) for n in range(5)), line(9, rate="0"))
+    with pytest.raises(RuntimeError, match="a crash"):
+        Result(file)
+    assert last_run().state == "failed"
+    assert last_run().ended_at is not None
+    assert last_run().imported == len(stored(committed_partner)) > 0
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """What `manage.py` writes to standard error where that is a terminal."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 120))
+    with manage(*arguments, stderr=theirs):
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):  # how a terminal ends
+            while part := os.read(ours, 4096):
+                written += part
+    os.close(ours)
+    return written.decode()
+
+
+def test_a_terminal_shows_a_bar_of_the_bytes_read(line: Line, tmp_path: Path) -> None:
+    file = write(tmp_path / "file", *(line(number) for number in range(1, 301)))
+    shown = on_a_terminal("import_conversions", str(file))
+    assert "100%" in shown
+    assert "line 300]" in shown
+    assert "\x1b[31" not in shown
+
+
+def test_elsewhere_nothing_is_shown(line: Line, tmp_path: Path) -> None:
+    file = write(tmp_path / "file", line())
+    with manage("import_conversions", str(file)) as process:
+        assert process.communicate() == (b"1 imported, 0 unchanged, 0 rejected.\n", b"")

@@ -1,0 +1,255 @@
+"""Conversions in: every line is imported, unchanged or rejected, and none is lost or doubled."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from partners.models import Partner
+from tests import factories
+from tests.support.client import in_process
+from tests.transactions.imports.running import Line, Result, held_up, manage, stored, wait_until_held_up, write
+from transactions.imports import importer as import_module
+from transactions.imports import staging
+
+
+def test_lines_are_imported_and_listed_with_their_digits(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    assert Result(write(tmp_path / "f", line(1), line(2))).counts == (2, 0, 0)
+    items = factories.client_of(committed_partner, in_process).get("/v1/users/payer/transactions").json()["items"]
+    assert [item["conversionId"] for item in items] == ["cv-2", "cv-1"]
+    assert items[0]["to"] == {"currency": "USD", "amount": "71.500"}
+    assert items[0]["createdAt"] == "2026-01-01T00:00:02.000000Z"
+
+
+def test_the_same_file_again_is_counted_and_skipped(tmp_path: Path, line: Line) -> None:
+    file = write(tmp_path / "f", *(line(n) for n in range(10)))
+    assert Result(file).counts == (10, 0, 0)
+    again = Result(file)
+    assert (again.counts, again.status, again.errors) == ((0, 10, 0), 0, [])
+
+
+def test_the_same_instant_written_otherwise_is_unchanged(tmp_path: Path, line: Line) -> None:
+    Result(write(tmp_path / "f", line(createdAt="2026-01-01T00:00:00.5Z")))
+    assert Result(write(tmp_path / "f", line(createdAt="2025-12-31T19:00:00.500000-05:00"))).counts == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"createdAt": "2026-01-01T00:00:01.000001Z"},
+        {"from": {"currency": "EUR", "amount": "100.00"}},
+        {"from": {"currency": "CAD", "amount": "100.0"}},
+        {"to": {"currency": "USD", "amount": "71.5"}},
+        {"rate": "0.7150"},
+        {"externalId": "other"},
+    ],
+    ids=str,
+)
+def test_other_content_under_a_known_conversion_id_is_rejected(
+    tmp_path: Path, line: Line, committed_partner: Partner, change: dict[str, Any]
+) -> None:
+    factories.client_of(committed_partner, in_process).post("/v1/users", factories.user_body(externalId="other"))
+    Result(write(tmp_path / "f", line(1)))
+    result = Result(write(tmp_path / "f", line(1, **change), line(2)))
+    assert (result.counts, result.status) == ((1, 0, 1), 1)
+    assert result.errors == [f"line 1: {staging.OTHER_CONTENT}"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (b"{", "not a JSON object"),
+        (b"[]", "not a JSON object"),
+        (b"null", "not a JSON object"),
+        (b"\xff{}", "not a JSON object"),
+        (b"[" * 60_000, "not a JSON object"),
+        (b'"' + b"x" * 200_000 + b'"', "longer than 65536 bytes"),
+        (b" " * 65_536 + b"{", "longer than 65536 bytes"),
+        (b'{"partner": "a\x00b"}', "not a JSON object"),
+        (b"\xef\xbb\xbf{}", "not a JSON object"),
+        ({"type": "transfer"}, "type is not one of"),
+        ({"type": None}, "type must be a string"),
+        ({"partner": "nobody-here"}, "there is no such partner"),
+        ({"partner": "a\x00b"}, "partner must be"),
+        ({"externalId": "stranger"}, staging.UNKNOWN_USER),
+        ({"externalId": "a\x00b"}, "externalId: "),
+        ({"externalId": "\ud800"}, "not a JSON object"),
+        ({"externalId": 7}, "externalId: "),
+        ({"conversionId": "a b"}, "conversionId must be"),
+        ({"conversionId": "x" * 65}, "conversionId must be"),
+        ({"conversionId": ""}, "conversionId must be"),
+        ({"createdAt": "2026-01-01"}, "createdAt must be"),
+        ({"createdAt": "2026-01-01T00:00:00"}, "createdAt must be"),
+        ({"createdAt": "2026-02-30T00:00:00Z"}, "createdAt must be"),
+        ({"createdAt": "2026-01-01T00:00:00.1234567Z"}, "finer than microseconds"),
+        ({"createdAt": "2026-01-01T24:00:00Z"}, "createdAt must be"),
+        ({"createdAt": "9999-12-31T00:00:00Z"}, "createdAt is later than"),
+        ({"from": {"currency": "CAD", "amount": 1}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": "-1"}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": "1e2"}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": "01"}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": ".5"}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": "5."}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": "1" * 21}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": "0." + "1" * 19}}, "from.amount must be"),
+        ({"from": {"currency": "CAD", "amount": "٣"}}, "from.amount must be"),
+        ({"from": {"currency": "cad", "amount": "1"}}, "from.currency must be"),
+        ({"from": {"currency": "CA", "amount": "1"}}, "from.currency must be"),
+        ({"from": {"currency": "CAD"}}, "from must be an object"),
+        ({"from": {"currency": "CAD", "amount": "1", "more": "1"}}, "from must be an object"),
+        ({"to": None}, "to must be an object"),
+        ({"rate": "0"}, "rate must be more than zero"),
+        ({"rate": "0.000"}, "rate must be more than zero"),
+        ({"rate": "NaN"}, "rate must be"),
+        ({"more": "1"}, "1 unknown names"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_a_bad_line_is_rejected_and_the_others_are_not(
+    tmp_path: Path, line: Line, committed_partner: Partner, bad: Any, reason: str
+) -> None:
+    bad_line = bad if isinstance(bad, bytes) else line(2, **bad)
+    result = Result(write(tmp_path / "f", line(1), bad_line, line(3)))
+    assert (result.counts, result.status) == ((2, 0, 1), 1)
+    assert len(result.errors) == 1
+    assert result.errors[0].startswith("line 2: ")
+    assert reason in result.errors[0]
+    assert stored(committed_partner) == {"cv-1", "cv-3"}
+
+
+def test_a_missing_field_is_named(tmp_path: Path, line: Line) -> None:
+    short = line(1)
+    del short["rate"]
+    assert Result(write(tmp_path / "f", short)).errors == ["line 1: rate is missing"]
+
+
+def test_a_name_given_twice_is_rejected(tmp_path: Path, line: Line) -> None:
+    twice = json.dumps(line(1)).encode().replace(b'"rate": "0.715"', b'"rate": "0.715", "rate": "9"')
+    inside = json.dumps(line(2)).encode().replace(b'"CAD",', b'"CAD", "currency": "USD",')
+    assert Result(write(tmp_path / "f", twice, inside)).counts == (0, 0, 2)
+
+
+def test_a_line_within_the_file_meets_one_before_it(tmp_path: Path, line: Line) -> None:
+    result = Result(write(tmp_path / "f", line(1), line(1), line(1, rate="9"), line(2)))
+    assert (result.counts, result.errors) == ((2, 1, 1), [f"line 3: {staging.OTHER_CONTENT}"])
+
+
+def test_an_external_id_with_a_backslash_is_found(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
+    odd = "a\\tb\\\\ é"
+    factories.client_of(committed_partner, in_process).post("/v1/users", factories.user_body(externalId=odd))
+    assert Result(write(tmp_path / "f", line(1, externalId=odd))).counts == (1, 0, 0)
+
+
+def test_rejected_lines_are_kept_as_they_were_and_can_be_mended(tmp_path: Path, line: Line) -> None:
+    rejects = tmp_path / "rejects"
+    Result(write(tmp_path / "f", line(1), line(2, rate="0"), b"garbage"), "--rejects", str(rejects))
+    assert rejects.read_bytes() == json.dumps(line(2, rate="0")).encode() + b"\ngarbage\n"
+
+
+def test_blank_lines_and_a_missing_last_line_end_are_no_matter(tmp_path: Path, line: Line) -> None:
+    (tmp_path / "f").write_bytes(b"\n" + json.dumps(line(1)).encode() + b"\r\n\n" + json.dumps(line(2)).encode())
+    assert Result(tmp_path / "f").counts == (2, 0, 0)
+
+
+def test_batches_before_a_failure_stay(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module, "BATCH", 2)
+    file = write(tmp_path / "f", *(line(n) for n in range(5)))
+    store, batches = staging.Database(), iter([True, False])
+
+    def fail_at_the_second(batch: staging.Batch) -> staging.Stored:
+        if next(batches):
+            return store(batch)
+        raise RuntimeError("cut")
+
+    importer = import_module.Importer(fail_at_the_second)
+    with pytest.raises(RuntimeError):
+        list(importer.run(enumerate(file.read_bytes().splitlines(), 1)))
+    assert stored(committed_partner) == {"cv-0", "cv-1"}
+    assert (importer.counts.imported, importer.line) == (2, 2)
+    monkeypatch.undo()
+    assert Result(file).counts == (3, 2, 0)
+
+
+def test_a_killed_import_is_simply_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
+    file = write(tmp_path / "f", *(line(n) for n in range(import_module.BATCH + 10)))
+    with held_up(committed_partner, f"cv-{import_module.BATCH}"):
+        process = manage("import_conversions", str(file))
+        # The first batch is stored, the second on its way.
+        wait_until_held_up()
+        process.kill()
+        process.communicate()
+    assert len(stored(committed_partner)) == import_module.BATCH
+    assert Result(file).counts == (10, import_module.BATCH, 0)
+
+
+def test_two_imports_of_overlapping_files_at_once_give_each_conversion_once(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    first = write(tmp_path / "a", *(line(n) for n in range(6_000)))
+    second = write(tmp_path / "b", *(line(n) for n in reversed(range(2_000, 8_000))))
+    processes = [manage("import_conversions", str(file), "--json") for file in (first, second)]
+    with ThreadPoolExecutor(2) as pool:
+        outputs = list(pool.map(lambda p: p.communicate(), processes))
+    assert [p.returncode for p in processes] == [0, 0], outputs
+    counts = [json.loads(out) for out, _ in outputs]
+    assert sum(c["imported"] for c in counts) == 8_000
+    assert sum(c["unchanged"] for c in counts) == 4_000
+    assert len(stored(committed_partner)) == 8_000
+
+
+def test_standard_input_is_read(line: Line, committed_partner: Partner) -> None:
+    process = manage("import_conversions", "-", "--json")
+    out, err = process.communicate(json.dumps(line(1)).encode())
+    assert (json.loads(out), err) == ({"imported": 1, "unchanged": 0, "rejected": 0}, b"")
+
+
+@pytest.mark.parametrize("arguments", [["/nowhere/f"], ["{file}", "--rejects", "/nowhere/f"], ["."]])
+def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, line: Line, arguments: list[str]) -> None:
+    file = write(tmp_path / "f", line(1))
+    with pytest.raises(CommandError, match=r"^[^\n]+$"):
+        call_command("import_conversions", *(a.format(file=file) for a in arguments))
+
+
+def test_repeated_lines_share_the_fate_of_the_first(tmp_path: Path, line: Line) -> None:
+    stranger = line(3, externalId="stranger")
+    result = Result(write(tmp_path / "f", *[line(1)] * 300, stranger, stranger))
+    assert (result.counts, len(result.errors)) == ((1, 299, 2), 2)
+
+
+def test_the_rejects_may_not_go_into_the_file_that_is_imported(tmp_path: Path, line: Line) -> None:
+    file = write(tmp_path / "f", line(1))
+    before = file.read_bytes()
+    with pytest.raises(CommandError, match="names the file that is imported"):
+        call_command("import_conversions", str(file), "--rejects", str(tmp_path / "." / "f"))
+    assert file.read_bytes() == before
+
+
+def test_rejects_that_cannot_be_written_end_the_import_with_one_line(tmp_path: Path, line: Line) -> None:
+    result = Result(write(tmp_path / "f", line(1), line(2, rate="0")), "--rejects", "/dev/full")
+    assert (result.counts, result.status, result.reason.count("\n")) == ((1, 0, 1), 1, 0)
+    assert result.reason.startswith("The rejects cannot be written: No space left")
+
+
+def test_a_line_that_contradicts_one_of_its_batch_is_compared_with_what_is_stored(tmp_path: Path, line: Line) -> None:
+    # The first is refused, so that the second, of the same conversionId, is the one that counts.
+    lines = [line(1, externalId="stranger"), line(1), line(1, externalId="stranger"), line(1)]
+    result = Result(write(tmp_path / "f", *lines))
+    assert result.counts == (1, 1, 2)
+    assert result.errors == [f"line 1: {staging.UNKNOWN_USER}", f"line 3: {staging.UNKNOWN_USER}"]
+
+
+def test_a_file_known_in_part_is_imported_whole(
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module, "BATCH", 10)
+    Result(write(tmp_path / "known", *(line(n) for n in range(0, 60, 2)), *(line(n) for n in range(60, 90))))
+    result = Result(write(tmp_path / "f", *(line(n) for n in range(120))))
+    assert result.counts == (60, 60, 0)
+    assert len(stored(committed_partner)) == 120

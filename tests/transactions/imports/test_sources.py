@@ -1,0 +1,92 @@
+"""What is imported may be compressed, damaged or endless: what is good in it comes in, and the rest is said."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from partners.models import Partner
+from tests.transactions.imports.running import Line, Result, manage, ndjson, stored
+from transactions.imports.sources import Source
+
+MIB = 1024 * 1024
+
+
+def numbered(path: Path) -> list[tuple[int, bytes]]:
+    with Source(str(path)) as source:
+        return [line for line in source.lines() if line]
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"PK\x03\x04", "zip"),
+        (b"BZh9", "bzip2"),
+        (b"\xfd7zXZ\x00", "xz"),
+    ],
+)
+def test_a_compressed_source_is_refused_and_named(tmp_path: Path, line: Line, first: bytes, name: str) -> None:
+    (tmp_path / "f").write_bytes(first + bytes(100))
+    result = Result(tmp_path / "f")
+    assert (result.counts, result.status) == ((0, 0, 0), 1)
+    assert f"compressed with {name}:" in result.reason
+
+
+def test_a_compressed_file_is_imported_by_way_of_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:
+    (tmp_path / "f.gz").write_bytes(gzip.compress(ndjson(line(1), line(2))))
+    unpacked = subprocess.run(["zcat", str(tmp_path / "f.gz")], capture_output=True, check=True).stdout
+    out, err = manage("import_conversions", "-", "--json").communicate(unpacked)
+    assert (json.loads(out)["imported"], err) == (2, b"")
+    assert len(stored(committed_partner)) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
+def test_a_file_without_lines_is_imported(tmp_path: Path, line: Line, content: bytes) -> None:
+    (tmp_path / "f").write_bytes(content)
+    result = Result(tmp_path / "f")
+    assert (result.counts, result.status) == ((0, 0, 0), 0)
+
+
+def test_a_byte_order_mark_at_the_beginning_is_no_part_of_the_first_line(tmp_path: Path, line: Line) -> None:
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbf" + ndjson(line(1)).replace(b"\n", b"\r\n"))
+    assert Result(tmp_path / "f").counts == (1, 0, 0)
+
+
+def test_numbers_count_every_line(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"\n\r\na\n \n" + b"b" * (3 * MIB) + b"\n\n" + b"c" * (3 * MIB))
+    found = numbered(tmp_path / "f")
+    assert [(number, line[:1]) for number, line in found] == [(3, b"a"), (5, b"b"), (7, b"c")]
+    assert [len(line) for _, line in found] == [1, 65_537, 65_537]
+
+
+PEAK = """
+import resource, sys
+from transactions.imports.sources import Source
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with Source(sys.argv[1]) as source:
+    lines = sum(1 for line in source.lines() if line)
+print(lines, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize("content", [b"\0", b"{}" * 511 + b" \n"], ids=["a line without end", "many lines"])
+def test_memory_stays_constant(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "large").write_bytes(content * (64 * MIB // len(content)))
+    django = "import django; django.setup()\n"
+    told = subprocess.run(
+        [sys.executable, "-c", django + PEAK, str(tmp_path / "large")],
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
+        capture_output=True,
+        check=True,
+    )
+    lines, mebibytes = map(int, told.stdout.split())
+    assert lines == (1 if content == b"\0" else 64 * 1024)
+    assert mebibytes < 24

@@ -1,0 +1,81 @@
+"""The back office of staff and their roles."""
+
+from tests import factories
+from tests.support.staff import client_as, client_of, log_lines
+from users.models import Staff
+
+USERS = "/admin/users/user/"
+
+
+def staff_fields(**fields: object) -> dict[str, object]:
+    return {
+        "username": "grace",
+        "usable_password": "true",
+        "password1": "correct horse battery",
+        "password2": "correct horse battery",
+        "email": "grace@example.com",
+        "is_staff": "on",
+    } | fields
+
+
+def group_of(role: str) -> int:
+    return factories.make_staff(role).groups.get().pk
+
+
+def test_an_administrator_adds_staff_in_a_role(db: None) -> None:
+    client = client_as("administrator")
+    client.post("/admin/users/staff/add/", staff_fields(groups=[group_of("reviewer")], is_superuser="on"))
+    added = Staff.objects.get(username="grace")
+    assert (added.is_staff, added.is_superuser) == (True, False)
+    assert added.has_perm("users.decide_user")
+    assert added.check_password("correct horse battery")
+
+
+def test_an_administrator_cannot_raise_themselves(db: None) -> None:
+    staff = factories.make_staff("administrator")
+    fields = {"username": staff.username, "is_active": "on", "is_staff": "on", "is_superuser": "on"}
+    answer = client_of(staff).post(
+        f"/admin/users/staff/{staff.pk}/change/", fields | {"groups": [group_of("reviewer")]}
+    )
+    assert answer.status_code == 302
+    staff = Staff.objects.get(pk=staff.pk)
+    assert not staff.is_superuser
+    assert [group.name for group in staff.groups.all()] == ["administrator"]
+
+
+def test_an_administrator_cannot_touch_a_superuser(db: None) -> None:
+    root = Staff.objects.create_superuser("root", password="a password of root")
+    client = client_as("administrator")
+    assert client.post(f"/admin/users/staff/{root.pk}/change/", {"username": "mine"}).status_code == 403
+    passwords = {"usable_password": "true", "password1": "my own password now", "password2": "my own password now"}
+    assert client.post(f"/admin/users/staff/{root.pk}/password/", passwords).status_code == 403
+    root.refresh_from_db()
+    assert root.check_password("a password of root")
+
+
+def test_staff_made_inactive_are_out_at_once(db: None) -> None:
+    staff = factories.make_staff("reviewer")
+    client = client_of(staff)
+    assert client.get(USERS).status_code == 200
+    client_as("administrator").post(
+        f"/admin/users/staff/{staff.pk}/change/", {"username": staff.username, "email": staff.email, "is_staff": "on"}
+    )
+    assert client.get(USERS).status_code == 302
+
+
+def test_a_new_password_is_in_the_log_without_its_text(db: None) -> None:
+    staff = factories.make_staff("viewer")
+    passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
+    client_as("administrator").post(f"/admin/users/staff/{staff.pk}/password/", passwords)
+    staff.refresh_from_db()
+    assert staff.check_password("an entirely new one")
+    assert log_lines() == ["Changed password."]
+
+
+def test_roles_and_the_log_are_only_looked_at(db: None) -> None:
+    client = client_as("superuser")
+    group = group_of("reviewer")
+    assert client.post(f"/admin/auth/group/{group}/change/", {"name": "mine"}).status_code == 403
+    assert "users.decide_user" in client.get(f"/admin/auth/group/{group}/change/").content.decode()
+    for path in ("/admin/auth/group/add/", "/admin/admin/logentry/add/"):
+        assert client.get(path).status_code == 403

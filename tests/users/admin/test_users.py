@@ -1,0 +1,238 @@
+"""The back office of users: contract, section 8."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import OperationalError
+from psycopg.errors import QueryCanceled
+from pytest_django import DjangoAssertNumQueries
+
+from partners.admin import base
+from tests import factories
+from tests.support.client import Response
+from tests.support.staff import ROLES, client_as
+from users.models import Status, User, UserEvent
+
+USERS = "/admin/users/user/"
+CHANGES = "/admin/users/statuschange/"
+EVENTS = "/admin/users/userevent/"
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user().json()["userId"])
+
+
+def page_of(user: User) -> str:
+    return f"{USERS}{user.pk}/change/"
+
+
+# Who sees what
+
+PAGES = {
+    "users": {"viewer", "reviewer", "auditor", "superuser"},
+    "user": {"viewer", "reviewer", "auditor", "superuser"},
+    "changes": {"viewer", "reviewer", "auditor", "superuser"},
+    "events": {"reviewer", "auditor", "superuser"},
+    "event": {"reviewer", "auditor", "superuser"},
+    "staff": {"auditor", "administrator", "superuser"},
+    "add staff": {"administrator", "superuser"},
+    "roles": {"auditor", "administrator", "superuser"},
+    "log": {"auditor", "superuser"},
+    "accesses": {"auditor", "superuser"},
+}
+
+
+def url(page: str, user: User) -> str:
+    event = UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
+    return {
+        "users": USERS,
+        "user": page_of(user),
+        "changes": CHANGES,
+        "events": EVENTS,
+        "event": f"{EVENTS}{event.pk}/change/",
+        "staff": "/admin/users/staff/",
+        "add staff": "/admin/users/staff/add/",
+        "roles": "/admin/auth/group/",
+        "log": "/admin/admin/logentry/",
+        "accesses": "/admin/users/accessrecord/",
+    }[page]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_sees_its_pages_and_no_others(role: str, user: User) -> None:
+    client = client_as(role)
+    seen = {page: client.get(url(page, user)).status_code for page in PAGES}
+    assert seen == {page: 200 if role in roles else 403 for page, roles in PAGES.items()}
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
+    client = client_as(role)
+    for path in (url(page, user) for page in PAGES):
+        for answer in (client.get(path), client.post(path)):
+            assert answer.status_code == 302
+            assert answer.headers["Location"].startswith(("/admin/login/", "/admin/account/login/"))
+
+
+@pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log", "accesses"])
+def test_nobody_deletes_anything(page: str, user: User) -> None:
+    client = client_as("superuser")
+    person = factories.make_staff()
+    rows = {"users": user.pk, "staff": person.pk, "roles": person.groups.get().pk}
+    assert client.post(f"{url(page, user)}{rows.get(page, 1)}/delete/", {"post": "yes"}).status_code in {302, 403}
+    client.post(url(page, user), {"action": "delete_selected", "_selected_action": [str(rows.get(page, 1))], "post": 1})
+    assert User.objects.filter(pk=user.pk).exists()
+    person.refresh_from_db()
+    assert person.groups.exists()
+    assert "delete" not in client.get(url(page, user)).content.decode().lower()
+
+
+def test_a_superuser_edits_and_adds_no_user(user: User) -> None:
+    client = client_as("superuser")
+    assert client.post(page_of(user), {"email": "other@example.com", "status": "closed"}).status_code == 403
+    assert client.get(f"{USERS}add/").status_code == 403
+    user.refresh_from_db()
+    assert (user.email, user.status) == ("ada@example.com", "pendingCompliance")
+
+
+def test_a_viewer_is_not_shown_the_history_of_the_profile(user: User) -> None:
+    assert "Profile history" not in client_as("viewer").get(page_of(user)).content.decode()
+
+
+# Finding
+
+
+@pytest.mark.parametrize("by", ["pk", "external_id", "email"])
+def test_a_user_is_found_by_exact_values(by: str, user: User, create_user: Callable[..., Response]) -> None:
+    User.objects.filter(pk=user.pk).update(email="only@example.com")
+    user.refresh_from_db()
+    create_user()
+    for list_url in (USERS, EVENTS):
+        page = client_as("reviewer").get(list_url, {"q": f" {getattr(user, by)} "})
+        found = page.context["cl"].result_list
+        assert {str(getattr(row, "pgh_obj_id", row.pk)) for row in found} == {str(user.pk)}
+
+
+def test_a_part_of_a_value_finds_nobody(user: User) -> None:
+    page = client_as("reviewer").get(USERS, {"q": user.external_id[:-1]})
+    assert not page.context["cl"].result_list
+
+
+def test_filters_narrow_the_list(user: User, create_user: Callable[..., Response]) -> None:
+    american = create_user(country="US", province="NY", postalCode="10001").json()["userId"]
+    client = client_as("reviewer")
+
+    def found(**query: str) -> set[str]:
+        return {str(row.pk) for row in client.get(USERS, query).context["cl"].result_list}
+
+    assert found(country="us") == {american}
+    assert found(partner__id__exact=str(user.partner_id)) == {american, str(user.pk)}
+    assert found(status__exact="active") == set()
+    assert found(country="us", status__exact="pendingCompliance", q=american) == {american}
+
+
+ODD = ("\0", "a" * 20_000, "' OR 1=1 --%🦉\n", "not-a-uuid", "{12345678-1234-5678-1234-567812345678}")
+LISTS = (
+    USERS,
+    CHANGES,
+    EVENTS,
+    "/admin/users/staff/",
+    "/admin/auth/group/",
+    "/admin/admin/logentry/",
+    "/admin/users/accessrecord/",
+)
+
+
+@pytest.mark.parametrize("list_url", LISTS)
+def test_no_odd_request_is_a_crash(list_url: str, user: User) -> None:
+    client = client_as("superuser")
+    client.raise_request_exception = False
+    names = ("q", "p", "o", "e", "all", "country", "status__exact", "partner__id__exact", "id__lt", "pgh_id__lt", "odd")
+    for name in (*names, "partner__isnull", "groups__id__exact", "is_active__exact", "created_at__gte", "_facets"):
+        for value in (*ODD, "9" * 40, "-1", ""):
+            assert client.get(list_url, {name: value}).status_code in {200, 302, 400}, (name, value)
+    for pk in ("%00", "nonsense", "9" * 40, "-1"):
+        assert client.get(f"{list_url}{pk}/change/").status_code in {302, 404}
+
+
+@pytest.mark.parametrize("lookup", ["email__startswith", "partner__api_keys__encrypted_secret__startswith", "city"])
+def test_a_lookup_that_the_page_does_not_offer_is_refused(lookup: str, user: User) -> None:
+    assert client_as("superuser").get(USERS, {lookup: "a"}).status_code == 400
+
+
+def test_staff_cannot_be_filtered_by_their_passwords(user: User) -> None:
+    assert client_as("administrator").get("/admin/users/staff/", {"password__startswith": "p"}).status_code == 400
+
+
+# Bounds
+
+
+def test_the_list_takes_as_many_statements_for_many_users_as_for_one(
+    create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("reviewer")
+    create_user()
+    client.get(USERS)
+    with django_assert_num_queries(7):  # session, staff, two of permissions, partners, count, rows
+        client.get(USERS)
+    for _ in range(5):
+        create_user()
+    with django_assert_num_queries(7):
+        client.get(USERS)
+
+
+def test_the_decisions_take_as_many_statements_for_many_as_for_few(
+    create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("viewer")
+    client.get(CHANGES)
+    for number in (1, 4):
+        for _ in range(number):
+            user = User.objects.get(pk=create_user().json()["userId"])
+            factories.move_to(user, Status.ACTIVE)
+        with django_assert_num_queries(7):
+            assert user.partner.name in client.get(CHANGES).content.decode()
+
+
+def test_a_list_counts_no_further_than_its_limit_and_goes_on_from_there(
+    create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = {create_user().json()["userId"] for _ in range(5)}
+    monkeypatch.setattr(base, "LIST_LIMIT", 3)
+    client = client_as("reviewer")
+    for list_url, query in ((USERS, "?status__exact=pendingCompliance"), (EVENTS, "")):
+        first = client.get(list_url + query)
+        assert "these are the first 3" in first.content.decode()
+        second = client.get(list_url + first.context["cl"].older_rows)
+        rows = [*first.context["cl"].result_list, *second.context["cl"].result_list]
+        assert {str(getattr(row, "pgh_obj_id", row.pk)) for row in rows} == users
+
+
+def test_the_list_keeps_to_its_one_order(create_user: Callable[..., Response]) -> None:
+    users = [create_user().json()["userId"] for _ in range(3)]
+    rows = client_as("reviewer").get(USERS, {"o": "-1"}).context["cl"].result_list
+    assert [str(row.pk) for row in rows] == users
+
+
+def test_a_list_that_takes_too_long_says_so(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(*_: object) -> None:
+        raise OperationalError("canceling statement due to statement timeout") from QueryCanceled()
+
+    client = client_as("reviewer")
+    with monkeypatch.context() as patch:
+        patch.setattr(base.BoundedChangeList, "get_queryset", too_long)
+        answer = client.get(USERS, {"country": "CA"})
+    assert "That took too long" in client.get(answer.headers["Location"]).content.decode()
+
+
+def test_a_long_history_is_cut_and_leads_to_all_of_it(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partners.admin.sections.SHOWN", 2)
+    monkeypatch.setattr("users.admin.history.SHOWN", 2)
+    for number in range(3):
+        User.objects.filter(pk=user.pk).update(city=f"City {number}")
+    client = client_as("auditor")
+    page = client.get(page_of(user)).content.decode()
+    assert "Showing the latest 2." in page
+    assert f'{EVENTS}?q={user.pk}"' in page
+    assert client.get(f"{EVENTS}?q={user.pk}").context["cl"].result_count == 4

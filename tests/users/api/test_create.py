@@ -1,0 +1,108 @@
+"""Registering a user: contract, section 9."""
+
+import json
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+
+from partners.models import Partner
+from tests import factories
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, Response
+from tests.support.transports import transport
+from users.models import User
+
+__all__ = ("transport",)
+
+
+def test_a_created_user_is_answered_and_awaits_compliance(api: PartnerClient) -> None:
+    answer = api.post("/v1/users", factories.user_body(externalId="ada"))
+    assert answer.status == 201
+    assert answer.json() == {
+        "userId": str(User.objects.get().pk),
+        "externalId": "ada",
+        "status": "pendingCompliance",
+    }
+    assert UUID(answer.json()["userId"]).version == 4
+
+
+def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
+    create_user: Callable[..., Response], partner: Partner
+) -> None:
+    create_user(externalId="ada")
+    user = dict(User.objects.values().get())
+    assert all(user.pop(name) for name in ("id", "created_at", "updated_at", "status_since"))
+    assert json.loads(json.dumps(user, default=str)) == {
+        "partner_id": partner.pk,
+        "external_id": "ada",
+        "email": "ada@example.com",
+        "first_name": "Ada",
+        "last_name": "Byron",
+        "date_of_birth": "1990-12-10",
+        "address_line1": "100 King St W",
+        "address_line2": "Suite 200",
+        "city": "Toronto",
+        "postal_code": "M5X 1A9",
+        "province": "ON",
+        "country": "CA",
+        "occupation": "Engineer",
+        "is_ciro_affiliate": False,
+        "status": "pendingCompliance",
+        "profile_changed_at": None,
+        "identity_changed_at": None,
+    }
+
+
+def test_a_second_address_line_may_be_left_out(api: PartnerClient) -> None:
+    body = factories.user_body()
+    del body["addressLine2"]
+    assert api.post("/v1/users", body).status == 201
+    assert User.objects.get().address_line2 == ""
+
+
+@pytest.mark.parametrize(
+    ("external_id", "location"),
+    [
+        ("user-1_2.3~4", "/v1/users/user-1_2.3~4"),
+        ("é", "/v1/users/%C3%A9"),
+        ("a b", "/v1/users/a%20b"),
+        ("a+b", "/v1/users/a%2Bb"),
+        ("100%", "/v1/users/100%25"),
+        ("%FF", "/v1/users/%25FF"),
+        ("a?b", "/v1/users/a%3Fb"),
+        ("a#b", "/v1/users/a%23b"),
+        ("a&b=c;d:@", "/v1/users/a%26b%3Dc%3Bd%3A%40"),
+        ("😀", "/v1/users/%F0%9F%98%80"),
+        ("...", "/v1/users/..."),
+    ],
+)
+def test_a_created_user_is_found_at_its_location(
+    api: PartnerClient, create_user: Callable[..., Response], external_id: str, location: str
+) -> None:
+    created = create_user(externalId=external_id)
+    assert created.header("Location") == location
+    assert api.get(location).json()["userId"] == created.json()["userId"]
+    assert api.get(f"{location}/transactions").json()["externalId"] == external_id
+
+
+def test_an_external_id_that_the_partner_has_is_a_conflict(api: PartnerClient) -> None:
+    first = api.post("/v1/users", factories.user_body(externalId="ada"))
+    answer = api.post("/v1/users", factories.user_body(externalId="ada", city="Ottawa"))
+    assert assert_error(answer, 409)["error"] == "conflict"
+    assert answer.header("Location") is None
+    assert (str(User.objects.get().pk), User.objects.get().city) == (first.json()["userId"], "Toronto")
+
+
+def test_an_external_id_of_another_partner_is_free(
+    create_user: Callable[..., Response], other_api: PartnerClient
+) -> None:
+    create_user(externalId="ada")
+    assert other_api.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    assert User.objects.filter(external_id="ada").count() == 2
+
+
+def test_one_person_may_be_several_users(create_user: Callable[..., Response]) -> None:
+    create_user(externalId="one")
+    create_user(externalId="two")
+    assert User.objects.filter(email="ada@example.com").count() == 2

@@ -1,0 +1,77 @@
+"""Where a user stands, and who the service takes a caller for: contract, section 9."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from partners.authentication.signing import parse_timestamp
+from partners.models import Partner
+from tests import factories
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, Response
+from tests.support.transports import transport
+from users.models import Status, User
+
+__all__ = ("transport",)
+
+DATE_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
+
+
+def test_a_user_is_read_without_personal_data(api: PartnerClient, create_user: Callable[..., Response]) -> None:
+    created = create_user(externalId="ada").json()
+    answer = api.get("/v1/users/ada")
+    read = answer.json()
+    assert (answer.status, set(read)) == (200, {"userId", "externalId", "status", "updatedAt"})
+    assert read.items() >= created.items()
+    assert re.fullmatch(DATE_TIME, read["updatedAt"])
+    assert parse_timestamp(read["updatedAt"]) == User.objects.get().updated_at
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_partner_learns_what_compliance_has_decided(
+    api: PartnerClient, create_user: Callable[..., Response], status: Status
+) -> None:
+    user = User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+    before = api.get("/v1/users/ada").json()["updatedAt"]
+    factories.move_to(user, status)
+    read = api.get("/v1/users/ada").json()
+    assert read["status"] == status.value
+    assert (read["updatedAt"] > before) == (status != Status.PENDING_COMPLIANCE)
+
+
+def test_a_read_changes_nothing(api: PartnerClient, create_user: Callable[..., Response]) -> None:
+    create_user(externalId="ada")
+    assert api.get("/v1/users/ada").body == api.get("/v1/users/ada").body
+
+
+@pytest.mark.parametrize("external_id", ["nobody", "ADA", "ad", "ada.", "%61dab"])
+@pytest.mark.parametrize("below", ["", "/transactions"])
+def test_a_user_whom_the_partner_does_not_have_is_not_found(
+    api: PartnerClient, create_user: Callable[..., Response], external_id: str, below: str
+) -> None:
+    create_user(externalId="ada")
+    answer = api.get(f"/v1/users/{external_id}{below}")
+    assert assert_error(answer, 404)["error"] == "not_found"
+
+
+@pytest.mark.parametrize("below", ["", "/transactions"])
+def test_another_partners_user_looks_like_nobody(
+    api: PartnerClient, other_api: PartnerClient, create_user: Callable[..., Response], below: str
+) -> None:
+    create_user(externalId="ada")
+    foreign, absent = other_api.get(f"/v1/users/ada{below}"), other_api.get(f"/v1/users/bob{below}")
+    assert assert_error(foreign, 404)["message"] == assert_error(absent, 404)["message"]
+    assert other_api.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    ours, theirs = api.get("/v1/users/ada").json(), other_api.get("/v1/users/ada").json()
+    assert ours["userId"] != theirs["userId"]
+
+
+def test_a_ping_tells_the_partner_and_the_servers_time(api: PartnerClient, partner: Partner) -> None:
+    before = datetime.now(UTC)
+    answer = api.get("/v1/ping")
+    assert (answer.status, set(answer.json())) == (200, {"partner", "serverTime"})
+    assert answer.json()["partner"] == partner.slug
+    assert re.fullmatch(DATE_TIME, answer.json()["serverTime"])
+    assert before <= parse_timestamp(answer.json()["serverTime"]) <= datetime.now(UTC)

@@ -1,0 +1,231 @@
+"""Approving several cases of the queue at once: as single decisions, each told about."""
+
+import itertools
+import re
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.staff import client_as, client_of
+from users.models import Status, StatusChange, User, UserEvent
+from users.models.columns import IDENTITY_PERMISSION
+from users.services import bulk_approval, claims, compliance
+from users.services.compliance import change_status
+from users.services.roles import ROLES
+
+Make = Callable[..., User]
+APPROVE = "/admin/queue/approve/"
+
+
+@pytest.fixture
+def make(create_user: Callable[..., Response]) -> Make:
+    """Makes a user who has no hints but those that `fields` give."""
+    numbers = itertools.count(1)
+
+    def create(**fields: object) -> User:
+        number = next(numbers)
+        person = {"email": f"ada-{number}@example.com", "lastName": f"Byron-{number}"} | fields
+        return User.objects.get(pk=create_user(**person).json()["userId"])
+
+    return create
+
+
+@pytest.fixture
+def client(db: None) -> Client:
+    return client_as("reviewer")
+
+
+def choices(client: Client) -> list[str]:
+    """What the boxes of the page would send."""
+    text = client.get("/admin/queue/").content.decode()
+    return [unescape(value) for value in re.findall(r'name="chosen" value="([^"]*)"', text)]
+
+
+def approve(client: Client, chosen: list[str], **fields: str) -> str:
+    body = {"chosen": chosen, "reason_code": "verified", "note": "Papers seen.", "view": "waiting"} | fields
+    return unescape(client.post(APPROVE, body, follow=True).content.decode())
+
+
+def statuses(*users: User) -> list[str]:
+    return [User.objects.get(pk=user.pk).status for user in users]
+
+
+def test_the_chosen_are_approved_and_no_others(client: Client, make: Make) -> None:
+    chosen, other = [make(), make()], make()
+    text = approve(client, choices(client)[:2])
+    assert "2 users were approved" in text
+    assert statuses(*chosen, other) == ["active", "active", "pendingCompliance"]
+    assert {(change.reason_code, change.reason) for change in StatusChange.objects.all()} == {
+        ("verified", "Papers seen.")
+    }
+
+
+def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, api: PartnerClient) -> None:
+    edited, decided, claimed, fine = make(), make(), make(), make()
+    chosen = choices(client)
+    api.patch(f"/v1/users/{edited.external_id}", {"city": "Ottawa"})
+    rejecter, holder = factories.make_staff(), factories.make_staff()
+    change_status(user=decided, to_status=Status.REJECTED, by=rejecter, reason="No.")
+    claims.claim(user=claimed, staff=holder)
+    text = approve(client, chosen)
+    assert "1 user was approved" in text
+    assert "3 cases were left as they are" in text
+    assert "Changed since you loaded the page: City." in text
+    assert f"{rejecter.username} has decided in the meantime: Rejected." in text
+    assert f"{holder.username} has claimed this case." in text
+    assert statuses(edited, decided, claimed, fine) == ["pendingCompliance", "rejected", "pendingCompliance", "active"]
+
+
+REFUSED = "It has hints, and nobody who may decide has opened it as it is now: open it first."
+
+
+def test_a_case_with_hints_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
+    with_hint, without = make(isCiroAffiliate=True), make()
+    text = approve(client, choices(client))
+    assert REFUSED in text
+    assert statuses(with_hint, without) == ["pendingCompliance", "active"]
+
+
+@pytest.mark.parametrize("page", ["/admin/cases/{}/", "/admin/users/user/{}/change/"])
+@pytest.mark.parametrize("role", ["reviewer", "superuser"])
+def test_a_case_with_hints_that_somebody_who_may_decide_has_opened_is_approved(
+    role: str, page: str, client: Client, make: Make
+) -> None:
+    user = make(isCiroAffiliate=True)
+    assert client_as(role).get(page.format(user.pk)).status_code == 200
+    assert "1 user was approved" in approve(client, choices(client))
+    assert statuses(user) == ["active"]
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor"])
+def test_an_opening_by_somebody_who_may_not_decide_does_not_count(role: str, client: Client, make: Make) -> None:
+    user = make(isCiroAffiliate=True)
+    for page in ("cases/{}/", "users/user/{}/change/"):
+        assert client_as(role).get(f"/admin/{page.format(user.pk)}").status_code == 200
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_who_may_decide_sees_all_hints() -> None:
+    deciding = [permissions for permissions in ROLES.values() if compliance.PERMISSION in permissions]
+    assert deciding
+    assert all(IDENTITY_PERMISSION in permissions for permissions in deciding)
+
+
+def test_reading_the_profile_history_does_not_count_as_an_opening(client: Client, make: Make) -> None:
+    user = make(isCiroAffiliate=True)
+    event = UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
+    assert client.get(f"/admin/users/userevent/{event.pk}/change/").status_code == 200
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_an_opening_before_another_user_gave_the_same_email_address_does_not_count(client: Client, make: Make) -> None:
+    user = make()
+    client.get(f"/admin/cases/{user.pk}/")
+    make(email=user.email.upper())
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_an_opening_before_another_user_became_the_same_person_does_not_count(
+    client: Client, make: Make, api: PartnerClient
+) -> None:
+    user, other = make(), make()
+    client.get(f"/admin/cases/{user.pk}/")
+    assert bulk_approval.unread_hints([user.pk]) == set()
+    assert api.patch(f"/v1/users/{other.external_id}", {"lastName": user.last_name}).status == 200
+    assert bulk_approval.unread_hints([user.pk]) == {user.pk}
+    client.get(f"/admin/cases/{user.pk}/")
+    assert bulk_approval.unread_hints([user.pk]) == set()
+
+
+def test_an_opening_before_the_profile_changed_does_not_count(client: Client, make: Make, api: PartnerClient) -> None:
+    user = make(isCiroAffiliate=True)
+    client.get(f"/admin/cases/{user.pk}/")
+    assert api.patch(f"/v1/users/{user.external_id}", {"city": "Ottawa"}).status == 200
+    assert REFUSED in approve(client, choices(client))
+
+
+def test_how_many_are_approved_does_not_change_how_many_statements_look_for_hints(
+    client: Client, make: Make, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in (1, 5):
+        users = [make(isCiroAffiliate=True).pk for _ in range(number)]
+        with django_assert_num_queries(2):
+            assert bulk_approval.unread_hints(users) == set(users)
+
+
+def test_the_same_press_again_approves_nobody_twice(client: Client, make: Make) -> None:
+    make()
+    chosen = choices(client)
+    approve(client, chosen)
+    assert "None of the chosen cases could be approved." in approve(client, chosen)
+    assert StatusChange.objects.count() == 1
+
+
+def test_ones_own_claims_are_approved_and_ended(make: Make) -> None:
+    reviewer, user = factories.make_staff(), make()
+    claims.claim(user=user, staff=reviewer)
+    approve(client_of(reviewer), choices(client_of(reviewer)))
+    assert statuses(user) == ["active"]
+    assert claims.holder(user) is None
+
+
+def test_what_somebody_else_has_claimed_cannot_be_chosen(client: Client, make: Make) -> None:
+    claims.claim(user=make(), staff=factories.make_staff())
+    assert choices(client) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"reason_code": ""}, "Nothing was done"),
+        ({"reason_code": "nonsense"}, "Nothing was done"),
+        ({"reason_code": "other", "note": ""}, "A note is required."),
+        ({"note": "a" * 2001}, "at most 2000 characters"),
+    ],
+)
+def test_without_a_reason_nothing_is_done(fields: dict[str, str], said: str, client: Client, make: Make) -> None:
+    user = make()
+    chosen = choices(client)
+    text = approve(client, chosen, **fields)
+    assert said in text
+    assert f'value="{chosen[0]}" data-hints="0" checked' in text
+    assert statuses(user) == ["pendingCompliance"]
+
+
+@pytest.mark.parametrize("chosen", [[], ["nonsense"]])
+def test_choosing_nobody_is_told(chosen: list[str], client: Client, make: Make) -> None:
+    make()
+    assert "Nobody was chosen" in approve(client, chosen)
+
+
+def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> None:
+    user = make()
+    text = approve(client, [f"{user.pk}/nonsense", "6c0e7a52-8c8f-4b43-9e57-0d1c5a3f8f0e/nonsense"])
+    assert "There is no such user." in text
+    assert statuses(user) == ["pendingCompliance"]
+
+
+def test_more_than_the_bound_is_refused_as_a_whole(client: Client, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_approval, "AT_MOST", 1)
+    users = [make(), make()]
+    assert "At most 1 at a time: 2 are chosen." in approve(client, choices(client))
+    assert statuses(*users) == ["pendingCompliance"] * 2
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor", "partner-manager", "administrator"])
+def test_only_reviewers_approve(role: str, client: Client, make: Make) -> None:
+    user = make()
+    answer = client_as(role).post(APPROVE, {"chosen": choices(client), "reason_code": "verified"})
+    assert answer.status_code == 403
+    assert statuses(user) == ["pendingCompliance"]
+
+
+def test_after_the_report_the_list_is_as_it_was_filtered(client: Client, make: Make) -> None:
+    make()
+    text = approve(client, choices(client), back="province=ON&next=//elsewhere.example")
+    assert 'href="/admin/queue/?province=ON&next=%2F%2Felsewhere.example"' in text

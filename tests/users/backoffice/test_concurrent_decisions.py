@@ -1,0 +1,44 @@
+"""Two people who press at the same moment on the same case: committed rows, and a connection each."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+from django.db import connection
+
+from partners.models import Partner
+from tests import factories
+from users.backoffice.case.decisions import DecisionForm, StaleError, decide
+from users.models import Staff, Status, StatusChange, User
+from users.services.changes import Version
+from users.services.profile import create_user
+
+PEOPLE = 4
+
+
+def press(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
+    form = DecisionForm(
+        present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data={"reason_code": "verified", "note": ""}
+    )
+    try:
+        connection.ensure_connection()
+        barrier.wait()
+        return decide(user_id=user.pk, shown=shown, form=form, by=by, source="test", sees_identity=True)
+    except StaleError as stale:
+        return stale
+    finally:
+        connection.close()
+
+
+def test_one_decides_and_the_others_are_told_who_did(committed_partner: Partner) -> None:
+    created = create_user(partner_id=committed_partner.pk, values=factories.profile())
+    user = User.objects.get(pk=created["userId"])
+    shown, barrier = Version.of(user), Barrier(PEOPLE)
+    people = [factories.make_staff() for _ in range(PEOPLE)]
+    with ThreadPoolExecutor(PEOPLE) as pool:
+        got = list(pool.map(lambda person: press(user, shown, person, barrier), people))
+    (made,) = [one for one in got if isinstance(one, StatusChange)]
+    refused = [one for one in got if isinstance(one, StaleError)]
+    assert len(refused) == PEOPLE - 1
+    assert {one.meanwhile.decisions[0].by.pk for one in refused} == {made.by.pk}
+    assert StatusChange.objects.get(user=user) == made

@@ -1,0 +1,123 @@
+"""The dashboard: who sees it, and what it says where there is little to say."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from partners.db import statements
+from tests import factories
+from tests.factories import move_to
+from tests.support.client import Response, in_process
+from tests.support.staff import ROLES, client_as
+from users.backoffice import dashboard_figures
+from users.backoffice.dashboard import PERIODS
+from users.models import Status, User
+
+DASHBOARD = "/admin/dashboard/"
+SEES = {"reviewer", "auditor", "superuser"}
+
+
+def page(**asked: str) -> str:
+    return client_as("auditor").get(DASHBOARD, asked).content.decode()
+
+
+def charts(text: str) -> Any:
+    found = re.search(r'<script id="dashboard-charts" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+@pytest.fixture
+def users(create_user: Callable[..., Response]) -> list[User]:
+    """One in each status; the last two have not been decided about, or were and wait again."""
+    made = [User.objects.get(pk=create_user(externalId=f"user-{n}").json()["userId"]) for n in range(5)]
+    for user, status in zip(made, (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED), strict=False):
+        move_to(user, status)
+    return made
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_sees_it_or_not(role: str) -> None:
+    assert client_as(role).get(DASHBOARD).status_code == (200 if role in SEES else 403)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_is_sent_to_the_login(role: str) -> None:
+    assert client_as(role).get(DASHBOARD).status_code == 302
+
+
+@pytest.mark.django_db
+def test_it_takes_no_post() -> None:
+    assert client_as("superuser").post(DASHBOARD).status_code == 405
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("asked", "days"), [("7", 7), ("30", 30), ("90", 90), ("", 30), ("31", 30), ("\0", 30)])
+def test_the_period_is_one_of_three(asked: str, days: int) -> None:
+    text = page(days=asked)
+    assert re.findall(r'aria-current="page">(\d+) days', text) == [str(days)]
+    assert len(charts(text)["decisions"]["labels"]) == days
+
+
+@pytest.mark.django_db
+def test_where_there_is_nothing_it_says_so() -> None:
+    text = page()
+    for said in ("Nobody waits", "Nothing was decided within this period", "No partner has users who wait"):
+        assert said in text
+    assert "<canvas" not in text
+
+
+@pytest.mark.usefixtures("within_one_day")
+def test_waiting_and_decisions_are_counted(users: list[User]) -> None:
+    found = dashboard_figures.gather(7)
+    assert (found.waiting, found.late) == (1, 0)
+    # Two of the five were made active first.
+    assert found.outcomes == {"active": 3, "rejected": 1, "suspended": 1, "closed": 1}
+    assert found.by_day[found.period.today] == found.outcomes
+    [partner] = found.partners
+    assert (partner.partner, partner.waiting, partner.decisions) == (users[0].partner, 1, 6)
+
+
+def test_the_tables_hold_what_the_charts_draw(users: list[User]) -> None:
+    text = page()
+    drawn = charts(text)
+    assert sum(drawn["waiting"]["values"]) == 1
+    assert {one["title"]: sum(one["values"]) for one in drawn["decisions"]["series"]} == {
+        "Activated": 3,
+        "Rejected": 1,
+        "Suspended": 1,
+        "Closed": 1,
+        "Reopened": 0,
+    }
+    assert text.count("<canvas") == 3
+    numbers = re.findall(r'<td class="bo-number(?: bo-quiet)?">([^<]*)</td>', text)
+    assert numbers[5 : 5 + 6] == ["3", "1", "1", "1", "0", "6"]
+
+
+def test_a_partners_name_cannot_end_the_script(users: list[User]) -> None:
+    partner = factories.PartnerFactory.create(name="</script><script>alert(1)</script>")
+    factories.client_of(partner, in_process).post("/v1/users", factories.user_body())
+    shown = page()
+    assert "alert(1)" in shown
+    assert "<script>alert" not in shown
+
+
+def test_it_takes_as_many_statements_for_a_long_period_as_for_a_short_one(
+    users: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    fetch_all = statements.fetch_all
+
+    def note(statement: str, given: Any) -> Any:
+        sent.append(statement)
+        return fetch_all(statement, given)
+
+    monkeypatch.setattr(statements, "fetch_all", note)
+    for days in PERIODS:
+        dashboard_figures.gather(days)
+    assert len(sent) == 3 * len(PERIODS)

@@ -1,0 +1,139 @@
+"""The dashboard's figures, against the same worked out row by row."""
+
+import math
+from collections import Counter
+from datetime import date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from bench.load import users
+from partners.db import serving_role
+from partners.models import Partner
+from tests.support.plans import planning_without
+from users.backoffice import dashboard_figures
+from users.backoffice.dashboard_figures import Figures, Waited, gather
+from users.models import Status, StatusChange, User
+
+# As autovacuum keeps a table of production: an index alone answers where all rows are known to be visible to all.
+ALL_VISIBLE = """
+    SELECT pg_restore_relation_stats('schemaname', 'public', 'relname', %s::text,
+                                     'relpages', 1000, 'reltuples', 50000::real, 'relallvisible', 1000)
+"""
+TORONTO = ZoneInfo("America/Toronto")
+DAYS = 90
+
+
+pytestmark = pytest.mark.usefixtures("within_one_day")
+
+
+@pytest.fixture
+def snapshot(committed_partner: Partner, settings: Any) -> tuple[Figures, datetime]:
+    """The figures, and the instant for which PostgreSQL worked them out."""
+    settings.COMPLIANCE_TARGET_HOURS = 20
+    if not User.objects.filter(external_id="load-00000001").exists():
+        users.fill(users=400)
+    # In one transaction now() is one instant.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        return gather(DAYS), cursor.fetchone()[0]
+
+
+@pytest.fixture
+def found(snapshot: tuple[Figures, datetime]) -> Figures:
+    return snapshot[0]
+
+
+@pytest.fixture
+def now(snapshot: tuple[Figures, datetime]) -> datetime:
+    return snapshot[1]
+
+
+def day_of(change: StatusChange) -> date:
+    return change.created_at.astimezone(TORONTO).date()
+
+
+def decided() -> list[StatusChange]:
+    first = timezone.now().astimezone(TORONTO).date() - timedelta(days=DAYS - 1)
+    return [change for change in StatusChange.objects.all() if day_of(change) >= first]
+
+
+def waited(changes: list[StatusChange]) -> Waited | None:
+    took = sorted(
+        round((one.created_at - one.since).total_seconds())
+        for one in changes
+        if one.from_status == Status.PENDING_COMPLIANCE
+    )
+    return Waited(*(took[math.ceil(part * len(took)) - 1] for part in (0.5, 0.9))) if took else None
+
+
+def test_each_waits_in_one_bucket(found: Figures, now: datetime) -> None:
+    assert [(one.begins, one.ends, one.is_late) for one in found.buckets] == [
+        (0, 10, False),
+        (10, 20, False),
+        (20, 40, True),
+        (40, 80, True),
+        (80, None, True),
+    ]
+    counts = Counter[float]()
+    for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
+        hours = (now - user.status_since).total_seconds() / 3600
+        counts[max(one.begins for one in found.buckets if one.begins <= hours)] += 1
+    assert {one.begins: one.count for one in found.buckets if one.count} == dict(counts)
+    assert found.late == sum(count for begins, count in counts.items() if begins >= 20)
+
+
+def test_each_decision_is_counted_on_its_day(found: Figures) -> None:
+    expected = Counter((day_of(one), one.to_status) for one in decided())
+    assert {
+        (day, outcome): count for day, outcomes in found.by_day.items() for outcome, count in outcomes.items()
+    } == dict(expected)
+    assert len(found.by_day) == DAYS
+
+
+def test_the_percentiles_are_those_of_first_decisions(found: Figures) -> None:
+    assert found.waited == waited(decided())
+
+
+def test_each_partner_has_its_own(found: Figures, now: datetime) -> None:
+    assert len(found.partners) > 1
+    for one in found.partners:
+        theirs = [change for change in decided() if change.partner_id == one.partner.pk]
+        pending = User.objects.filter(partner=one.partner, status=Status.PENDING_COMPLIANCE)
+        assert dict(one.outcomes) == dict(Counter(change.to_status for change in theirs))
+        assert one.waited == waited(theirs)
+        assert one.waiting == pending.count()
+        assert one.late == pending.filter(status_since__lte=now - timedelta(hours=20)).count()
+
+
+def test_who_has_most_to_do_comes_first(found: Figures) -> None:
+    order = [(-one.late, -one.waiting) for one in found.partners]
+    assert order == sorted(order)
+    assert sum(one.waiting for one in found.partners) == found.waiting
+    assert sum(one.decisions for one in found.partners) == found.decisions
+
+
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        (dashboard_figures._WAITING, "user_waiting"),
+        (dashboard_figures._DECISIONS, "status_change_by_day"),
+        (dashboard_figures._WAITED, "status_change_by_day"),
+    ],
+)
+def test_an_index_alone_answers(statement: str, index: str, found: Figures) -> None:
+    period = found.period
+    given: dict[str, list[Any]] = {
+        dashboard_figures._WAITING: [[12.0, 24.0], "pendingCompliance"],
+        dashboard_figures._DECISIONS: [period.midnights, period.midnights[0]],
+        dashboard_figures._WAITED: [period.midnights[0], "pendingCompliance"],
+    }
+    with planning_without("seqscan", "bitmapscan", using=serving_role.OWNER) as cursor:
+        for table in ("users_user", "users_statuschange"):
+            cursor.execute(ALL_VISIBLE, [table])
+        cursor.execute("EXPLAIN " + statement, given[statement])
+        plan = "\n".join(row[0] for row in cursor)
+    assert f"Index Only Scan using {index}" in plan

@@ -1,0 +1,278 @@
+"""Deciding about users on the case page: contract, section 8."""
+
+import re
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.staff import ROLES, client_as, client_of, hidden_version
+from tests.users.deciding import case_of, decide_url, decision, page_of
+from users.models import Claim, StatusChange, User
+from users.models.statuses import TRANSITIONS, Status
+from users.services import compliance
+from users.services.reasons import REASONS
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def send(client: Client, user: User, **fields: str) -> str:
+    return client.post(decide_url(user), decision(client, user, **fields), follow=True).content.decode()
+
+
+def offered(page: str) -> list[str]:
+    return re.findall(r'data-dialog="decide-(\w+)"', page)
+
+
+def test_a_reviewer_moves_a_status_and_all_of_it_is_kept(user: User) -> None:
+    staff = factories.make_staff("reviewer")
+    page = send(client_of(staff), user, note="Passport seen.")
+    assert "ada is now: Active." in page
+    change = StatusChange.objects.get(user=user)
+    assert (change.from_status, change.to_status) == ("pendingCompliance", "active")
+    assert (change.by, change.reason, change.reason_code) == (staff, "Passport seen.", "verified")
+    user.refresh_from_db()
+    assert user.status == "active"
+
+
+def test_without_a_note_the_reason_is_what_the_code_means(user: User) -> None:
+    send(client_as("reviewer"), user)
+    assert StatusChange.objects.get(user=user).reason == "Identity and address verified"
+
+
+def test_the_partner_sees_the_decision(user: User, api: PartnerClient) -> None:
+    send(client_as("reviewer"), user)
+    assert api.get("/v1/users/ada").json()["status"] == "active"
+
+
+def test_the_history_names_the_request(user: User) -> None:
+    client = client_as("reviewer")
+    answer = client.post(decide_url(user), decision(client, user))
+    event = user.events.latest("pgh_id")
+    assert event.pgh_context["source"] == f"request {answer.headers['X-Request-Id']}"
+
+
+# What is offered
+
+
+@pytest.mark.parametrize("status", Status)
+def test_only_allowed_moves_are_offered(status: Status, user: User) -> None:
+    factories.move_to(user, status)
+    assert offered(page_of(client_as("reviewer"), user)) == [move.value for move in TRANSITIONS[status]]
+
+
+def test_each_move_has_reasons_of_its_own_and_none_is_for_nothing() -> None:
+    moves = {(start, end) for start, ends in TRANSITIONS.items() for end in ends}
+    assert set(REASONS) == moves
+    for reasons in REASONS.values():
+        codes = [reason.code for reason in reasons]
+        assert len(set(codes)) == len(codes)
+        assert all(len(code) <= compliance.REASON_CODE_LENGTH for code in codes)
+
+
+def test_closed_is_said_to_be_final(user: User) -> None:
+    factories.move_to(user, Status.CLOSED)
+    assert "Closed is final" in page_of(client_as("reviewer"), user)
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role not in {"reviewer", "superuser"}])
+def test_without_the_permission_there_is_no_form_and_no_move(role: str, user: User) -> None:
+    client = client_as(role)
+    fields = decision(client_as("reviewer"), user)
+    assert "/decide/" not in page_of(client, user)
+    assert client.post(decide_url(user), fields).status_code == 403
+    user.refresh_from_db()
+    assert user.status == "pendingCompliance"
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_decides_nothing(role: str, user: User) -> None:
+    answer = client_as(role).post(decide_url(user), decision(client_as("reviewer"), user))
+    assert answer.status_code == 302
+    assert "/login/" in answer.headers["Location"]
+    assert not StatusChange.objects.exists()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "code"),
+    [
+        ({"to_status": "closed"}, "cannot become closed", 409),
+        ({"to_status": "pendingCompliance"}, "already", 409),
+        ({"to_status": "nonsense"}, "There is no such status", 400),
+        ({"to_status": ""}, "There is no such status", 400),
+        ({"reason_code": ""}, "Choose a reason.", 422),
+        ({"reason_code": "fraudSuspected"}, "Select a valid choice.", 422),
+        ({"reason_code": "other"}, "A note is required.", 422),
+        ({"to_status": "rejected", "reason_code": "notVerified"}, "A note is required.", 422),
+        ({"to_status": "rejected", "reason_code": "notVerified", "note": "  "}, "A note is required.", 422),
+        ({"note": "a\0b"}, "Null characters are not allowed.", 422),
+        ({"note": "a" * 2001}, "at most 2000 characters", 422),
+    ],
+)
+def test_what_the_rules_refuse_is_said_and_nothing_happens(
+    fields: dict[str, str], said: str, code: int, user: User
+) -> None:
+    client = client_as("reviewer")
+    answer = client.post(decide_url(user), decision(client, user, **fields))
+    assert (answer.status_code, said in answer.content.decode()) == (code, True)
+    assert not StatusChange.objects.exists()
+
+
+@pytest.mark.parametrize("to_status", [Status.SUSPENDED, Status.CLOSED])
+def test_suspending_and_closing_need_a_note(to_status: Status, user: User) -> None:
+    factories.move_to(user, Status.ACTIVE)
+    client = client_as("reviewer")
+    asked = decision(client, user, to_status=to_status.value, reason_code="partnerRequest")
+    assert client.post(decide_url(user), asked).status_code == 422
+    assert client.post(decide_url(user), asked | {"note": "Their letter of today."}).status_code == 302
+    user.refresh_from_db()
+    assert user.status == to_status
+
+
+def test_a_form_that_lacks_something_is_shown_open_as_it_was_filled_in(user: User) -> None:
+    client = client_as("reviewer")
+    asked = decision(client, user, reason_code="other", then="stay") | {"note": ""}
+    page = client.post(decide_url(user), asked).content.decode()
+    dialog = re.search(r'<dialog[^>]*id="decide-active"[^>]*>.*?</dialog>', page, re.DOTALL)
+    assert dialog
+    assert re.search(r'id="decide-active"[^>]* open>', dialog[0])
+    assert re.search(r'value="other"[^>]* checked', dialog[0])
+
+
+# Somebody was faster
+
+
+def test_where_the_user_has_changed_nothing_happens_and_the_fields_are_named(user: User, api: PartnerClient) -> None:
+    client = client_as("reviewer")
+    stale = decision(client, user, to_status="rejected", reason_code="notVerified", note="A long story.")
+    api.patch("/v1/users/ada", {"email": "new@example.com", "lastName": "King"})
+    answer = client.post(decide_url(user), stale)
+    page = answer.content.decode()
+    refusal = page[page.index('role="alert"') : page.index("<header class=")]
+    assert answer.status_code == 409
+    for said in ("Last name", "Byron", "King", "E-mail", "ada@example.com", "new@example.com"):
+        assert said in refusal
+    assert "Date of birth" not in refusal
+    assert not StatusChange.objects.exists()
+    assert "A long story." in page
+    client.post(decide_url(user), stale | {"version": hidden_version(page, "/decide/")})
+    assert StatusChange.objects.get(user=user).to_status == "rejected"
+
+
+def test_of_two_people_who_decide_at_once_the_second_is_told_who_was_first(user: User) -> None:
+    first, second = factories.make_staff("reviewer"), factories.make_staff("reviewer")
+    asked = decision(client_of(second), user, to_status="rejected", reason_code="notVerified", note="No papers.")
+    send(client_of(first), user, note="All papers seen.")
+    answer = client_of(second).post(decide_url(user), asked)
+    page = answer.content.decode()
+    refusal = page[page.index('role="alert"') : page.index("<header class=")]
+    assert answer.status_code == 409
+    for said in (first.username, "Pending compliance → Active", "All papers seen."):
+        assert said in refusal
+    assert StatusChange.objects.get(user=user).by == first
+
+
+def test_pressing_twice_decides_once(user: User) -> None:
+    client = client_as("reviewer")
+    asked = decision(client, user)
+    assert [client.post(decide_url(user), asked).status_code for _ in range(2)] == [302, 409]
+    assert StatusChange.objects.filter(user=user).count() == 1
+
+
+def test_a_status_that_moved_there_and_back_is_another_version(user: User) -> None:
+    factories.move_to(user, Status.ACTIVE)
+    client = client_as("reviewer")
+    asked = decision(client, user, to_status="closed", reason_code="userRequest", note="Asked for it.")
+    for status in (Status.SUSPENDED, Status.ACTIVE):
+        compliance.change_status(user=user, to_status=status, by=factories.make_staff(), reason="A look at it.")
+    page = client.post(decide_url(user), asked).content.decode()
+    assert "Suspended → Active" in page
+    assert "A look at it." in page
+    user.refresh_from_db()
+    assert user.status == "active"
+
+
+@pytest.mark.parametrize(
+    "version", ["", "nonsense", "2026-01-01T00:00:00+00:00/0", "2026-01-01T00:00:00/0", "/", "9/9/9", "\0"]
+)
+def test_a_version_that_no_page_showed_is_refused(version: str, user: User) -> None:
+    client = client_as("reviewer")
+    answer = client.post(decide_url(user), decision(client, user, version=version))
+    assert answer.status_code == 409
+    assert not StatusChange.objects.exists()
+
+
+# Claims
+
+
+def test_nobody_decides_on_a_case_that_another_has_claimed(user: User) -> None:
+    holder, other = factories.make_staff("reviewer"), client_as("reviewer")
+    asked = decision(other, user)
+    Claim.objects.create(user=user, staff=holder)
+    answer = other.post(decide_url(user), asked)
+    assert answer.status_code == 409
+    assert f"{holder.username} has claimed this case" in answer.content.decode()
+    assert not StatusChange.objects.exists()
+    page = page_of(other, user)
+    assert offered(page) == []
+    assert "only they decide on it until it is released" in page
+
+
+def test_who_has_claimed_a_case_decides_on_it(user: User) -> None:
+    holder = factories.make_staff("reviewer")
+    Claim.objects.create(user=user, staff=holder)
+    client = client_of(holder)
+    assert "You have claimed this case" in page_of(client, user)
+    send(client, user)
+    assert StatusChange.objects.get(user=user).by == holder
+    assert not Claim.objects.exists()
+
+
+# Afterwards
+
+
+def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_user: Callable[..., Response]) -> None:
+    following = User.objects.get(pk=create_user().json()["userId"])
+    staff = factories.make_staff("reviewer")
+    client = client_of(staff)
+    answer = client.post(decide_url(user), decision(client, user, then="next"))
+    assert answer.headers["Location"] == case_of(following)
+    assert Claim.objects.get(user=following).staff == staff
+    assert "This is the next case." in client.get(case_of(following)).content.decode()
+
+
+def test_after_the_last_case_comes_the_queue(user: User) -> None:
+    client = client_as("reviewer")
+    answer = client.post(decide_url(user), decision(client, user, then="next"))
+    assert answer.headers["Location"] == "/admin/queue/"
+    assert "No case is free." in client.get("/admin/queue/").content.decode()
+
+
+# Login
+
+
+def test_a_form_from_elsewhere_is_refused(user: User) -> None:
+    client = client_of(factories.make_staff("reviewer"), enforce_csrf_checks=True)
+    assert client.post(decide_url(user), decision(client, user)).status_code == 403
+    assert not StatusChange.objects.exists()
+
+
+def test_getting_the_decisions_address_changes_nothing(user: User) -> None:
+    client = client_as("reviewer")
+    answer = client.get(decide_url(user), decision(client, user))
+    assert (answer.status_code, answer.headers["Location"]) == (302, case_of(user))
+    assert not StatusChange.objects.exists()
+
+
+def test_deciding_about_nobody_is_not_found(db: None) -> None:
+    for pk in (uuid4(), "nonsense", "%00"):
+        assert client_as("reviewer").post(f"/admin/cases/{pk}/decide/").status_code == 404

@@ -1,0 +1,33 @@
+"""What staff see where a page is not theirs, is not there, or fails."""
+
+import pytest
+from django.test import Client
+
+from tests.support.staff import client_as
+from users.backoffice import dashboard
+
+
+@pytest.mark.django_db
+def test_a_page_that_a_role_may_not_see_says_so() -> None:
+    answer = client_as("viewer").get("/admin/exports/")
+    assert (answer.status_code, "No access" in answer.content.decode()) == (403, True)
+
+
+@pytest.mark.django_db
+def test_a_page_that_fails_tells_nothing_of_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a secret of the code")
+
+    monkeypatch.setattr(dashboard, "render", fail)
+    client = client_as("auditor")
+    client.raise_request_exception = False
+    answer = client.get("/admin/dashboard/")
+    assert (answer.status_code, "<h1>Internal error</h1>" in answer.content.decode()) == (500, True)
+    assert "secret" not in answer.content.decode()
+    assert answer.headers["X-Request-Id"]
+
+
+@pytest.mark.django_db
+def test_a_page_that_is_not_there_leads_back() -> None:
+    answer = Client().get("/nothing")
+    assert (answer.status_code, 'href="/admin/"' in answer.content.decode()) == (404, True)

@@ -1,0 +1,28 @@
+"""What an export reads: one moment of the database, however long it takes."""
+
+from django.db import connection
+
+from partners.models import Partner
+from users.backoffice.exports import streams
+
+
+def setting(name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SHOW {name}")
+        return str(cursor.fetchone()[0])
+
+
+def test_an_export_sees_one_moment_writes_nothing_and_may_take_its_time(committed_partner: Partner) -> None:
+    with streams.snapshot():
+        assert setting("transaction_isolation") == "repeatable read"
+        assert setting("transaction_read_only") == "on"
+        assert setting("statement_timeout") == "30s"
+        assert setting("idle_in_transaction_session_timeout") == "1min"
+
+
+def test_what_comes_after_is_bounded_as_ever(committed_partner: Partner) -> None:
+    before = setting("statement_timeout")
+    with streams.snapshot():
+        pass
+    assert setting("statement_timeout") == before
+    assert setting("transaction_read_only") == "off"

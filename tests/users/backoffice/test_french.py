@@ -1,0 +1,144 @@
+"""The back office in French: by the browser's wish or the person's choice; partners are answered in English."""
+
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.staff import client_as
+from tests.users.deciding import case_of, decide_url, decision
+from users.models import Status, StatusChange, User
+from users.services import compliance
+
+pytestmark = pytest.mark.django_db
+
+LOGIN = "/admin/account/login/"
+FRENCH = {"Accept-Language": "fr-CA,fr;q=0.9,en;q=0.5"}
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def french(client: Client, path: str) -> str:
+    answer = client.get(path, headers=FRENCH)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Language"] == "fr"
+    return unescape(answer.content.decode())
+
+
+def english(client: Client, path: str) -> str:
+    answer = client.get(path)
+    assert answer.headers["Content-Language"] == "en"
+    return unescape(answer.content.decode())
+
+
+def holds(page: str, *texts: str) -> bool:
+    lacking = [text for text in texts if text not in page]
+    assert not lacking
+    return True
+
+
+def test_the_login_is_in_french() -> None:
+    page = french(Client(), LOGIN)
+    assert holds(page, '<html lang="fr">', "Ouvrir une session", "clé d’accès", "Mot de passe")
+    assert "Sign In" not in page
+
+
+def test_a_wrong_password_is_refused_in_french() -> None:
+    answer = Client().post(LOGIN, {"login": "nobody", "password": "wrong"}, headers=FRENCH)
+    assert "mot de passe" in unescape(answer.content.decode()).partition("bo-form")[2].lower()
+
+
+def test_the_queue_is_in_french(user: User) -> None:
+    page = french(client_as("reviewer"), "/admin/queue/")
+    assert holds(page, "File d’attente", "Dossier suivant", "Prendre en charge", "Dans les délais", "Filtres")
+    for text in ("Next case", "Claimed by", "In time", "Waiting for a decision", "Pending compliance"):
+        assert text not in page
+
+
+def test_the_case_and_its_dialog_are_in_french(user: User) -> None:
+    page = french(client_as("reviewer"), case_of(user))
+    assert holds(page, "Ce que le partenaire a soumis", "En attente de conformité", "Chronologie", "Date de naissance")
+    assert holds(page, "Approuver, dossier suivant", "Refuser", "Identité et adresse vérifiées", "Motif", "Note")
+    for text in ("Approve", "Reject", "What the partner submitted", "Timeline", "Submitted", "Read what was"):
+        assert text not in page
+
+
+def test_dates_are_in_french(user: User) -> None:
+    reviewer = client_as("reviewer")
+    assert "10 décembre 1990" in french(reviewer, case_of(user))
+    assert "Dec. 10, 1990" in english(reviewer, case_of(user))
+
+
+@pytest.mark.parametrize("path", ["/admin/dashboard/", "/admin/exports/", "/admin/queue/changed/"])
+def test_the_other_pages_are_in_french_too(path: str) -> None:
+    page = french(client_as("superuser"), path)
+    assert holds(page, "Tableau de bord", "Journal des accès")
+
+
+def test_a_refusal_is_in_french(user: User) -> None:
+    reviewer = client_as("reviewer")
+    fields = decision(reviewer, user)
+    User.objects.filter(pk=user.pk).update(occupation="Nurse")
+    answer = reviewer.post(decide_url(user), fields | {"reason_code": ""}, headers=FRENCH, follow=True)
+    assert "Choisissez un motif." in unescape(answer.content.decode())
+
+
+def test_what_is_kept_is_in_english_whatever_the_page(user: User) -> None:
+    reviewer = client_as("reviewer")
+    reviewer.post(decide_url(user), decision(reviewer, user), headers=FRENCH)
+    assert StatusChange.objects.get(user=user).reason == "Identity and address verified"
+
+
+def test_compliance_refuses_in_the_readers_language() -> None:
+    with translation.override("fr"):
+        assert compliance._not_allowed(Status.CLOSED, "active") == (
+            "Un utilisateur au statut closed ne peut pas passer à active; "
+            "permis\u00a0: rien\u00a0: ce statut est définitif."
+        )
+    with translation.override("en"):
+        assert compliance._not_allowed(Status.CLOSED, "active") == (
+            "A user who is closed cannot become active; allowed: nothing: it is final."
+        )
+
+
+def test_a_person_chooses_and_the_browser_keeps_it(user: User) -> None:
+    reviewer = client_as("reviewer")
+    assert holds(english(reviewer, "/admin/queue/"), 'action="/admin/language/"', "français")
+    answer = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/queue/"})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/queue/")
+    cookie = reviewer.cookies["django_language"]
+    assert (cookie.value, cookie["samesite"], bool(cookie["httponly"])) == ("fr", "Strict", True)
+    assert "File d’attente" in unescape(
+        reviewer.get("/admin/queue/", headers={"Accept-Language": "en"}).content.decode()
+    )
+
+
+def test_a_choice_leads_nowhere_else() -> None:
+    answer = client_as("reviewer").post("/admin/language/", {"language": "fr", "next": "https://example.org/"})
+    assert answer.headers["Location"] == "/"
+
+
+def test_an_unknown_language_is_answered_in_english() -> None:
+    answer = Client().get(LOGIN, headers={"Accept-Language": "de"})
+    assert answer.headers["Content-Language"] == "en"
+    assert "Sign In" in answer.content.decode()
+
+
+def test_partners_are_answered_in_english(api: PartnerClient) -> None:
+    wrong = factories.user_body(email="nobody", dateOfBirth="1990-13-01", firstName="")
+    wanted = api.post("/v1/users", wrong).json()
+    # A page in French on this very thread first.
+    french(Client(), LOGIN)
+    assert translation.get_language() == "fr"
+    api.defaults.update(FRENCH)
+    answer = api.post("/v1/users", wrong)
+    assert answer.status == 400
+    assert answer.header("Content-Language") is None
+    assert answer.json() | {"requestId": ""} == wanted | {"requestId": ""}

@@ -1,0 +1,116 @@
+"""A page has one name: in the sidebar, in its heading, in the window's title and above the pages below it."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.utils import timezone, translation
+
+from tests import factories
+from tests.support.client import Response
+from tests.support.staff import client_as, words
+from users.models import Staff, Status, StatusChange, User
+
+# Words alike in both languages.
+ALIKE = {"Conversions", "Documents", "conversion", "conversions", "document", "documents"}
+PRODUCT = {"users", "partners", "transactions"}
+ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "superuser")
+
+
+def page_of(client: Client, path: str, language: str = "en") -> str:
+    return unescape(client.get(path, headers={"Accept-Language": language}).content.decode())
+
+
+def sidebar(page: str) -> dict[str, str]:
+    """Names by address."""
+    links = re.findall(
+        r'<a href="(/admin/[^"?]*)(?:\?[^"]*)?"[^>]*>(.*?)</a>',
+        page.partition('id="nav-sidebar-inner"')[2].partition("</nav>")[0],
+        re.DOTALL,
+    )
+    return {path: words(text) for path, text in links if "account/" not in path and path != "/admin/"}
+
+
+def translated(name: object, language: str) -> str:
+    with translation.override(language):
+        return str(name)
+
+
+def heading(page: str) -> str:
+    return words(page.partition("<h1")[2].partition(">")[2].partition("</h1>")[0])
+
+
+def window_title(page: str) -> str:
+    return words(page.partition("<title>")[2].partition("</title>")[0]).partition(" | ")[0]
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_each_page_of_the_sidebar_has_the_name_that_it_has_there(language: str, db: None) -> None:
+    client = client_as("superuser")
+    names = sidebar(page_of(client, "/admin/queue/", language))
+    assert len(names) >= 14
+    assert len(set(names.values())) == len(names)
+    for path, name in names.items():
+        page = page_of(client, path, language)
+        assert (heading(page), window_title(page)) == (name, name), path
+
+
+def test_the_names_in_the_sidebar_are_french_in_french(db: None) -> None:
+    client = client_as("superuser")
+    english, french = (sidebar(page_of(client, "/admin/queue/", language)) for language in ("en", "fr"))
+    assert {name for path, name in english.items() if french[path] == name} <= ALIKE
+    assert (french["/admin/users/user/"], french["/admin/partners/partner/"]) == ("Utilisateurs", "Partenaires")
+
+
+def test_the_names_of_models_are_french_in_french() -> None:
+    for model in (model for model in admin.site._registry if model._meta.app_label in PRODUCT):
+        for name in (model._meta.verbose_name, model._meta.verbose_name_plural):
+            assert translated(name, "fr") != translated(name, "en") or str(name) in ALIKE, name
+
+
+def test_the_names_are_those_of_the_product(db: None) -> None:
+    names = sidebar(page_of(client_as("superuser"), "/admin/queue/"))
+    assert names["/admin/auth/group/"] == "Roles"
+    assert names["/admin/admin/logentry/"] == "Log of actions"
+    assert names["/admin/users/statuschange/"] == "Decisions"
+    french = sidebar(page_of(client_as("superuser"), "/admin/queue/", "fr"))
+    assert french["/admin/auth/group/"] == "Rôles"
+    assert french["/admin/admin/logentry/"] == "Journal des actions"
+    assert french["/admin/users/userevent/"] == "Historique des profils"
+
+
+def test_a_page_below_names_the_page_above_once(create_user: Callable[..., Response]) -> None:
+    user = User.objects.get(pk=create_user(firstName="Grace", lastName="Hopper").json()["userId"])
+    factories.move_to(user, Status.ACTIVE)
+    client, decision = client_as("superuser"), StatusChange.objects.get(user=user)
+    headings = {
+        f"/admin/users/user/{user.pk}/change/": "Users Grace Hopper",
+        f"/admin/cases/{user.pk}/": f"Queue Case {str(user.pk)[:8]}",
+        f"/admin/users/statuschange/{decision.pk}/change/": f"Decisions {decision}",
+        f"/admin/partners/partner/{user.partner_id}/change/": f"Partners {user.partner.slug}",
+        f"/admin/users/staff/{Staff.objects.latest('pk').pk}/change/": f"Staff {Staff.objects.latest('pk').username}",
+        "/admin/users/staff/add/": "Staff Add staff member",
+        f"/admin/cases/{user.pk}/evidence/": "Queue Evidence pack",
+    }
+    assert {path: heading(page_of(client, path)) for path in headings} == headings
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_sidebar_marks_the_page_where_a_role_lands(role: str, db: None) -> None:
+    client = client_as(role)
+    page = unescape(client.get("/admin/", follow=True).content.decode())
+    assert heading(page) in sidebar(page).values()
+
+
+@pytest.mark.parametrize("path", ["/admin/users/statuschange/", "/admin/transactions/conversion/"])
+def test_columns_of_lists_are_in_french(path: str, create_user: Callable[..., Response]) -> None:
+    user = User.objects.get(pk=create_user().json()["userId"])
+    factories.move_to(user, Status.ACTIVE)
+    factories.add_conversions(user, [timezone.now()])
+    head = words(page_of(client_as("superuser"), path, "fr").partition("<thead")[2].partition("</thead>")[0])
+    assert "ExternalId" in head
+    assert "Partenaire" in head
+    assert "user" not in head.lower()

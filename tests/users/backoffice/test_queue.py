@@ -1,0 +1,471 @@
+"""The queue: who is on it, in which order, and for whose eyes."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from html import unescape
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from psycopg.errors import QueryCanceled
+
+from partners.models import Partner
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.plans import UNORDERED, planning_without
+from tests.support.staff import ROLES, client_as, client_of
+from users.backoffice.queue import context as queue_context
+from users.backoffice.queue import page as queue_page
+from users.backoffice.queue.filters import CHANGED, WAITING, QueueFilters
+from users.backoffice.queue.search import _conditions, begins_with
+from users.models import AccessRecord, Status, User
+from users.services import claims
+from users.services.compliance import change_status
+
+Make = Callable[..., User]
+QUEUE, CHANGES = "/admin/queue/", "/admin/queue/changed/"
+
+
+@pytest.fixture
+def make(create_user: Callable[..., Response]) -> Make:
+    return lambda **fields: User.objects.get(pk=create_user(**fields).json()["userId"])
+
+
+def page(client: Client, path: str = QUEUE, **filters: str) -> str:
+    answer = client.get(path, filters)
+    assert answer.status_code == 200
+    return unescape(answer.content.decode())
+
+
+def listed(client: Client, path: str = QUEUE, **filters: Any) -> list[str]:
+    """The externalIds on the page, in their order."""
+    return re.findall(r'<span class="queue-id">([^<]+)</span>', page(client, path, **filters))
+
+
+def change_name(api: PartnerClient, user: User) -> None:
+    assert api.patch(f"/v1/users/{user.external_id}", {"lastName": "Lovelace"}).status == 200
+
+
+# Who sees what
+
+
+@pytest.mark.parametrize("path", [QUEUE, CHANGES])
+@pytest.mark.parametrize("role", ROLES)
+def test_who_sees_users_sees_the_queue(role: str, path: str, db: None) -> None:
+    seen = role in {"viewer", "reviewer", "auditor", "superuser"}
+    assert client_as(role).get(path).status_code == (200 if seen else 403)
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_is_sent_to_the_login(role: str, db: None) -> None:
+    client = client_as(role)
+    for answer in (client.get(QUEUE), client.post("/admin/queue/next/"), client.post("/admin/queue/approve/")):
+        assert (answer.status_code, "/login/" in answer.headers["Location"]) == (302, True)
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor"])
+def test_who_only_reads_is_offered_nothing_to_press(role: str, make: Make) -> None:
+    make()
+    text = page(client_as(role))
+    assert "Ada Byron" in text
+    assert not [word for word in ("Next case", "/claim/", "/approve/", 'name="chosen"') if word in text]
+
+
+def test_nobody_reads_a_birth_date_or_an_address_in_the_queue(make: Make) -> None:
+    make()
+    for role in ("viewer", "reviewer"):
+        text = page(client_as(role))
+        assert not [private for private in ("1990", "King St", "M5X", "Toronto") if private in text]
+
+
+@pytest.mark.parametrize(
+    ("role", "page"),
+    [
+        ("viewer", QUEUE),
+        ("reviewer", QUEUE),
+        ("auditor", "/admin/dashboard/"),
+        ("partner-manager", "/admin/partners/partner/"),
+        ("administrator", "/admin/users/staff/"),
+        ("superuser", QUEUE),
+    ],
+)
+def test_each_role_lands_on_a_page_of_its_own(role: str, page: str, db: None) -> None:
+    client = client_as(role)
+    answer = client.get("/admin/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+    assert client.get(page).status_code == 200
+
+
+def test_who_has_no_role_is_told_so(db: None) -> None:
+    assert "Your account has no role yet" in client_as("nobody").get("/admin/").content.decode()
+
+
+# What is listed
+
+
+def test_those_who_wait_are_listed_the_longest_first(make: Make) -> None:
+    first, second, decided = make(), make(), make()
+    factories.move_to(decided, Status.ACTIVE)
+    assert listed(client_as("viewer")) == [first.external_id, second.external_id]
+
+
+def test_a_reopened_case_waits_from_its_reopening_on(make: Make) -> None:
+    reopened, other = make(), make()
+    factories.move_to(reopened, Status.REJECTED)
+    change_status(user=reopened, to_status=Status.PENDING_COMPLIANCE, by=factories.make_staff(), reason="New papers.")
+    # Within the test's transaction all moves share its beginning as their instant.
+    reopened.refresh_from_db()
+    assert reopened.status_since != reopened.created_at
+    assert set(listed(client_as("viewer"))) == {reopened.external_id, other.external_id}
+
+
+@pytest.mark.parametrize(("hours", "label"), [(1, "In time"), (19, "Due soon"), (25, "Late")])
+def test_the_age_is_told_in_words(hours: int, label: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    make()
+    later(monkeypatch, hours=hours)
+    text = page(client_as("viewer"))
+    assert label in text.split("<tbody")[1]
+    assert (f"{hours} h" if hours < 24 else "1 d 1 h") in text
+
+
+def later(monkeypatch: pytest.MonkeyPatch, *, hours: float) -> None:
+    now = timezone.now() + timedelta(hours=hours, minutes=1)
+
+    class Later:
+        @staticmethod
+        def now() -> datetime:
+            return now
+
+    monkeypatch.setattr(queue_context, "timezone", Later)
+
+
+def test_a_row_says_who_has_claimed_it(make: Make) -> None:
+    reviewer, user = factories.make_staff(), make()
+    claims.claim(user=user, staff=reviewer)
+    assert reviewer.username in page(client_as("viewer")).split("<tbody")[1]
+    assert "<strong>You</strong>" in page(client_of(reviewer))
+
+
+def test_a_row_counts_its_hints(make: Make) -> None:
+    make(isCiroAffiliate=True, email="alone@example.com", firstName="Alone")
+    assert "1 hint" in page(client_as("viewer"))
+
+
+@pytest.mark.parametrize(
+    ("path", "filters", "said"),
+    [
+        (QUEUE, {}, "Nobody waits."),
+        (CHANGES, {}, "Nobody is to be looked at again."),
+        (QUEUE, {"q": "nobody-at-all"}, "Nobody is found."),
+        (QUEUE, {"province": "PE"}, "No case matches these filters."),
+        (QUEUE, {"status": "nonsense"}, "A filter cannot be read"),
+        (QUEUE, {"partner": "nonsense"}, "A filter cannot be read"),
+        (QUEUE, {"q": "a\0b"}, "Null characters are not allowed."),
+        (QUEUE, {"after": "nonsense"}, "Nobody waits."),
+    ],
+)
+def test_an_empty_list_says_why(path: str, filters: dict[str, str], said: str, db: None) -> None:
+    assert said in page(client_as("reviewer"), path, **filters)
+
+
+# Filters
+
+
+def test_filters_narrow_the_list(make: Make, other_api: PartnerClient) -> None:
+    ontario = make(externalId="ontario")
+    make(externalId="quebec", province="QC", postalCode="H3B 2Y5", isCiroAffiliate=True)
+    make(externalId="paris", country="FR", province="Paris", postalCode="75001")
+    other_api.post("/v1/users", factories.user_body(externalId="others"))
+    factories.move_to(make(externalId="active"), Status.ACTIVE)
+    client = client_as("viewer")
+    assert set(listed(client)) == {"ontario", "quebec", "paris", "others"}
+    assert set(listed(client, partner=ontario.partner_id)) == {"ontario", "quebec", "paris"}
+    assert listed(client, province="qc") == ["quebec"]
+    assert listed(client, country="fr") == ["paris"]
+    assert listed(client, ciro="yes") == ["quebec"]
+    assert "quebec" not in listed(client, ciro="no")
+    assert listed(client, status="active") == ["active"]
+    assert listed(client, status="active", province="QC") == []
+
+
+def test_by_waiting_time(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    user, client = make(), client_as("viewer")
+    for hours, found in ((1, "time"), (20, "soon"), (30, "late")):
+        later(monkeypatch, hours=hours)
+        for waiting in ("time", "soon", "late"):
+            assert listed(client, waiting=waiting) == ([user.external_id] if waiting == found else [])
+
+
+def test_by_who_has_claimed(make: Make) -> None:
+    reviewer = factories.make_staff()
+    mine, others, free = make(), make(), make()
+    claims.claim(user=mine, staff=reviewer)
+    claims.claim(user=others, staff=factories.make_staff())
+    client = client_of(reviewer)
+    assert listed(client, claimed="me") == [mine.external_id]
+    assert listed(client, claimed="nobody") == [free.external_id]
+
+
+def test_by_hints(make: Make) -> None:
+    make(externalId="affiliate", isCiroAffiliate=True, email="one@example.com", firstName="One")
+    make(externalId="plain", email="two@example.com", firstName="Two")
+    client = client_as("viewer")
+    assert listed(client, hints="yes") == ["affiliate"]
+    assert listed(client, hints="no") == ["plain"]
+
+
+def test_a_hint_on_what_a_viewer_may_not_see_is_none_to_them(make: Make) -> None:
+    make(province="ON", postalCode="H3B 2Y5")
+    assert len(listed(client_as("reviewer"), hints="yes")) == 1
+    assert listed(client_as("viewer"), hints="yes") == []
+
+
+# Search
+
+
+@pytest.mark.parametrize("term", ["ada-1", "ADA@Exam", "ada@example.com", "lovel", "LOVELACE ada", "ada", "augusta"])
+def test_a_search_finds_by_the_beginning(term: str, make: Make) -> None:
+    make(externalId="ada-17", email="ada@example.com", firstName="Ada Augusta", lastName="Lovelace")
+    make(externalId="grace", email="grace@example.com", firstName="Grace", lastName="Hopper")
+    assert listed(client_as("viewer"), q=term) == ["ada-17"]
+
+
+@pytest.mark.parametrize(
+    "term", ["da-1", "example.com", "ovelace", "lovelace grace", "l", "%", "_da", "'", "a & b", "😀"]
+)
+def test_a_search_finds_nothing_else(term: str, make: Make) -> None:
+    make(externalId="ada-17", email="ada@example.com", lastName="Lovelace")
+    assert listed(client_as("viewer"), q=term) == []
+
+
+def test_a_search_by_user_id_finds_that_user_in_any_status(make: Make) -> None:
+    user = make()
+    make()
+    factories.move_to(user, Status.CLOSED)
+    assert listed(client_as("viewer"), q=str(user.pk)) == [user.external_id]
+
+
+def test_filters_hold_for_a_search_too(make: Make) -> None:
+    active, waiting = make(), make()
+    factories.move_to(active, Status.ACTIVE)
+    client = client_as("viewer")
+    assert set(listed(client, q="byron")) == {active.external_id, waiting.external_id}
+    assert listed(client, q="byron", status="active") == [active.external_id]
+
+
+@pytest.mark.parametrize("last", ["a", "z", "é", "퟿", "\U0010ffff"])
+def test_a_prefix_holds_for_any_last_character(last: str, db: None) -> None:
+    with connection.cursor() as cursor:
+        for text, begins in (
+            (f"x{last}", True),
+            (f"x{last}yz", True),
+            (f"x{chr(ord(last) - 1)}z", False),
+            ("y", False),
+        ):
+            condition: Any = begins_with("%s::text", f"x{last}")
+            given = [value for bound in condition.params for value in (text, bound)]
+            cursor.execute(f"SELECT {condition.sql}", given)
+            assert cursor.fetchone() == (begins,)
+
+
+def test_a_search_that_takes_too_long_ends_in_the_bare_list(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(*_: Any, **__: Any) -> None:
+        raise OperationalError from QueryCanceled()
+
+    make()
+    client = client_as("viewer")
+    page_of = queue_page.page_of
+    monkeypatch.setattr(
+        queue_context, "page_of", lambda given, **rest: (too_long if given.found else page_of)(given, **rest)
+    )
+    text = client.get(QUEUE, {"q": "ada"}, follow=True).content.decode()
+    assert "That took too long." in text
+    assert "Ada Byron" in text
+
+
+# Long lists
+
+
+def walked(client: Client, **filters: str) -> list[list[str]]:
+    """The pages of the list, by following its links."""
+    pages: list[list[str]] = []
+    query = "&".join(f"{name}={value}" for name, value in filters.items())
+    while True:
+        answer = client.get(f"{QUEUE}?{query}")
+        text = unescape(answer.content.decode())
+        pages.append(re.findall(r'<span class="queue-id">([^<]+)</span>', text))
+        following = re.search(r'href="\?([^"]*)" rel="next"', text)
+        if not following:
+            return pages
+        query = following[1]
+
+
+@pytest.mark.parametrize("filters", [{}, {"province": "ON"}, {"hints": "yes"}, {"q": "byron"}, {"claimed": "nobody"}])
+def test_pages_hold_each_row_once(filters: dict[str, str], make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_page, "ROWS", 3)
+    monkeypatch.setattr(queue_page, "_BATCH", 2)
+    # All share an e-mail address.
+    users = [make().external_id for _ in range(8)]
+    assert walked(client_as("reviewer"), **filters) == [users[:3], users[3:6], users[6:]]
+
+
+@pytest.mark.parametrize("filters", [{"province": "QC"}, {"hints": "yes", "province": "QC"}])
+def test_a_walk_stops_and_goes_on_from_there(
+    filters: dict[str, str], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_page, "WALKED", 3)
+    for _ in range(4):
+        make()
+    last = make(province="QC", postalCode="H3B 2Y5")
+    client = client_as("reviewer")
+    assert "None in the part that was looked through." in page(client, **filters)
+    assert walked(client, **filters) == [[], [last.external_id]]
+
+
+def test_looking_for_hints_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_page, "WALKED_FOR_HINTS", 2)
+    monkeypatch.setattr(queue_page, "_BATCH", 2)
+    for number in range(3):
+        make(email=f"{number}@example.com", firstName=f"Name{number}")
+    odd = make(isCiroAffiliate=True, email="odd@example.com", firstName="Odd")
+    assert walked(client_as("reviewer"), hints="yes") == [[], [odd.external_id], []]
+
+
+def test_counting_stops(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (queue_page, queue_context):
+        monkeypatch.setattr(module, "COUNTED", 2)
+    for _ in range(3):
+        make()
+    text = page(client_as("viewer"))
+    assert "More than 2 users." in text
+    assert "2+" in text
+
+
+@pytest.mark.parametrize("filters", [{}, {"hints": "yes"}, {"q": "byron"}, {"province": "ON", "claimed": "nobody"}])
+def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[str, str], make: Make) -> None:
+    client = client_as("reviewer")
+    counts = []
+    for rows in (2, 15):
+        for _ in range(rows):
+            claims.claim(user=make(), staff=factories.make_staff()) if not filters else make()
+        with CaptureQueriesContext(connection) as sent:
+            listed(client, **filters)
+        counts.append(len(sent))
+    assert counts[0] == counts[1] <= 20
+
+
+# What serves a statement
+
+
+@pytest.mark.parametrize(
+    ("view", "given", "index"),
+    [
+        (WAITING, {}, "user_waiting"),
+        (WAITING, {"waiting": "late"}, "user_waiting"),
+        (WAITING, {"status": "active", "province": "ON"}, "user_waiting"),
+        (CHANGED, {}, "user_identity_changed"),
+    ],
+)
+def test_a_list_is_walked_by_its_index(view: Any, given: dict[str, str], index: str, partner: Partner) -> None:
+    filters = QueueFilters(given, view=view, staff=factories.make_staff())
+    assert filters.is_valid(), filters.errors
+    walk = queue_page._Walk(filters.criteria(now=timezone.now()))
+    place = queue_page.Place(timezone.now(), uuid4())
+    for after in (None, place):
+        with planning_without(*UNORDERED):
+            text = walk.rows(after, None)[:51].explain()
+        assert f"using {index}" in text
+        assert "Sort" not in text
+
+
+@pytest.mark.parametrize(
+    ("term", "indexes"),
+    [
+        ("6c0e7a52-8c8f-4b43-9e57-0d1c5a3f8f0e", ["Index Cond: (id ="]),
+        ("ada@", ["user_external_id_prefix", "user_email_prefix"]),
+        ("ada", ["user_external_id_prefix", "user_email_prefix", "user_name_words"]),
+    ],
+)
+def test_each_kind_of_search_uses_its_index(term: str, indexes: list[str], db: None) -> None:
+    with planning_without("seqscan"):
+        plans = [
+            User.objects.filter(condition).order_by().values("pk")[:10].explain() for condition in _conditions(term)
+        ]
+    assert len(plans) == len(indexes)
+    for text, index in zip(plans, indexes, strict=True):
+        assert index in text
+        assert "Seq Scan" not in text
+
+
+# Looking again
+
+
+def test_an_active_user_whose_name_changed_is_listed_for_review(make: Make, api: PartnerClient) -> None:
+    user, untouched = make(), make()
+    for one in (user, untouched):
+        factories.move_to(one, Status.ACTIVE)
+    change_name(api, user)
+    api.patch(f"/v1/users/{untouched.external_id}", {"city": "Ottawa"})
+    client = client_as("reviewer")
+    assert listed(client, CHANGES) == [user.external_id]
+    assert listed(client) == []
+
+
+def version_of(client: Client, user: User) -> str:
+    found = re.search(
+        rf'formaction="/admin/queue/{user.pk}/reviewed/" name="version" value="([^"]*)"', page(client, CHANGES)
+    )
+    assert found
+    return found[1]
+
+
+@pytest.fixture
+def changed(make: Make, api: PartnerClient) -> User:
+    user = make()
+    factories.move_to(user, Status.ACTIVE)
+    change_name(api, user)
+    return user
+
+
+def test_what_was_reviewed_leaves_the_list(changed: User) -> None:
+    reviewer = factories.make_staff()
+    client = client_of(reviewer)
+    claims.claim(user=changed, staff=reviewer)
+    changed.refresh_from_db()
+    before = changed.updated_at
+    client.post(f"/admin/queue/{changed.pk}/reviewed/", {"version": version_of(client, changed)})
+    assert listed(client, CHANGES) == []
+    assert AccessRecord.objects.get(user=changed, kind="reviewed").staff == reviewer
+    changed.refresh_from_db()
+    # Neither profile nor status has changed: the partner sees nothing of it.
+    assert (changed.identity_changed_at, changed.updated_at) == (None, before)
+    assert claims.holder(changed) is None
+    assert User.objects.get(pk=changed.pk).status == "active"
+
+
+def test_what_changed_again_meanwhile_is_not_reviewed(changed: User, api: PartnerClient) -> None:
+    client = client_as("reviewer")
+    version = version_of(client, changed)
+    api.patch(f"/v1/users/{changed.external_id}", {"lastName": "Other"})
+    answer = client.post(f"/admin/queue/{changed.pk}/reviewed/", {"version": version}, follow=True)
+    assert "has changed since you loaded the page" in answer.content.decode()
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+def test_what_somebody_else_has_claimed_is_not_reviewed(changed: User) -> None:
+    client = client_as("reviewer")
+    version = version_of(client, changed)
+    claims.claim(user=changed, staff=factories.make_staff())
+    client.post(f"/admin/queue/{changed.pk}/reviewed/", {"version": version})
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor", "administrator", "partner-manager"])
+def test_only_reviewers_review(role: str, changed: User) -> None:
+    assert client_as(role).post(f"/admin/queue/{changed.pk}/reviewed/").status_code == 403
+    assert not AccessRecord.objects.filter(kind="reviewed").exists()

@@ -1,0 +1,126 @@
+"""Instants on the pages of staff: one format and one time zone, whose name they show."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from html import unescape
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from partners.authentication import keys
+from partners.models import ApiKey, Partner
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.staff import client_of
+from transactions.models import Conversion
+from users.models import Staff, Status, User, UserEvent
+
+WINTER, SUMMER = datetime(2026, 1, 15, 17, 30, tzinfo=UTC), datetime(2026, 7, 15, 17, 30, tzinfo=UTC)
+TORONTO = ZoneInfo("America/Toronto")
+# A time of the day, and what follows it.
+TIME_OF_DAY = re.compile(r"\b\d{1,2}:\d\d(.{0,8})", re.DOTALL)
+NAMED = re.compile(r" E[SD]T|–\d\d:\d\d E[SD]T?")
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    user = User.objects.get(pk=create_user().json()["userId"])
+    factories.move_to(user, Status.SUSPENDED)
+    return user
+
+
+@pytest.fixture
+def root(db: None) -> Client:
+    staff = Staff.objects.create_superuser("root", password="a password of root")
+    return client_of(staff)
+
+
+def text_of(client: Client, path: str, language: str = "en") -> str:
+    """What a reader of the page sees, without its tags."""
+    page = client.get(path, headers={"Accept-Language": language}).content.decode()
+    return unescape(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL))
+
+
+def pages(user: User) -> list[str]:
+    """The pages on which instants are."""
+    decision, event = user.status_changes.latest("pk"), UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
+    conversion = Conversion.objects.create(**factories.conversion_fields(user, created_at=WINTER))
+    key = keys.issue(partner=user.partner, expires_at=SUMMER.replace(year=2090)).record
+    return [
+        "/admin/queue/?q=" + user.external_id,
+        f"/admin/cases/{user.pk}/",
+        "/admin/users/user/",
+        f"/admin/users/user/{user.pk}/change/",
+        f"/admin/users/user/{user.pk}/history/",
+        "/admin/users/statuschange/",
+        f"/admin/users/statuschange/{decision.pk}/change/",
+        "/admin/users/userevent/",
+        f"/admin/users/userevent/{event.pk}/change/",
+        f"/admin/users/staff/{decision.by.pk}/change/",
+        "/admin/transactions/conversion/",
+        f"/admin/transactions/conversion/{conversion.pk}/change/",
+        "/admin/partners/partner/",
+        f"/admin/partners/partner/{user.partner_id}/change/",
+        f"/admin/partners/apikey/{key.pk}/change/",
+        "/admin/users/accessrecord/",
+    ]
+
+
+def test_each_time_of_the_day_names_the_zone_of_compliance(root: Client, user: User) -> None:
+    root.post(f"/admin/partners/partner/{user.partner_id}/change/", {"name": "Renamed", "enabled": "on"})
+    shown = {
+        path: text_of(root, path) for path in [*pages(user), f"/admin/partners/partner/{user.partner_id}/history/"]
+    }
+    unnamed = {
+        path: [match[0] for match in TIME_OF_DAY.finditer(text) if not NAMED.match(match[1])]
+        for path, text in shown.items()
+    }
+    assert {path: found for path, found in unnamed.items() if found} == {}
+    assert [path for path, text in shown.items() if not TIME_OF_DAY.search(text)] == [
+        f"/admin/users/user/{user.pk}/history/"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("instant", "language", "shown"),
+    [
+        (WINTER, "en", "Jan. 15, 2026, 12:30 EST"),
+        (SUMMER, "en", "July 15, 2026, 13:30 EDT"),
+        (SUMMER, "fr", "15 juil. 2026, 13:30 EDT"),
+    ],
+)
+def test_an_instant_is_written_the_same_in_a_list_and_on_a_page(
+    instant: datetime, language: str, shown: str, root: Client, user: User
+) -> None:
+    conversion = Conversion.objects.create(**factories.conversion_fields(user, created_at=instant))
+    for path in (
+        f"/admin/cases/{user.pk}/",
+        "/admin/transactions/conversion/",
+        f"/admin/transactions/conversion/{conversion.pk}/change/",
+    ):
+        assert shown in text_of(root, path, language)
+
+
+def test_the_zone_is_the_one_of_the_settings(root: Client, user: User, settings: Settings) -> None:
+    settings.COMPLIANCE_TIME_ZONE = "Asia/Tokyo"
+    Conversion.objects.create(**factories.conversion_fields(user, created_at=WINTER))
+    assert "Jan. 16, 2026, 02:30 JST" in text_of(root, "/admin/transactions/conversion/")
+
+
+def test_what_staff_type_is_read_in_that_zone(root: Client, partner: Partner) -> None:
+    page = root.get(f"/admin/partners/partner/{partner.pk}/change/").content.decode()
+    assert "Time zone America/Toronto" in page
+    root.post(
+        f"/admin/partners/apikey/issue/{partner.pk}/", {"version": "", "label": "a", "expires_at": "2090-01-15T12:30"}
+    )
+    assert ApiKey.objects.get(partner=partner).expires_at == datetime(2090, 1, 15, 12, 30, tzinfo=TORONTO)
+
+
+def test_partners_are_answered_in_utc(api: PartnerClient, user: User, root: Client) -> None:
+    factories.add_conversions(user, [WINTER])
+    text_of(root, "/admin/queue/")
+    answer = api.get(f"/v1/users/{user.external_id}/transactions").json()
+    assert answer["items"][0]["createdAt"] == "2026-01-15T17:30:00.000000Z"

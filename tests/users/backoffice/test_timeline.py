@@ -1,0 +1,138 @@
+"""The timeline of a case."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.staff import client_of
+from tests.users.deciding import page_of
+from users.backoffice.case import timeline
+from users.backoffice.case.timeline import Entry, Source, merge
+from users.models import AccessKind, AccessRecord, Staff, Status, User
+from users.services import claims
+
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+@pytest.fixture
+def reviewer(db: None) -> Staff:
+    return factories.make_staff("reviewer")
+
+
+def entry(hour: int, number: int = 0, kind: str = "opened", who: str = "ann") -> Entry:
+    return Entry(NOON + timedelta(hours=hour), (0, number), kind, "", kind, who)
+
+
+def kinds(user: User, reader: Staff, count: int = 50) -> list[str]:
+    return [entry.kind for entry in timeline.timeline(user, reader, count=count).entries]
+
+
+def test_creation_names_the_partner_the_key_and_the_request(
+    create_user: Callable[..., Response], api: PartnerClient, reviewer: Staff
+) -> None:
+    answer = create_user()
+    user = User.objects.get(pk=answer.json()["userId"])
+    [created] = timeline.timeline(user, reviewer).entries
+    assert (created.kind, created.who) == ("created", user.partner.slug)
+    assert created.through == f"key {api.api_key[:16]}, request {answer.header('X-Request-Id')}"
+
+
+def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClient, reviewer: Staff) -> None:
+    answer = api.patch("/v1/users/ada", {"city": "Ottawa", "occupation": "Nurse"})
+    change = timeline.timeline(user, reviewer).entries[0]
+    assert [(field.column, field.old, field.new) for field in change.fields] == [
+        ("city", "Toronto", "Ottawa"),
+        ("occupation", "Engineer", "Nurse"),
+    ]
+    assert str(answer.header("X-Request-Id")) in change.through
+
+
+def test_a_decision_is_told_once_with_who_and_why(user: User, reviewer: Staff) -> None:
+    factories.move_to(user, Status.SUSPENDED)
+    assert sorted(kinds(user, reviewer)) == ["created", "decision active", "decision suspended"]
+    told = timeline.timeline(user, reviewer).entries[0]
+    assert (told.title, told.text) == ("Active → Suspended", "Papers seen.")
+    assert told.who.startswith("staff-")
+
+
+def test_claims_releases_and_openings_are_told(user: User, reviewer: Staff) -> None:
+    claims.claim(user=user, staff=reviewer)
+    claims.release(user=user, staff=reviewer)
+    page = page_of(client_of(reviewer), user)
+    assert kinds(user, reviewer) == ["opened", "released", "claimed", "created"]
+    for title in ("Opened", "Claimed", "Released", "Submitted"):
+        assert f'case-event-title">{title}' in page
+
+
+def test_a_viewer_is_told_of_creation_and_decisions(user: User, api: PartnerClient, reviewer: Staff) -> None:
+    api.patch("/v1/users/ada", {"city": "Ottawa"})
+    factories.move_to(user, Status.ACTIVE)
+    claims.claim(user=user, staff=reviewer) if claims.waits(user) else None
+    page_of(client_of(reviewer), user)
+    assert sorted(kinds(user, factories.make_staff("viewer"))) == ["created", "decision active"]
+
+
+def test_openings_of_one_person_within_the_hour_are_one(user: User, reviewer: Staff) -> None:
+    other = factories.make_staff("auditor")
+    for staff in (reviewer, other, reviewer, reviewer):
+        AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=staff)
+    opened = [e for e in timeline.timeline(user, reviewer).entries if e.kind == "opened"]
+    assert [(e.who, e.times) for e in opened] == [(reviewer.username, 3), (other.username, 1)]
+
+
+def test_openings_hours_apart_are_told_apart() -> None:
+    visits = list(timeline._visits([entry(5), entry(4), entry(1, who="eve"), entry(0)]))
+    assert [(e.who, e.when.hour, e.times) for e in visits] == [
+        ("ann", 17, 1),
+        ("ann", 16, 1),
+        ("eve", 13, 1),
+        ("ann", 12, 1),
+    ]
+
+
+def test_sources_are_merged_newest_first() -> None:
+    merged = merge([Source([entry(3), entry(1)], None), Source([entry(2, kind="change")], None)], 5)
+    assert [e.when.hour for e in merged.entries] == [15, 14, 13]
+    assert not merged.has_more
+
+
+def test_entries_of_one_instant_keep_one_order() -> None:
+    one, two = Source([entry(0, 1)], None), Source([entry(0, 2)], None)
+    assert [merge(sources, 5).entries for sources in ([one, two], [two, one])] == [[entry(0, 2), entry(0, 1)]] * 2
+
+
+def test_nothing_is_told_from_before_what_every_source_was_read_to() -> None:
+    cut = Source([entry(9), entry(6)], NOON + timedelta(hours=6))
+    merged = merge([cut, Source([entry(7, kind="change"), entry(1, kind="created")], None)], 5)
+    assert [e.when.hour for e in merged.entries] == [21, 19, 18]
+    assert merged.has_more
+
+
+def test_the_page_shows_the_latest_and_leads_to_more(user: User, api: PartnerClient, reviewer: Staff) -> None:
+    for number in range(timeline.SHOWN + 3):
+        api.patch("/v1/users/ada", {"city": f"City {number}"})
+    client = client_of(reviewer)
+    page = page_of(client, user)
+    assert page.count('class="case-event ') == timeline.SHOWN
+    assert "Submitted</p>" not in page
+    assert f"?timeline={timeline.SHOWN + timeline.MORE}#timeline" in page
+    more = client.get(f"/admin/cases/{user.pk}/?timeline={timeline.SHOWN + timeline.MORE}").content.decode()
+    assert more.count("case-event--change") == timeline.SHOWN + 3
+    assert "case-event--created" in more
+    assert "Show more" not in more
+
+
+def test_many_openings_do_not_hide_what_happened(user: User, api: PartnerClient, reviewer: Staff) -> None:
+    api.patch("/v1/users/ada", {"city": "Ottawa"})
+    AccessRecord.objects.bulk_create(
+        AccessRecord(kind=AccessKind.OPENED, user=user, staff=reviewer) for _ in range(timeline.SHOWN * 4)
+    )
+    assert kinds(user, reviewer, timeline.SHOWN) == ["opened", "change", "created"]

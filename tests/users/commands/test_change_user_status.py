@@ -1,0 +1,130 @@
+"""Decisions made by ops: `manage.py change_user_status`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from partners.models import Partner
+from tests.support.client import PartnerClient, Response
+from tests.support.commands import outcome, printed, refusal, run
+from users.models import Staff, StatusChange, User
+from users.services.staff import create_staff
+
+
+@pytest.fixture
+def reviewer(db: None) -> str:
+    staff, _ = create_staff(username="rita", email="rita@example.com", role="reviewer")
+    return staff.username
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> dict[str, Any]:
+    """A user as the API answered."""
+    answer: dict[str, Any] = create_user().json()
+    return answer
+
+
+@pytest.fixture
+def decide(partner: Partner, user: dict[str, Any]) -> Callable[..., tuple[str, ...]]:
+    """The command line of a decision about the user."""
+
+    def command(status: str, by: str, *further: str, reason: str = "Papers seen.") -> tuple[str, ...]:
+        given = (partner.slug, user["externalId"], status, "--reason", reason, "--by", by)
+        return ("change_user_status", *given, *further)
+
+    return command
+
+
+Decide = Callable[..., tuple[str, ...]]
+
+
+def test_the_partner_sees_the_decision(decide: Decide, reviewer: str, user: dict[str, Any], api: PartnerClient) -> None:
+    decided = outcome(*decide("active", reviewer))
+    assert decided.pop("fromStatus") == "pendingCompliance"
+    assert decided == api.get(f"/v1/users/{user['externalId']}").json()
+
+
+def test_who_decided_and_why_is_kept(decide: Decide, reviewer: str, user: dict[str, Any]) -> None:
+    outcome(*decide("rejected", reviewer, "--reason-code", "NO_ID"))
+    change = StatusChange.objects.get(user=user["userId"])
+    assert (change.from_status, change.to_status) == ("pendingCompliance", "rejected")
+    assert (change.by.username, change.reason, change.reason_code) == (reviewer, "Papers seen.", "NO_ID")
+
+
+def test_the_history_names_the_person_and_the_command(decide: Decide, reviewer: str, user: dict[str, Any]) -> None:
+    outcome(*decide("active", reviewer))
+    event = User.objects.get(pk=user["userId"]).events.order_by("-pgh_id")[0]
+    assert event.status == "active"
+    assert event.pgh_context == {"staff": reviewer, "source": "manage.py change_user_status"}
+
+
+def test_people_see_the_move(decide: Decide, reviewer: str) -> None:
+    assert "was pendingCompliance, and is active now" in printed(*decide("active", reviewer))
+
+
+@pytest.mark.parametrize("status", ["pendingCompliance", "suspended", "closed"])
+def test_a_move_that_is_not_allowed_changes_nothing(
+    decide: Decide, reviewer: str, user: dict[str, Any], status: str
+) -> None:
+    assert "pendingCompliance" in refusal(*decide(status, reviewer))
+    assert User.objects.get(pk=user["userId"]).status == "pendingCompliance"
+    assert not StatusChange.objects.filter(user=user["userId"]).exists()
+
+
+def test_a_closed_user_stays_closed(decide: Decide, reviewer: str) -> None:
+    outcome(*decide("active", reviewer))
+    outcome(*decide("closed", reviewer))
+    assert "it is final" in refusal(*decide("active", reviewer))
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor", "partner-manager", "administrator"])
+def test_whose_role_does_not_decide_is_refused(decide: Decide, user: dict[str, Any], role: str) -> None:
+    create_staff(username="otto", email="otto@example.com", role=role)
+    assert refusal(*decide("active", "otto")) == "otto may not decide about users."
+    assert User.objects.get(pk=user["userId"]).status == "pendingCompliance"
+
+
+def test_a_superuser_may_decide_here(decide: Decide) -> None:
+    Staff.objects.create_superuser("root", "root@example.com", "a password of some length")
+    assert outcome(*decide("active", "root"))["status"] == "active"
+
+
+def test_a_reviewer_who_left_is_refused(decide: Decide, reviewer: str) -> None:
+    Staff.objects.filter(username=reviewer).update(is_active=False)
+    assert refusal(*decide("active", reviewer)) == f"{reviewer} may not decide about users."
+
+
+def test_an_account_that_is_not_staff_is_unknown(decide: Decide, reviewer: str) -> None:
+    Staff.objects.filter(username=reviewer).update(is_staff=False)
+    assert refusal(*decide("active", reviewer)) == f"There is no staff account {reviewer!r}."
+
+
+def test_an_unknown_staff_account_is_one_line(decide: Decide) -> None:
+    assert refusal(*decide("active", "nobody")) == "There is no staff account 'nobody'."
+
+
+def test_another_partners_user_is_unknown(user: dict[str, Any], reviewer: str, other_api: PartnerClient) -> None:
+    other = other_api.get("/v1/ping").json()["partner"]
+    command = ("change_user_status", other, user["externalId"], "active", "--reason", "x", "--by", reviewer)
+    assert refusal(*command) == f"Partner {other} has no user {user['externalId']!r}."
+
+
+@pytest.mark.django_db
+def test_an_unknown_partner_is_one_line(reviewer: str) -> None:
+    command = ("change_user_status", "nobody", "u", "active", "--reason", "x", "--by", reviewer)
+    assert refusal(*command) == "There is no partner 'nobody'."
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 2001])
+def test_a_reason_is_required_and_bounded(decide: Decide, reviewer: str, reason: str) -> None:
+    assert "reason" in refusal(*decide("active", reviewer, reason=reason))
+
+
+def test_a_reason_code_is_bounded(decide: Decide, reviewer: str) -> None:
+    assert "50 characters" in refusal(*decide("active", reviewer, "--reason-code", "X" * 51))
+    outcome(*decide("active", reviewer, "--reason-code", "X" * 50))
+
+
+def test_a_status_that_is_none_is_a_wrong_use(decide: Decide, reviewer: str) -> None:
+    assert run(*decide("deleted", reviewer)).status == 2

@@ -1,0 +1,70 @@
+"""Staff accounts made by ops: `manage.py create_staff`."""
+
+import pytest
+from django.contrib.auth import authenticate
+from django.contrib.auth.models import Group
+
+from tests.support.commands import outcome, printed, refusal, run
+from users.models import Staff
+from users.services.roles import ROLES
+
+pytestmark = pytest.mark.django_db
+
+
+def create(username: str = "grace", *, email: str = "grace@example.com", role: str = "reviewer") -> tuple[str, ...]:
+    return ("create_staff", username, "--email", email, "--role", role)
+
+
+def test_the_password_that_is_printed_is_the_accounts() -> None:
+    made = outcome(*create())
+    assert made.keys() == {"username", "password", "role"}
+    assert (made["username"], made["role"]) == ("grace", "reviewer")
+    assert authenticate(username="grace", password=made["password"]) == Staff.objects.get(username="grace")
+
+
+def test_each_password_is_long_and_its_own() -> None:
+    passwords = {outcome(*create(f"grace-{n}"))["password"] for n in range(3)}
+    assert len(passwords) == 3
+    assert all(len(password) >= 20 for password in passwords)
+
+
+def test_people_are_told_that_the_password_is_shown_once() -> None:
+    assert "shown this once" in printed(*create())
+
+
+@pytest.mark.parametrize("role", list(ROLES))
+def test_the_account_may_what_its_role_may(role: str) -> None:
+    outcome(*create(role=role))
+    staff = Staff.objects.get(username="grace")
+    assert (staff.is_staff, staff.is_superuser, staff.is_active) == (True, False, True)
+    assert [group.name for group in staff.groups.all()] == [role]
+    assert staff.get_all_permissions() == ROLES[role]
+
+
+def test_a_username_that_is_taken_is_one_line() -> None:
+    outcome(*create())
+    assert refusal(*create()).startswith("username: ")
+    assert Staff.objects.count() == 1
+
+
+@pytest.mark.parametrize("username", ["", "two words", "x" * 151, "\udcff"])
+def test_a_username_that_is_none_makes_no_account(username: str) -> None:
+    assert refusal(*create(username)).startswith("username")
+    assert not Staff.objects.exists()
+
+
+@pytest.mark.parametrize("email", ["", "grace", "grace@", "two words@example.com"])
+def test_an_email_that_is_none_makes_no_account(email: str) -> None:
+    assert refusal(*create(email=email)).startswith("email: ")
+    assert not Staff.objects.exists()
+
+
+def test_a_role_that_is_none_is_a_wrong_use() -> None:
+    assert run(*create(role="owner")).status == 2
+    assert not Staff.objects.exists()
+
+
+def test_an_account_without_its_role_is_not_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("users.services.staff.Group.objects", Group.objects.none())  # as before the first migration
+    assert "run `migrate`" in refusal(*create())
+    assert not Staff.objects.exists()

@@ -1,0 +1,59 @@
+"""`manage.py reset_staff_mfa`: for who has lost the second factor."""
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.contrib.admin.models import LogEntry
+from django.db import ProgrammingError, connection, transaction
+from pytest_django import Settings
+
+from tests.support.commands import outcome, printed, refusal, run
+from tests.users.staff_login.test_login import FACTORS, enrolled, inside, log_in, where_to
+
+pytestmark = pytest.mark.django_db
+
+REASON = "Phone lost; seen in person by Grace."
+
+
+@pytest.fixture(autouse=True)
+def required(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+
+
+def test_the_factor_is_gone_the_sessions_end_and_enrolment_is_forced() -> None:
+    staff, other = enrolled(), enrolled()
+    client, stays = inside(staff), inside(other)
+    assert outcome("reset_staff_mfa", staff.username, "--reason", REASON) == {
+        "username": staff.username,
+        "factors": 1,
+        "sessions": 1,
+    }
+    assert not Authenticator.objects.filter(user=staff).exists(), "recovery codes too"
+    assert where_to(client) == "/admin/login/"
+    assert where_to(stays) == ""
+    assert where_to(log_in(staff)[0]) == FACTORS
+
+
+def test_it_is_recorded_for_good_with_its_reason() -> None:
+    staff = enrolled()
+    printed("reset_staff_mfa", staff.username, "--reason", REASON)
+    entry = LogEntry.objects.get(object_id=str(staff.pk))
+    assert REASON in entry.change_message
+    assert "by the command" in entry.change_message
+    for statement in ("UPDATE django_admin_log SET change_message = ''", "DELETE FROM django_admin_log"):
+        with pytest.raises(ProgrammingError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+
+def test_who_is_not_there_is_one_line() -> None:
+    assert "no staff account" in refusal("reset_staff_mfa", "nobody", "--reason", REASON)
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 501])
+def test_a_reason_is_given(reason: str) -> None:
+    staff = enrolled()
+    assert refusal("reset_staff_mfa", staff.username, "--reason", reason).startswith("reason: ")
+    assert Authenticator.objects.filter(user=staff).exists()
+
+
+def test_without_a_reason_it_is_a_wrong_use() -> None:
+    assert run("reset_staff_mfa", "grace").status == 2

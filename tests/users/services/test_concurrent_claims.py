@@ -1,0 +1,70 @@
+"""People who press at the same moment: committed rows, and a connection each."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+from django.db import connection
+
+from partners.models import Partner
+from tests import factories
+from users.models import AccessRecord, Claim, Status, User
+from users.services import claims
+from users.services.profile import create_user
+
+PEOPLE = 4
+
+
+def waiting(partner: Partner, number: int) -> list[User]:
+    created = [create_user(partner_id=partner.pk, values=factories.profile()) for _ in range(number)]
+    return [User.objects.get(pk=user["userId"]) for user in created]
+
+
+def at_once(*actions: Callable[[], Any]) -> list[Any]:
+    """What each gives, or the refusal that it raised; all begin together."""
+    barrier = Barrier(len(actions))
+
+    def run(action: Callable[[], Any]) -> Any:
+        try:
+            connection.ensure_connection()
+            barrier.wait()
+            return action()
+        except claims.ClaimRefusedError as refusal:
+            return refusal
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return list(pool.map(run, actions))
+
+
+def test_two_who_press_next_case_get_different_cases(committed_partner: Partner) -> None:
+    waiting(committed_partner, 3 * PEOPLE)
+    people = [factories.make_staff() for _ in range(PEOPLE)]
+    for _ in range(3):
+        got = at_once(*(lambda person=person: claims.next_case(staff=person) for person in people))
+        assert None not in got
+        assert len({user.pk for user in got}) == PEOPLE
+        assert [claims.holder(user) for user in got] == people
+
+
+def test_the_last_case_is_given_to_one_alone(committed_partner: Partner) -> None:
+    person = factories.make_staff()
+    # Those that other tests have left.
+    left = User.objects.filter(status=Status.PENDING_COMPLIANCE, claim=None)
+    Claim.objects.bulk_create([Claim(user=user, staff=person) for user in left])
+    (user,) = waiting(committed_partner, 1)
+    people = [factories.make_staff() for _ in range(PEOPLE)]
+    got = at_once(*(lambda person=person: claims.next_case(staff=person) for person in people))
+    assert [one for one in got if one] == [user]
+    assert AccessRecord.objects.filter(user=user, kind="claimed").count() == 1
+
+
+def test_of_those_who_claim_one_case_one_gets_it(committed_partner: Partner) -> None:
+    (user,) = waiting(committed_partner, 1)
+    people = [factories.make_staff() for _ in range(PEOPLE)]
+    got = at_once(*(lambda person=person: claims.claim(user=user, staff=person) for person in people))
+    assert sum(isinstance(one, Claim) for one in got) == 1
+    assert sum(isinstance(one, claims.ClaimRefusedError) for one in got) == PEOPLE - 1
+    assert AccessRecord.objects.filter(user=user).count() == 1

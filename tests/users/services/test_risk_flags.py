@@ -1,0 +1,239 @@
+"""Hints: what is odd about a user, and why."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.plans import planning_without
+from users.models import Status, User
+from users.services import field_rules
+from users.services.age import adult_on, is_adult
+from users.services.risk_flags import (
+    IDENTITY_HINTS,
+    Hint,
+    HintCode,
+    count_hints,
+    hints_for,
+    is_just_adult,
+    is_postal_code_of,
+)
+
+Make = Callable[..., User]
+
+
+@pytest.fixture
+def make(create_user: Callable[..., Response]) -> Make:
+    """Registers a user of whom nothing is odd, but for what is given."""
+    numbers = iter(range(1000))
+
+    def create(**given: Any) -> User:
+        number = next(numbers)
+        ordinary = {"email": f"user{number}@example.com", "lastName": f"Name{number}"}
+        return User.objects.get(pk=create_user(**ordinary | given).json()["userId"])
+
+    return create
+
+
+def codes(user: User, **reader: bool) -> set[HintCode]:
+    found = [hint.code for hint in hints_for(user, **reader)]
+    assert len(found) == len(set(found))
+    assert count_hints([user], **reader) == {user.pk: len(found)}
+    return set(found)
+
+
+def only(user: User, code: HintCode) -> Hint:
+    [hint] = [hint for hint in hints_for(user) if hint.code == code]
+    return hint
+
+
+def test_of_an_ordinary_user_nothing_is_odd(make: Make) -> None:
+    make()
+    assert codes(make()) == set()
+
+
+# Postal code and province
+
+
+def test_a_postal_code_of_another_province_is_odd_and_both_are_named(make: Make) -> None:
+    hint = only(make(province="ON", postalCode="H3B 2Y5"), HintCode.POSTAL_CODE)
+    assert "ON" in hint.why
+    assert "H3B 2Y5" in hint.why
+
+
+@pytest.mark.parametrize(
+    ("country", "province", "postal_code", "fits"),
+    [
+        ("CA", "ON", "M5X 1A9", True),
+        ("CA", "ON", "K1A 0B1", True),
+        ("CA", "ON", "J8X 3X1", False),
+        ("CA", "QC", "J8X 3X1", True),
+        ("CA", "NU", "X0A 0H0", True),
+        ("CA", "BC", "T2P 1G1", False),
+        ("US", "NY", "10001", True),
+        ("US", "CA", "10001", False),
+        ("US", "CA", "94105-1234", True),
+        ("MX", "CMX", "06500", True),
+        ("MX", "CMX", "44100", False),
+        ("JP", "13", "100-0001", True),
+        ("JP", "13", "530-0001", False),
+        # Of these nothing is known.
+        ("CA", "ON", "", True),
+        ("CA", "", "M5X 1A9", True),
+        ("FR", "Paris", "75001", True),
+        ("HK", "Kowloon", "", True),
+        ("XK", "", "10000", True),
+        ("AQ", "x", "x", True),
+    ],
+)
+def test_a_postal_code_belongs_to_its_province(country: str, province: str, postal_code: str, *, fits: bool) -> None:
+    assert is_postal_code_of(country, province, postal_code) is fits
+
+
+# Others
+
+
+def test_the_same_email_in_any_letter_case_on_any_partners_user_is_odd(make: Make, other_api: PartnerClient) -> None:
+    user = make(email="Ada@example.com")
+    pk = other_api.post("/v1/users", factories.user_body(email="aDA@example.com", lastName="King")).json()["userId"]
+    assert codes(user) == {HintCode.SAME_EMAIL}
+    hint = only(user, HintCode.SAME_EMAIL)
+    assert [str(other.pk) for other in hint.others] == [pk]
+    assert hint.why == "One other user has it."
+
+
+def test_the_same_name_and_birth_date_on_any_partners_user_is_odd(make: Make, other_api: PartnerClient) -> None:
+    user = make(lastName="Lovelace")
+    body = factories.user_body(email="x@example.com", firstName="ADA", lastName="lovelace")
+    pk = other_api.post("/v1/users", body).json()["userId"]
+    assert codes(user) == {HintCode.SAME_PERSON}
+    assert [str(other.pk) for other in only(user, HintCode.SAME_PERSON).others] == [pk]
+
+
+@pytest.mark.parametrize("other", [{"firstName": "Eve"}, {"lastName": "King"}, {"dateOfBirth": "1990-12-11"}])
+def test_a_part_of_it_is_not_odd(other: dict[str, str], make: Make) -> None:
+    user = make(lastName="Lovelace")
+    make(**{"lastName": "Lovelace"} | other)
+    assert codes(user) == set()
+
+
+def test_of_many_others_five_are_shown(make: Make) -> None:
+    users = [make(email="info@example.com") for _ in range(7)]
+    hint = only(users[0], HintCode.SAME_EMAIL)
+    assert (len(hint.others), hint.has_more, users[0] in hint.others) == (5, True, False)
+    assert hint.why == "More than 5 other users have it."
+
+
+def test_others_are_found_by_an_index(make: Make) -> None:
+    make()
+    with planning_without("seqscan") as cursor:
+        for condition, index in (
+            ("lower(email) = lower('a@b.c')", "user_email_prefix"),
+            (
+                "lower(last_name) = lower('a') AND lower(first_name) = 'b' AND date_of_birth = '1990-01-01'",
+                "user_name_and_birth",
+            ),
+        ):
+            cursor.execute(f"EXPLAIN SELECT id FROM users_user WHERE {condition}")
+            assert index in str(cursor.fetchall())
+
+
+# Age
+
+
+@pytest.mark.parametrize(
+    ("born", "adult"),
+    [
+        (date(2000, 5, 17), date(2018, 5, 17)),
+        (date(2000, 2, 28), date(2018, 2, 28)),
+        # As the contract has it: section 2.
+        (date(2004, 2, 29), date(2022, 3, 1)),
+        (date(1982, 2, 28), date(2000, 2, 28)),
+    ],
+)
+def test_the_18th_birthday(born: date, adult: date) -> None:
+    assert adult_on(born=born) == adult
+    assert is_adult(born=born, on=adult)
+    assert not is_adult(born=born, on=adult - timedelta(days=1))
+
+
+@pytest.mark.parametrize(("days", "expected"), [(0, True), (29, True), (30, False), (-1, False)])
+def test_just_adult_is_a_month_where_compliance_is(
+    days: int, monkeypatch: pytest.MonkeyPatch, *, expected: bool
+) -> None:
+    monkeypatch.setattr(field_rules, "today", lambda: date(2026, 3, 10) + timedelta(days=days))
+    assert is_just_adult(date(2008, 3, 10)) is expected
+
+
+def test_just_adult_names_the_birthday(make: Make) -> None:
+    today = field_rules.today()
+    user = make(dateOfBirth=date(today.year - 18, today.month, min(today.day, 28)).isoformat())
+    assert codes(user) == {HintCode.JUST_ADULT}
+    assert str(today.year) in only(user, HintCode.JUST_ADULT).why
+
+
+# What the partner says
+
+
+def test_a_ciro_affiliate_is_a_hint(make: Make) -> None:
+    assert codes(make(isCiroAffiliate=True)) == {HintCode.CIRO_AFFILIATE}
+
+
+# Changed
+
+
+def test_a_change_after_a_decision_is_a_hint_and_one_before_any_is_not(make: Make, api: PartnerClient) -> None:
+    new, decided = make(externalId="new"), make(externalId="decided")
+    factories.move_to(decided, Status.ACTIVE)
+    for user in (new, decided):
+        api.patch(f"/v1/users/{user.external_id}", {"occupation": "Nurse"})
+        user.refresh_from_db()
+    assert codes(new) == set()
+    assert codes(decided) == {HintCode.CHANGED}
+
+
+# For whom
+
+
+def test_whoever_may_not_see_birth_dates_gets_no_hint_on_them(make: Make) -> None:
+    today = field_rules.today()
+    odd = {
+        "lastName": "Lovelace",
+        "dateOfBirth": date(today.year - 18, today.month, min(today.day, 28)).isoformat(),
+        "postalCode": "H3B 2Y5",
+        "email": "a@example.com",
+        "isCiroAffiliate": True,
+    }
+    user = make(**odd)
+    make(**odd)
+    everything = set(HintCode) - {HintCode.CHANGED}
+    assert codes(user) == everything
+    assert codes(user, sees_identity=False) == everything - IDENTITY_HINTS
+
+
+# Bounds
+
+
+def test_hints_of_a_page_of_users_take_one_statement(
+    make: Make, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    users = [make(email="a@example.com") for _ in range(4)]
+    with django_assert_num_queries(1):
+        assert count_hints(users) == {user.pk: 1 for user in users}
+    with django_assert_num_queries(0):
+        assert count_hints([]) == {}
+
+
+def test_hints_of_a_user_take_at_most_three(make: Make, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    user = make(email="a@example.com")
+    for _ in range(5):
+        make(email="a@example.com")
+    factories.move_to(user, Status.ACTIVE)
+    User.objects.filter(pk=user.pk).update(occupation="Nurse")
+    user.refresh_from_db()
+    with django_assert_num_queries(3):
+        assert {hint.code for hint in hints_for(user)} == {HintCode.SAME_EMAIL, HintCode.CHANGED}

@@ -1,0 +1,47 @@
+"""allauth's names that are not public, as users/staff_login/allauth_internals.py relies on them."""
+
+from typing import Any
+
+import pytest
+from allauth.account.authentication import get_authentication_records
+from allauth.account.internal.flows.reauthentication import resume_request
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+
+from tests.factories import make_staff
+from tests.support.staff import client_of
+from users.staff_login.allauth_internals import forget_kept, keep_for_reauthentication, record_factor
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def request_of_staff(rf: RequestFactory) -> HttpRequest:
+    staff = make_staff("reviewer")
+    request = rf.get("/admin/")
+    request.user, request.session = staff, client_of(staff).session
+    return request
+
+
+def resume(_request: HttpRequest, state: dict[str, Any]) -> HttpResponse:
+    return HttpResponse(state["kept"])
+
+
+def test_a_factor_that_is_recorded_is_one_that_allauth_knows_of(request_of_staff: HttpRequest) -> None:
+    record_factor(request_of_staff, "mfa", type="totp")
+    records = get_authentication_records(request_of_staff, request_of_staff.user)
+    assert [(record["method"], record["type"]) for record in records] == [("mfa", "totp")]
+    assert isinstance(records[0]["at"], float)
+
+
+def test_what_is_kept_is_done_by_allauth_once_and_only_once(request_of_staff: HttpRequest) -> None:
+    keep_for_reauthentication(request_of_staff, resume, {"kept": "what waited"})
+    answer = resume_request(request_of_staff)
+    assert (answer and answer.content) == b"what waited"
+    assert resume_request(request_of_staff) is None
+
+
+def test_what_is_forgotten_is_not_done(request_of_staff: HttpRequest) -> None:
+    keep_for_reauthentication(request_of_staff, resume, {"kept": "what waited"})
+    forget_kept(request_of_staff)
+    assert resume_request(request_of_staff) is None

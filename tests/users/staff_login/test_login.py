@@ -1,0 +1,320 @@
+"""Login of staff: password, second factor, sessions that end."""
+
+import time
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal import auth as totp_auth
+from allauth.mfa.totp.internal.auth import TOTP
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from tests import factories
+from tests.support import totp
+from tests.support.staff import client_of
+from users.models import Staff
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "correct horse battery staple"
+LOGIN = "/admin/account/login/"
+CODE = "/admin/account/factors/code/"
+FACTORS = "/admin/account/factors/"
+CHOOSE_PASSWORD = "/admin/account/password/"
+INSIDE = "/admin/partners/partner/"
+
+
+@pytest.fixture(autouse=True)
+def required(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+
+
+def person(role: str = "partner-manager", **fields: Any) -> Staff:
+    """Somebody with a password and no second factor yet."""
+    staff = factories.make_staff(role)
+    staff.set_password(PASSWORD)
+    for name, value in fields.items():
+        setattr(staff, name, value)
+    staff.save()
+    return staff
+
+
+def enrolled(role: str = "partner-manager") -> Staff:
+    staff = person(role)
+    TOTP.activate(staff, totp.SECRET)
+    RecoveryCodes.activate(staff)
+    return staff
+
+
+def log_in(staff: Staff, password: str = PASSWORD, client: Client | None = None) -> tuple[Client, Any]:
+    client = client or Client()
+    return client, client.post(LOGIN, {"login": staff.username, "password": password})
+
+
+def inside(staff: Staff) -> Client:
+    """The browser of somebody who has come all the way."""
+    client, _ = log_in(staff)
+    assert client.post(CODE, {"code": totp.code()}).status_code == 302
+    return client
+
+
+def where_to(client: Client, path: str = INSIDE) -> str:
+    """Where somebody who asks for a page is sent; nothing where they get it."""
+    answer = client.get(path)
+    return str(answer.headers.get("Location", "")).partition("?")[0]
+
+
+def age(client: Client, seconds: float, *names: str) -> None:
+    """Makes a session older by so much."""
+    session = client.session
+    for name in names:
+        session[name] -= seconds
+    session.save()
+
+
+# Coming in
+
+
+def test_password_and_code_let_in() -> None:
+    client, answer = log_in(enrolled())
+    assert answer.headers["Location"] == CODE
+    assert where_to(client) == "/admin/login/"
+    assert client.post(CODE, {"code": totp.code()}).status_code == 302
+    assert where_to(client) == ""
+
+
+def test_a_recovery_code_lets_in_once() -> None:
+    staff = enrolled()
+    code = Authenticator.objects.get(user=staff, type="recovery_codes").wrap().get_unused_codes()[0]
+    for expected in (302, 200):
+        client, _ = log_in(staff)
+        assert client.post(CODE, {"code": code}).status_code == expected
+
+
+@pytest.mark.parametrize("periods", [0, 1, -1])
+def test_a_code_lets_in_once(periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The half minute does not turn between the code and its check.
+    clock = SimpleNamespace(time=Mock(return_value=time.time()))
+    for module in (totp, totp_auth):
+        monkeypatch.setattr(module, "time", clock)
+    staff = enrolled()
+    code = totp.code(periods=periods)
+    for expected in (302, 200):
+        client, _ = log_in(staff)
+        assert client.post(CODE, {"code": code}).status_code == expected
+        # allauth forgets it after half a minute; the code passes for longer.
+        cache.delete(f"allauth.mfa.totp.used?user={staff.pk}&code={code}")
+
+
+@pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_active": False}])
+def test_who_may_not_enter_is_told_no_more_than_who_has_a_wrong_password(fields: dict[str, Any]) -> None:
+    refused = log_in(person(**fields))[1].content.decode()
+    wrong = log_in(person(), password="wrong")[1].content.decode()
+    text = "The username and/or password you specified are not correct."
+    assert text in refused
+    assert text in wrong
+
+
+def test_who_is_no_longer_staff_is_out_at_the_next_page() -> None:
+    staff = enrolled()
+    client = inside(staff)
+    Staff.objects.filter(pk=staff.pk).update(is_staff=False)
+    assert where_to(client) == "/admin/login/"
+    assert "_auth_user_id" not in client.session
+
+
+def test_five_wrong_passwords_close_an_account_for_a_while_for_the_right_one_too() -> None:
+    staff = enrolled()
+    for _ in range(5):
+        log_in(staff, password="wrong")
+    assert "Too many failed login attempts" in log_in(staff)[1].content.decode()
+
+
+def test_five_wrong_codes_close_it_too() -> None:
+    client, _ = log_in(enrolled())
+    for _ in range(5):
+        client.post(CODE, {"code": "000000"})
+    assert client.post(CODE, {"code": totp.code()}).status_code == 200
+
+
+def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
+    log_in(enrolled(), password="wrong")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM staff_cache WHERE cache_key LIKE '%%login_failed%%'")
+        assert cursor.fetchone()[0] == 2  # of the address, and of the account
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "signup/",
+        "email/",
+        "inactive/",
+        "confirm-email/",
+        "password/reset/",
+        "password/set/",
+        "reauthenticate/",
+        "login/code/",
+        "factors/recovery-codes/download/",
+        "mfa/totp/activate/",
+    ],
+)
+def test_what_nobody_needs_is_not_there(path: str) -> None:
+    assert inside(enrolled()).get(f"/admin/account/{path}").status_code == 404
+    assert Client().post(f"/admin/account/{path}").status_code == 404
+
+
+def test_the_admins_own_ways_in_and_out_lead_here() -> None:
+    assert where_to(Client(), "/admin/login/") == LOGIN
+    client = inside(enrolled())
+    assert where_to(client, "/admin/password_change/") == CHOOSE_PASSWORD
+    assert client.post("/admin/logout/").headers["Location"] == LOGIN
+    assert where_to(client) == "/admin/login/"
+
+
+# A password for one time
+
+
+def test_a_password_for_one_time_lets_nobody_further_than_to_choose_another() -> None:
+    client, _ = log_in(person(password_is_one_time=True))
+    for path in (INSIDE, "/admin/", FACTORS, f"{FACTORS}app/"):
+        assert where_to(client, path) == CHOOSE_PASSWORD
+    new = "one of my own choice"
+    answer = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert answer.status_code == 302
+    assert where_to(client) == FACTORS
+
+
+@pytest.mark.parametrize("new", [PASSWORD, "short", "123456789012345", "password1234"])
+def test_a_new_password_is_another_and_keeps_the_rules(new: str) -> None:
+    staff = person(password_is_one_time=True)
+    client, _ = log_in(staff)
+    answer = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert answer.status_code == 200
+    staff.refresh_from_db()
+    assert staff.password_is_one_time
+
+
+def test_a_password_that_an_administrator_gives_is_for_one_time() -> None:
+    staff = person()
+    new = {"usable_password": "true", "password1": "given by somebody else", "password2": "given by somebody else"}
+    administrator = inside(enrolled("administrator"))
+    assert administrator.post(f"/admin/users/staff/{staff.pk}/password/", new).status_code == 302
+    assert where_to(log_in(staff, "given by somebody else")[0]) == CHOOSE_PASSWORD
+
+
+# Enrolling
+
+
+def enrol(client: Client) -> Any:
+    client.get(f"{FACTORS}app/")
+    return client.post(f"{FACTORS}app/", {"code": totp.code(client.session["mfa.totp.secret"])})
+
+
+def test_who_has_no_second_factor_gets_nowhere_but_to_one() -> None:
+    client, _ = log_in(person())
+    for path in (INSIDE, "/admin/", f"{FACTORS}recovery-codes/", f"{FACTORS}passkeys/"):
+        assert where_to(client, path) == FACTORS
+    for path in (FACTORS, f"{FACTORS}app/", f"{FACTORS}passkeys/add/"):
+        assert where_to(client, path) == ""
+
+
+def test_enrolling_lets_in_once_the_recovery_codes_were_shown() -> None:
+    client, _ = log_in(person())
+    assert enrol(client).headers["Location"] == f"{FACTORS}recovery-codes/"
+    assert where_to(client) == f"{FACTORS}recovery-codes/"
+    assert client.get(f"{FACTORS}recovery-codes/").content.count(b"<li>") == 10
+    assert where_to(client) == ""
+    assert b"<li>" not in client.get(f"{FACTORS}recovery-codes/").content, "shown once"
+
+
+def test_one_session_is_not_let_in_by_what_another_enrolled() -> None:
+    staff = person()
+    waiting, _ = log_in(staff)
+    enrol(log_in(staff)[0])
+    assert where_to(waiting) == f"{FACTORS}confirm/"
+    assert where_to(waiting, f"{FACTORS}app/") == f"{FACTORS}confirm/"
+
+
+def test_while_it_is_not_required_nobody_is_asked(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = False
+    assert where_to(log_in(person())[0]) == ""
+
+
+def test_secrets_are_encrypted_in_the_database() -> None:
+    enrolled()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT data::text FROM mfa_authenticator ORDER BY type")
+        codes, app = (row[0] for row in cursor)
+    assert totp.SECRET not in app
+    assert "gAAAA" in app  # as Fernet's tokens begin
+    assert "gAAAA" in codes
+
+
+def test_the_last_factor_stays() -> None:
+    staff = enrolled()
+    client = inside(staff)
+    client.post(f"{FACTORS}app/remove/")
+    assert Authenticator.objects.filter(user=staff, type="totp").exists()
+
+
+def test_strangers_are_sent_to_log_in_and_leave_nothing() -> None:
+    client = Client()
+    for path in (f"{FACTORS}app/", f"{FACTORS}confirm/", FACTORS, CHOOSE_PASSWORD, f"{FACTORS}passkeys/1/remove/"):
+        answer = client.post(path, {"code": "1"})
+        assert answer.headers["Location"] == LOGIN
+        assert not client.session.keys()
+
+
+# Sessions that end
+
+
+def test_a_session_ends_after_half_an_hour_without_a_request() -> None:
+    client = inside(enrolled())
+    age(client, 29 * 60, "staff_login.seen")
+    assert where_to(client) == ""
+    age(client, 29 * 60, "staff_login.seen")
+    assert where_to(client) == "", "each request counts"
+    age(client, 30 * 60 + 1, "staff_login.seen")
+    assert where_to(client) == "/admin/login/"
+    assert "_auth_user_id" not in client.session
+
+
+def test_a_session_ends_after_twelve_hours_however_busy() -> None:
+    client = inside(enrolled())
+    age(client, 12 * 3600 - 60, "staff_login.began")
+    assert where_to(client) == ""
+    age(client, 61, "staff_login.began")
+    assert where_to(client) == "/admin/login/"
+
+
+def test_the_database_forgets_a_session_no_later_than_that() -> None:
+    client = inside(enrolled())
+    assert client.session.get_expiry_age() == 30 * 60
+    assert client.session.get_expire_at_browser_close()
+
+
+def test_a_session_that_does_not_say_when_it_began_is_over() -> None:
+    client = client_of(enrolled())
+    session = client.session
+    del session["staff_login.began"]
+    session.save()
+    assert where_to(client) == "/admin/login/"
+
+
+def test_a_new_password_ends_the_other_sessions() -> None:
+    staff = enrolled()
+    other = inside(staff)
+    client, _ = log_in(staff)
+    client.post(CODE, {"code": totp.code(periods=1)})
+    new = "quite another password"
+    client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert where_to(client) == ""
+    assert where_to(other) == "/admin/login/"
+    assert time.time() - client.session["staff_login.began"] < 60

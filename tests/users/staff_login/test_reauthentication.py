@@ -1,0 +1,132 @@
+"""A second factor given just now: before a key is issued, and before factors are changed."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from partners.models import ApiKey, Partner
+from tests.support import totp
+from tests.users.staff_login.test_login import FACTORS, age, enrolled, inside, where_to
+from users.staff_login.reauthentication import FRESH_SECONDS
+
+pytestmark = pytest.mark.django_db
+
+CONFIRM = f"{FACTORS}confirm/"
+
+
+@pytest.fixture(autouse=True)
+def required(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+
+
+def grow_stale(client: Client) -> None:
+    session = client.session
+    records = session["account_authentication_methods"]
+    for record in records:
+        record["at"] -= FRESH_SECONDS + 1
+    session["account_authentication_methods"] = records
+    session.save()
+
+
+def issue(client: Client, partner: Partner) -> Any:
+    return client.post(f"/admin/partners/apikey/issue/{partner.pk}/", {"label": "production", "version": ""})
+
+
+def confirm(client: Client, asked: Any, code: str = "") -> Any:
+    """Answers the page that asks for the factor."""
+    path, _, query = asked.headers["Location"].partition("?next=")
+    assert path == CONFIRM
+    return client.post(path, {"code": code or totp.code(periods=1), "next": query.replace("%2F", "/")})
+
+
+def test_a_factor_of_the_login_is_fresh_for_a_quarter_of_an_hour(partner: Partner) -> None:
+    answer = issue(inside(enrolled()), partner)
+    assert "psi_secret_" in answer.content.decode()
+
+
+def test_a_stale_one_is_asked_for_and_then_the_key_is_issued(partner: Partner) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    asked = issue(client, partner)
+    assert not ApiKey.objects.exists()
+    answer = confirm(client, asked)
+    assert "psi_secret_" in answer.content.decode()
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert ApiKey.objects.get().label == "production"
+
+
+def test_rotating_asks_for_one_too(partner: Partner) -> None:
+    client = inside(enrolled())
+    issue(client, partner)
+    key = ApiKey.objects.get()
+    grow_stale(client)
+    asked = client.post(f"/admin/partners/apikey/{key.pk}/rotate/", {"overlap_hours": 24, "version": str(key.pk)})
+    assert ApiKey.objects.count() == 1
+    confirm(client, asked)
+    assert ApiKey.objects.count() == 2
+
+
+def test_a_wrong_code_issues_nothing(partner: Partner) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    confirm(client, issue(client, partner), code="000000")
+    assert not ApiKey.objects.exists()
+
+
+def test_the_password_is_no_factor() -> None:
+    client = inside(enrolled())
+    page = client.get(CONFIRM).content.decode()
+    assert "password" not in page.casefold()
+
+
+def test_what_waits_is_not_done_once_the_person_went_elsewhere(partner: Partner) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    issue(client, partner)
+    answer = client.post(CONFIRM, {"code": totp.code(periods=1), "next": "/admin/"})
+    assert answer.headers["Location"] == "/admin/"
+    assert not ApiKey.objects.exists()
+
+
+def test_what_waits_is_kept_without_the_processs_environment(partner: Partner) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    issue(client, partner)
+    kept = client.session["account_reauthentication_state"]
+    assert kept.keys() == {"callback", "state"}
+    assert kept["state"].keys() == {"path", "post", "at"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["app/remove/", "passkeys/add/", "passkeys/1/", "passkeys/1/remove/", "recovery-codes/", "recovery-codes/new/"],
+)
+def test_changing_factors_asks_for_one(path: str) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    assert where_to(client, FACTORS + path) == CONFIRM
+
+
+def test_looking_at_other_pages_does_not() -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    assert where_to(client) == ""
+
+
+def test_who_has_a_passkey_alone_is_asked_for_that() -> None:
+    from allauth.mfa.models import Authenticator
+
+    staff = enrolled()
+    client = inside(staff)
+    Authenticator.objects.filter(user=staff, type="totp").update(type="webauthn", data={"name": "key"})
+    grow_stale(client)
+    assert where_to(client, f"{FACTORS}recovery-codes/new/") == f"{FACTORS}passkeys/confirm/"
+
+
+def test_a_session_that_is_over_is_asked_for_all_of_it(partner: Partner) -> None:
+    client = inside(enrolled())
+    age(client, 13 * 3600, "staff_login.began")
+    assert issue(client, partner).headers["Location"].startswith("/admin/login/")
+    assert not ApiKey.objects.exists()

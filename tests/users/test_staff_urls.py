@@ -1,0 +1,164 @@
+"""Every address of the back office there is, by whatever app: what one forgets to guard is found here."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import get_resolver
+
+from partners.models import ApiKey, Partner
+from tests import factories
+from tests.support.client import PartnerClient
+from tests.support.staff import client_as, client_of
+from users.models import Staff, User
+
+# They ask for no permission: the start, the login, one's language, and what holds nothing of anybody.
+FOR_ALL_STAFF = {
+    "/admin/",
+    "/admin/jsi18n/",
+    "/admin/language/",
+    "/admin/login/",
+    "/admin/logout/",
+    "/admin/password_change/",
+    "/admin/password_change/done/",
+}
+NOT_THERE = {"/admin/search/", "/admin/r/1/1/"}
+UNLOCKED = {"/admin/language/", "/admin/search/"}
+
+
+def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
+    """All below /admin/ but the login's, with a 1 for each number and a user's id in {}."""
+    for pattern in patterns:
+        path = before + str(pattern.pattern)
+        if hasattr(pattern, "url_patterns"):
+            yield from addresses(pattern.url_patterns, path)
+        elif path.startswith("/admin/") and not path.startswith("/admin/account/") and "(" not in path:
+            yield re.sub("<.*?>", "1", re.sub("<uuid:.*?>", "{}", path))
+
+
+PATHS = sorted(set(addresses(get_resolver().url_patterns)))
+
+
+@pytest.fixture
+def user(api: PartnerClient) -> User:
+    return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("path", [path for path in PATHS if path not in FOR_ALL_STAFF | NOT_THERE])
+def test_staff_without_a_role_are_refused_everywhere(path: str, method: str, user: User) -> None:
+    path = path.format(user.pk)
+    answer = getattr(client_as("nobody"), method)(path)
+    if answer.status_code != 302:
+        assert answer.status_code in {403, 405}
+        return
+    # The admin's own ways: an old address of a row, and the history of one that is not there.
+    harmless = {f"{path}change/"} | ({"/admin/"} if path.endswith("/history/") else set())
+    if method == "get" and re.search("/queue/.*(next|approve|claim|release|reviewed)/$", path):
+        # Of a POST alone; the queue itself refuses them.
+        harmless.add("/admin/queue/")
+    if path.endswith("/password/"):
+        # Number 1 may be this very person.
+        harmless.add("/admin/account/password/")
+    assert answer.headers["Location"] in harmless
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("path", [path for path in PATHS if path not in UNLOCKED])
+def test_strangers_are_sent_to_the_login_everywhere(path: str, method: str, user: User) -> None:
+    answer = getattr(Client(), method)(path.format(user.pk))
+    assert answer.status_code == 302
+    assert re.match("/admin/(account/)?(login|password)/", answer.headers["Location"])
+
+
+def test_what_nobody_uses_is_not_there(db: None) -> None:
+    client = client_as("superuser")
+    for path in NOT_THERE:
+        assert client.get(path, {"s": "a"}).status_code == 404
+
+
+def test_the_back_office_has_no_models_but_these() -> None:
+    ours = {Staff, Group, Partner, ApiKey}
+    read_only = {"LogEntry", "User", "StatusChange", "UserEvent", "AccessRecord", "Conversion", "Document"}
+    assert {model.__name__ for model in admin.site._registry} == {model.__name__ for model in ours} | read_only
+
+
+def test_nobody_makes_a_second_factor_a_colleagues(db: None) -> None:
+    client = client_as("superuser")
+    for path in ("/admin/mfa/authenticator/", "/admin/mfa/authenticator/add/", "/admin/account/emailaddress/"):
+        assert client.get(path).status_code == 404
+
+
+def test_ones_own_password_is_not_changed_without_the_present_one(db: None) -> None:
+    for role in ("administrator", "superuser"):
+        client = client_as(role)
+        pk = int(client.session["_auth_user_id"])
+        passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
+        for way in (f"{pk}", f"0{pk}"):
+            answer = client.post(f"/admin/users/staff/{way}/password/", passwords)
+            assert answer.headers["Location"] == "/admin/account/password/"
+        assert not Staff.objects.get(pk=pk).check_password("an entirely new one")
+
+
+def test_a_colleagues_new_password_is_for_one_time_however_they_are_named(db: None) -> None:
+    colleague = factories.make_staff("viewer")
+    passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
+    answer = client_as("administrator").post(f"/admin/users/staff/0{colleague.pk}/password/", passwords)
+    assert answer.status_code == 302
+    colleague.refresh_from_db()
+    assert colleague.check_password("an entirely new one")
+    assert colleague.password_is_one_time
+
+
+EVIL = ("//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "http:///evil.example")
+
+
+@pytest.mark.parametrize("to", EVIL)
+def test_no_parameter_leads_to_another_host(to: str, user: User) -> None:
+    staff = factories.make_staff("reviewer")
+    staff.set_password("correct horse battery")
+    staff.save()
+    given = {"login": staff.username, "username": staff.username, "password": "correct horse battery", "next": to}
+    posts = [
+        Client().post("/admin/account/login/", given),
+        client_of(staff).post("/admin/account/logout/", {"next": to}),
+        client_of(staff).post("/admin/language/", {"next": to, "language": "fr"}),
+        client_of(staff).get("/admin/account/login/", {"next": to}),
+        client_of(staff).get("/admin/login/", {"next": to}),
+        client_of(staff).post("/admin/queue/next/", {"next": to, "back": to}),
+        client_of(staff).post(f"/admin/queue/{user.pk}/release/", {"next": to, "back": to, "view": to}),
+    ]
+    for answer in posts:
+        assert answer.status_code in {302, 403, 404}
+        assert not re.match(r"(https?:|javascript:|/[/\\])", answer.headers.get("Location", ""))
+
+
+def test_a_login_does_not_keep_the_session_that_somebody_planted(db: None) -> None:
+    staff = factories.make_staff("reviewer")
+    staff.set_password("correct horse battery")
+    staff.save()
+    client = Client()
+    session = client.session
+    session["planted"] = "yes"
+    session.save()
+    planted = session.session_key
+    client.post("/admin/account/login/", {"login": staff.username, "password": "correct horse battery"})
+    assert client.session["_auth_user_id"] == str(staff.pk)
+    assert client.session.session_key != planted
+    other = Client()
+    other.cookies["sessionid"] = planted or ""
+    assert other.get("/admin/queue/").status_code == 302
+
+
+def test_no_part_of_a_query_is_logged(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+    client = client_as("viewer")
+    for query in ("ada@example.com=1", "q=ada@example.com", "date_of_birth=ada@example.com", "p=ada@example.com"):
+        client.get(f"/admin/users/user/?{query}")
+        client.get(f"/admin/queue/?{query}")
+    captured = capsys.readouterr()
+    assert "ada@example.com" not in captured.out + captured.err
+    assert "date_of_birth" not in captured.out + captured.err

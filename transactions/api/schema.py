@@ -1,0 +1,91 @@
+"""What the OpenAPI document says of the lists and of a document's file: contract, sections 6 and 7."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter
+
+from partners.api.errors import invalid_parameter
+from partners.api.schema import response_header
+from transactions.api.pagination import DEFAULT_LIMIT, NOT_A_CURSOR
+from transactions.api.serializers import CURSOR
+from transactions.positions import HIGHEST_LIMIT
+from users.api.schema import BAD_PATH, EXTERNAL_ID_IN_PATH
+from users.services.profile import no_such_user
+
+_CURSOR = "2026-01-15T10:30:00.1234560512345678901234567Z"
+_SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+LIST_PARAMETERS = [
+    EXTERNAL_ID_IN_PATH,
+    OpenApiParameter(
+        "cursor",
+        type={"type": "string", "pattern": CURSOR},
+        description="The nextCursor of the page before, unchanged; without it the list begins.",
+        examples=[OpenApiExample("cursor", value=_CURSOR)],
+    ),
+    OpenApiParameter(
+        "limit",
+        type={"type": "integer", "minimum": 1, "maximum": HIGHEST_LIMIT, "default": DEFAULT_LIMIT},
+        description="How many items at most.",
+        examples=[OpenApiExample("limit", value=DEFAULT_LIMIT)],
+    ),
+]
+LIST_ERRORS = (BAD_PATH, invalid_parameter("cursor", NOT_A_CURSOR), no_such_user())
+
+CONVERSION = {
+    "conversionId": "cv-20260115-000417",
+    "createdAt": "2026-01-15T10:30:00.123456Z",
+    "type": "conversion",
+    "from": {"currency": "CAD", "amount": "100.00"},
+    "to": {"currency": "USD", "amount": "71.50"},
+    "rate": "0.715",
+}
+DOCUMENT = {
+    "documentId": "5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4",
+    "createdAt": "2026-01-31T12:00:00.000000Z",
+    "type": "accountStatement",
+    "title": "Account statement, January 2026",
+    "contentType": "application/pdf",
+    "sizeBytes": 48213,
+    "sha256": _SHA256,
+}
+
+
+def page_of(item: dict[str, Any]) -> dict[str, Any]:
+    """An example of a page."""
+    return {
+        "externalId": "cust-1001",
+        "userId": "92811e6e-0786-4030-88b7-5b6c5d6e82f4",
+        "nextCursor": _CURSOR,
+        "items": [item],
+    }
+
+
+FILE_PARAMETERS = [
+    EXTERNAL_ID_IN_PATH,
+    OpenApiParameter(
+        "document_id",
+        type={"type": "string", "format": "uuid"},
+        location=OpenApiParameter.PATH,
+        description="As the list of documents has it.",
+        examples=[OpenApiExample("documentId", value=DOCUMENT["documentId"])],
+    ),
+    response_header(
+        "Content-Disposition",
+        "To be saved, under the document's title (RFC 6266).",
+        'attachment; filename="Account statement, January 2026.pdf"',
+        pattern="^attachment; filename=",
+        statuses=[200],
+    ),
+    response_header(
+        "ETag",
+        "The file's SHA-256, in quotes: a document never changes.",
+        f'"{_SHA256}"',
+        pattern='^"[0-9a-f]{64}"$',
+        statuses=[200],
+    ),
+    response_header("Accept-Ranges", "Parts are not given.", "none", const="none", statuses=[200]),
+    response_header(
+        "X-Content-Type-Options", "What the media type says holds.", "nosniff", const="nosniff", statuses=[200]
+    ),
+]

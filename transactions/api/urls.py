@@ -1,0 +1,11 @@
+"""Paths of this app."""
+
+from django.urls import path
+
+from transactions.api.views import DocumentFile, DocumentList, TransactionList
+
+urlpatterns = [
+    path("v1/users/<str:external_id>/transactions", TransactionList.as_view()),
+    path("v1/users/<str:external_id>/documents", DocumentList.as_view()),
+    path("v1/users/<str:external_id>/documents/<str:document_id>", DocumentFile.as_view()),
+]

@@ -1,0 +1,1 @@
+"""Imports of conversions: NDJSON lines, committed in batches."""

@@ -1,0 +1,103 @@
+"""How the back office shows what happened to a user: changes of status, and the profile as each change left it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from partners.admin.date_formatting import moment
+from partners.admin.sections import SHOWN, Table, table
+from users.models import Status, StatusChange, User, UserEvent
+from users.models.columns import PROFILE_COLUMNS
+from users.services.reasons import label_of
+
+# What a change may have changed; updated_at moves with every one.
+_COMPARED = (*PROFILE_COLUMNS, "status")
+
+
+def made_by(context: Mapping[str, str] | None) -> str:
+    """Who made a change: partner and key, or staff; see partners/db/history_context.py."""
+    known = context or {}
+    return " ".join(known[name] for name in ("partner", "key", "staff") if known.get(name)) or "–"
+
+
+def made_through(context: Mapping[str, str] | None) -> str:
+    """The way a change came in: a request's id, or a command; whatever the history holds besides who."""
+    known = context or {}
+    rest = {name: value for name, value in known.items() if name not in {"partner", "key", "staff"} and value}
+    return ", ".join(
+        _("request %(id)s") % {"id": value}
+        if name == "requestId"
+        else str(value)
+        if name == "source"
+        else f"{name} {value}"
+        for name, value in rest.items()
+    )
+
+
+def status_changes(user: User) -> Table:
+    """The latest moves of a user's status."""
+    latest = user.status_changes.select_related("by").order_by("-created_at", "-id")[: SHOWN + 1]
+    return table(
+        _name_of(StatusChange),
+        (_("when"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),
+        [
+            (
+                _link("statuschange", change.pk, change.created_at),
+                Status(change.from_status).label,
+                Status(change.to_status).label,
+                change.by.get_username(),
+                label_of(change.reason_code) or "–",
+                change.reason,
+            )
+            for change in latest
+        ],
+        all_rows=_list_of(StatusChange, user),
+    )
+
+
+def events(user: User) -> Table:
+    """The latest changes of a user's row; the values are on each event's own page."""
+    # One more than is told, to see whether there are more, and to compare the last with.
+    latest = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: SHOWN + 1])
+    return table(
+        _name_of(UserEvent),
+        (_("when"), _("changed"), _("by"), _("through"), _("status")),
+        [
+            (
+                _link("userevent", event.pgh_id, event.pgh_created_at),
+                changed,
+                made_by(event.pgh_context),
+                made_through(event.pgh_context),
+                Status(event.status).label,
+            )
+            for event, changed in _with_changes(latest)
+        ],
+        all_rows=_list_of(UserEvent, user),
+    )
+
+
+def _with_changes(latest: list[Any]) -> Iterator[tuple[Any, Any]]:
+    for event, before in pairwise([*latest, None]):
+        if before is None:
+            yield event, _("created")
+        else:
+            yield event, ", ".join(n for n in _COMPARED if getattr(event, n) != getattr(before, n)) or "–"
+
+
+def _link(model: str, pk: object, when: datetime) -> str:
+    return format_html('<a href="{}">{}</a>', reverse(f"admin:users_{model}_change", args=(pk,)), moment(when))
+
+
+def _name_of(model: Any) -> str:
+    """As the sidebar names the list of all of them."""
+    return str(capfirst(model._meta.verbose_name_plural))  # noqa: SLF001
+
+
+def _list_of(model: Any, user: User) -> str:
+    return reverse(f"admin:users_{model._meta.model_name}_changelist") + f"?q={user.pk}"  # noqa: SLF001

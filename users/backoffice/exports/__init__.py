@@ -1,0 +1,1 @@
+"""Data that leaves the back office: evidence packs and lists of users."""

@@ -1,0 +1,1 @@
+"""The queue of users who wait for a decision."""

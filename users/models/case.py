@@ -1,0 +1,71 @@
+"""Who works on which case, and who looked at whom."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from partners.db.triggers import append_only
+from users.models.triggers import ACCESS_TRIGGERS
+from users.models.user import Staff, User
+
+
+class Claim(models.Model):
+    """A case that somebody has taken; one person at a time, until decided or released."""
+
+    user = models.OneToOneField(User, models.PROTECT, primary_key=True, verbose_name=_("user"), related_name="claim")
+    staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="claims")
+    claimed_at = models.DateTimeField(_("claimed at"), db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT", "DELETE")
+
+    class Meta:
+        verbose_name = _("claim")
+        verbose_name_plural = _("claims")
+
+    def __str__(self) -> str:
+        return f"{self.user_id} by {self.staff_id}"
+
+
+class AccessKind(models.TextChoices):
+    """What a person did with a case, short of deciding it."""
+
+    OPENED = "opened", _("Opened")
+    CLAIMED = "claimed", _("Claimed")
+    RELEASED = "released", _("Released")
+    # Looked at a changed name or birth date and found it in order.
+    REVIEWED = "reviewed", _("Reviewed")
+    EXPORTED = "exported", _("Exported")
+
+
+class AccessRecord(models.Model):
+    """Who looked at whom, when, in which request. Nothing changes or removes one."""
+
+    kind = models.CharField(_("kind"), max_length=20, choices=AccessKind)
+    # None where a list was exported: `detail` then says which.
+    user = models.ForeignKey(
+        User, models.PROTECT, verbose_name=_("user"), related_name="accesses", db_index=False, null=True
+    )
+    staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="+", db_index=False)
+    request_id = models.CharField(_("request id"), max_length=36, blank=True)
+    detail = models.CharField(_("detail"), max_length=500, blank=True)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        verbose_name = _("access record")
+        verbose_name_plural = _("access log")
+        ordering = ("-id",)
+        indexes = (
+            models.Index(fields=("user", "id"), name="access_of_user"),
+            models.Index(fields=("staff", "id"), name="access_by_staff"),
+        )
+        constraints = (
+            models.CheckConstraint(condition=Q(kind__in=AccessKind.values), name="access_kind_known"),
+            models.CheckConstraint(condition=Q(user__isnull=False) | Q(kind="exported"), name="access_of_somebody"),
+        )
+        triggers = [*ACCESS_TRIGGERS, *append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

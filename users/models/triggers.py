@@ -1,0 +1,120 @@
+"""What the database itself promises of a user, whoever writes: contract, section 8.
+
+A status moves by a row in StatusChange and in no other way: inserting it checks the move and where
+the user stands, and moves the user; an update of the status without it is refused.
+"""
+
+import pgtrigger
+
+from partners.db.triggers import PermanentTrigger, append_only, refuse
+from users.models.columns import PROFILE_COLUMNS
+from users.models.statuses import TRANSITIONS, Status
+
+_ALLOWED_MOVES = ", ".join(f"('{start.value}', '{end.value}')" for start, ends in TRANSITIONS.items() for end in ends)
+
+_OLD_PROFILE = ", ".join(f"OLD.{column}" for column in PROFILE_COLUMNS)
+_NEW_PROFILE = ", ".join(f"NEW.{column}" for column in PROFILE_COLUMNS)
+
+USER_TRIGGERS = [
+    PermanentTrigger(
+        name="first_status",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        condition=pgtrigger.Condition(f"NEW.status <> '{Status.PENDING_COMPLIANCE.value}'"),
+        func=refuse("A user begins as pendingCompliance."),
+    ),
+    PermanentTrigger(
+        name="identity_immutable",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update,
+        condition=pgtrigger.Condition(
+            "ROW(OLD.id, OLD.partner_id, OLD.external_id, OLD.created_at)"
+            " IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.external_id, NEW.created_at)"
+        ),
+        func=refuse("The identity of a user does not change."),
+    ),
+    PermanentTrigger(
+        name="status_machine",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update,
+        condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
+        func=f"""
+            IF NOT EXISTS (
+                SELECT FROM users_statuschange c
+                 WHERE c.user_id = NEW.id AND c.from_status = OLD.status AND c.to_status = NEW.status
+                   AND c.created_at = transaction_timestamp()
+            ) THEN
+                {refuse("A status moves by a row in users_statuschange.")}
+            END IF;
+            NEW.status_since := transaction_timestamp();
+            NEW.identity_changed_at := NULL;
+            RETURN NEW;
+        """,
+    ),
+    # updatedAt moves with every change of profile or status, and of nothing else, however coarse the clock.
+    PermanentTrigger(
+        name="touch",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update,
+        condition=pgtrigger.Condition(
+            f"ROW({_OLD_PROFILE}, OLD.status) IS DISTINCT FROM ROW({_NEW_PROFILE}, NEW.status)"
+        ),
+        func=f"""
+            NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');
+            IF ROW({_OLD_PROFILE}) IS DISTINCT FROM ROW({_NEW_PROFILE}) THEN
+                NEW.profile_changed_at := NEW.updated_at;
+                IF NEW.status = 'active' AND (OLD.first_name, OLD.last_name, OLD.date_of_birth)
+                    IS DISTINCT FROM (NEW.first_name, NEW.last_name, NEW.date_of_birth) THEN
+                    NEW.identity_changed_at := NEW.updated_at;
+                END IF;
+            END IF;
+            RETURN NEW;
+        """,
+    ),
+    *append_only(pgtrigger.Delete),
+]
+
+STATUS_CHANGE_TRIGGERS = [
+    PermanentTrigger(
+        name="moves_from_present",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        func=f"""
+            IF (NEW.from_status, NEW.to_status) NOT IN ({_ALLOWED_MOVES}) THEN
+                {refuse("A user does not move between these statuses.")}
+            END IF;
+            IF NEW.from_status IS DISTINCT FROM (
+                SELECT u.status FROM users_user u WHERE u.id = NEW.user_id FOR NO KEY UPDATE
+            ) THEN
+                {refuse("The user is not in the status that this row moves it from.")}
+            END IF;
+            SELECT u.status_since, u.partner_id INTO NEW.since, NEW.partner_id
+              FROM users_user u WHERE u.id = NEW.user_id;
+            NEW.created_at := transaction_timestamp();
+            RETURN NEW;
+        """,
+    ),
+    PermanentTrigger(
+        name="moves_user",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        func="""
+            UPDATE users_user SET status = NEW.to_status WHERE id = NEW.user_id;
+            RETURN NULL;
+        """,
+    ),
+    *append_only(),
+]
+
+ACCESS_TRIGGERS = [
+    PermanentTrigger(
+        name="reviewed",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        condition=pgtrigger.Condition("NEW.kind = 'reviewed'"),
+        func="""
+            UPDATE users_user SET identity_changed_at = NULL WHERE id = NEW.user_id;
+            RETURN NULL;
+        """,
+    ),
+]

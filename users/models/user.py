@@ -1,0 +1,196 @@
+"""Partners' users, what was decided about them, and the staff who decide."""
+
+import uuid
+
+import pghistory
+from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.indexes import GinIndex, OpClass
+from django.contrib.postgres.search import SearchVector
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Length, Lower, Now
+from django.utils.translation import gettext_lazy as _
+
+from partners.db.triggers import InsertEvent, UpdateEvent, append_only
+from partners.models import Partner
+from users.models.columns import PROFILE_COLUMNS
+from users.models.statuses import Status
+from users.models.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
+
+models.CharField.register_lookup(Length)
+
+
+class Staff(AbstractUser):
+    """A person who works in the back office; never a partner's user."""
+
+    # Somebody else knows the password: it lets in once, to choose another.
+    password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
+
+    # Never deleted: decisions name them.
+    serving_privileges = ("SELECT", "INSERT", "UPDATE")
+
+    class Meta:
+        verbose_name = _("staff member")
+        verbose_name_plural = _("staff")
+
+
+class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
+    """A person whom a partner registered: contract, section 2."""
+
+    id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
+    partner = models.ForeignKey(
+        Partner, models.PROTECT, verbose_name=_("partner"), related_name="users", db_index=False
+    )
+    external_id = models.CharField(_("externalId"), max_length=128)
+    email = models.CharField(_("email"), max_length=254)
+    first_name = models.CharField(_("first name"), max_length=100)
+    last_name = models.CharField(_("last name"), max_length=100)
+    date_of_birth = models.DateField(_("date of birth"))
+    address_line1 = models.CharField(_("address line 1"), max_length=200)
+    address_line2 = models.CharField(_("address line 2"), max_length=200, blank=True, db_default="")
+    city = models.CharField(_("city"), max_length=100)
+    postal_code = models.CharField(_("postal code"), max_length=16, blank=True, db_default="")
+    province = models.CharField(_("province"), max_length=100, blank=True, db_default="")
+    country = models.CharField(_("country"), max_length=2)
+    occupation = models.CharField(_("occupation"), max_length=100)
+    is_ciro_affiliate = models.BooleanField(_("CIRO affiliate"))
+    status = models.CharField(_("status"), max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
+    # The next three are kept by users/models/triggers.py: what the queue orders and filters by.
+    status_since = models.DateTimeField(_("status since"), db_default=Now(), editable=False)
+    profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
+    # Set where name or birth date change while the user is active; null again once somebody looked.
+    identity_changed_at = models.DateTimeField(_("identity changed at"), null=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(_("updated at"), db_default=Now(), editable=False)
+
+    # The status is not among the columns that the serving role may update: users/models/triggers.py moves it.
+    # Nor does it choose the times and the status that a user begins with.
+    serving_privileges = (
+        "SELECT",
+        f"INSERT (id, partner_id, external_id, {', '.join(PROFILE_COLUMNS)})",
+        f"UPDATE ({', '.join(PROFILE_COLUMNS)})",
+    )
+
+    class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+        constraints = (
+            models.UniqueConstraint(fields=("partner", "external_id"), name="user_partner_external_id"),
+            # What a conversion refers to, so that its partner is its user's.
+            models.UniqueConstraint(fields=("id", "partner"), name="user_id_partner"),
+            models.CheckConstraint(condition=Q(status__in=Status.values), name="user_status_known"),
+            models.CheckConstraint(condition=Q(external_id__length__gte=1), name="user_external_id_given"),
+            models.CheckConstraint(condition=Q(date_of_birth__gte="1900-01-01"), name="user_date_of_birth_plausible"),
+            models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="user_country_code"),
+        )
+        indexes = (
+            models.Index(fields=("status", "created_at", "id"), name="user_status_created_at"),
+            # The queue: longest waiting first. The dashboard reads the index alone.
+            models.Index(fields=("status", "status_since", "id"), include=("partner",), name="user_waiting"),
+            models.Index(
+                fields=("identity_changed_at", "id"),
+                condition=Q(status="active", identity_changed_at__isnull=False),
+                name="user_identity_changed",
+            ),
+            # Search and hints. Prefixes need the pattern operators: an ordinary index serves LIKE in no locale but C.
+            models.Index(OpClass(Lower("email"), "text_pattern_ops"), name="user_email_prefix"),
+            models.Index(OpClass("external_id", "text_pattern_ops"), name="user_external_id_prefix"),
+            models.Index(Lower("last_name"), Lower("first_name"), "date_of_birth", name="user_name_and_birth"),
+            GinIndex(SearchVector("first_name", "last_name", config="simple"), name="user_name_words"),
+        )
+        permissions = (
+            ("view_identity", "Can see birth dates and addresses"),
+            ("claim_user", "Can claim cases"),
+            ("decide_user", "Can move a user's status"),
+            ("export_user", "Can export users"),
+            ("view_dashboard", "Can see the dashboard"),
+        )
+        triggers = USER_TRIGGERS
+
+    def __str__(self) -> str:
+        # Shown in logs of the admin and in page titles: nothing personal.
+        return str(self.id)
+
+
+class UserEvent(
+    pghistory.create_event_model(  # type: ignore[misc]
+        User,
+        InsertEvent(),
+        UpdateEvent(),
+        context_field=pghistory.ContextJSONField(),
+        context_id_field=None,
+        append_only=False,  # by triggers that cannot be switched off, instead of pghistory's
+        obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
+        model_name="UserEvent",
+        meta={
+            "verbose_name": _("profile change"),
+            "verbose_name_plural": _("profile history"),
+            "triggers": append_only(),
+            "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name="userevent_of_user")],
+        },
+    )
+):
+    """A user as one change left it: when, by whom, in which request."""
+
+    # pghistory's own ends at two thousand million.
+    pgh_id = models.BigAutoField(primary_key=True)
+    # Looked up by user alone: pghistory's index on it would cost each write and serve nothing.
+    partner = models.ForeignKey(
+        Partner, models.DO_NOTHING, verbose_name=_("partner"), related_name="+", db_constraint=False, db_index=False
+    )
+
+    serving_privileges = ("SELECT",)
+
+    def __str__(self) -> str:
+        return f"{self.pgh_label} {self.pgh_id}"
+
+
+class StatusChange(models.Model):
+    """A move of a user's status. Inserting one moves the user; nothing changes or removes one."""
+
+    user = models.ForeignKey(
+        User, models.PROTECT, verbose_name=_("user"), related_name="status_changes", db_index=False
+    )
+    from_status = models.CharField(_("from"), max_length=20, choices=Status)
+    to_status = models.CharField(_("to"), max_length=20, choices=Status)
+    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
+    reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
+    reason = models.CharField(_("reason"), max_length=2000)
+    # Set by users/models/triggers.py: since when the user had stood where this row moves it from, and whose it is.
+    since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
+    partner = models.ForeignKey(
+        Partner,
+        models.PROTECT,
+        verbose_name=_("partner"),
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        null=True,
+        editable=False,
+    )
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        verbose_name = _("decision")
+        verbose_name_plural = _("decisions")
+        ordering = ("created_at", "id")
+        indexes = (
+            models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),
+            # The dashboard reads the index alone.
+            models.Index(
+                fields=("created_at",),
+                include=("partner", "from_status", "to_status", "since"),
+                name="status_change_by_day",
+            ),
+        )
+        constraints = (
+            models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),
+            models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
+            models.CheckConstraint(condition=Q(reason__length__gte=1), name="status_change_reason_given"),
+        )
+        triggers = STATUS_CHANGE_TRIGGERS
+
+    def __str__(self) -> str:
+        return f"{Status(self.from_status).label} → {Status(self.to_status).label}"

@@ -1,0 +1,19 @@
+"""Instants as people read them."""
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+
+from partners.admin.date_formatting import moment
+
+register = template.Library()
+
+
+register.filter("moment", moment)
+
+
+@register.filter
+def cell(value: Any) -> Any:
+    """A cell of a table: an instant as `moment` has it, anything else as it is."""
+    return moment(value) if isinstance(value, datetime) else value
