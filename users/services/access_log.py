@@ -6,7 +6,7 @@ from users.models import AccessKind, AccessRecord, Staff, User
 
 # The pages that show a user, as the detail of an opening.
 CASE_PAGE, USER_PAGE, HISTORY_PAGE = "", "User page.", "Profile history."
-PAGES_WITH_HINTS = (CASE_PAGE, USER_PAGE)
+PAGES_WITH_RISK_FLAGS = (CASE_PAGE, USER_PAGE)
 
 
 def record(request: HttpRequest, kind: AccessKind, *, user: User | None = None, detail: str = "") -> AccessRecord:

@@ -18,7 +18,7 @@ from users.backoffice.case.decisions import ClaimedError, DecisionForm, StaleErr
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.services import access_log, compliance
 from users.services.changes import Version
-from users.services.risk_flags import count_hints, same_email, same_person
+from users.services.risk_flags import count_risk_flags, same_email, same_person
 
 AT_MOST = 100
 # What permissions are looked up by; the login's backend extends it.
@@ -74,7 +74,7 @@ def approve_all(
         raise TooManyError(
             _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": AT_MOST, "chosen": len(choices)}
         )
-    unread = unread_hints([choice.user_id for choice in choices])
+    unread = users_with_unseen_flags([choice.user_id for choice in choices])
     refusals = [
         (
             choice,
@@ -87,7 +87,7 @@ def approve_all(
     return list(_with_users(refusals))
 
 
-def unread_hints(user_ids: Collection[UUID]) -> set[UUID]:
+def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
     """Which of these users wait with hints that nobody who may decide has seen.
 
     An opening counts where the page shows hints, where the person may decide, and where since then neither the user
@@ -102,7 +102,7 @@ def unread_hints(user_ids: Collection[UUID]) -> set[UUID]:
         ),
     )
     unopened = [user for user in waiting if not _was_opened(user)]
-    return {pk for pk, hints in count_hints(unopened).items() if hints}
+    return {pk for pk, hints in count_risk_flags(unopened).items() if hints}
 
 
 def _was_opened(user: Any) -> bool:
@@ -117,7 +117,7 @@ def _last_opening() -> Subquery:
     openings = AccessRecord.objects.filter(
         user=OuterRef("pk"),
         kind=AccessKind.OPENED,
-        detail__in=access_log.PAGES_WITH_HINTS,
+        detail__in=access_log.PAGES_WITH_RISK_FLAGS,
         staff__in=deciders.values("pk"),
     )
     return Subquery(openings.order_by("-id").values("created_at")[:1])

@@ -29,7 +29,7 @@ OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
 
 
-class HintCode(StrEnum):
+class FlagCode(StrEnum):
     """What may be odd."""
 
     POSTAL_CODE = "postalCode"
@@ -41,30 +41,30 @@ class HintCode(StrEnum):
 
 
 # To know of these is to know something of a birth date or an address.
-IDENTITY_HINTS = frozenset({HintCode.POSTAL_CODE, HintCode.SAME_PERSON, HintCode.JUST_ADULT})
+IDENTITY_FLAGS = frozenset({FlagCode.POSTAL_CODE, FlagCode.SAME_PERSON, FlagCode.JUST_ADULT})
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class RiskFlag:
     """One odd thing. others: users whom it is about besides, at most OTHERS_SHOWN; has_more: whether there are more."""
 
-    code: HintCode
+    code: FlagCode
     title: str
     why: str
     others: tuple[User, ...] = ()
     has_more: bool = False
 
 
-def hints_for(user: User, *, sees_identity: bool = True) -> list[Hint]:
+def risk_flags_for(user: User, *, sees_identity: bool = True) -> list[RiskFlag]:
     """The hints on one user, the gravest first, in at most three statements.
 
     sees_identity: whether the reader may see birth dates and addresses; other readers get no hint on those.
     """
     found = [*_shared_by_others(user, sees_identity=sees_identity), *_of_the_profile(user)]
-    return [hint for hint in found if sees_identity or hint.code not in IDENTITY_HINTS]
+    return [hint for hint in found if sees_identity or hint.code not in IDENTITY_FLAGS]
 
 
-def count_hints(users: Collection[User], *, sees_identity: bool = True) -> dict[UUID, int]:
+def count_risk_flags(users: Collection[User], *, sees_identity: bool = True) -> dict[UUID, int]:
     """How many hints each of these users has, in one statement for all of them."""
     counted = {user.pk: set(codes_of_profile(user)) for user in users}
     marked: QuerySet[Any] = User.objects.filter(pk__in=list(counted)).annotate(
@@ -75,26 +75,26 @@ def count_hints(users: Collection[User], *, sees_identity: bool = True) -> dict[
         was_decided=Exists(StatusChange.objects.filter(user=OuterRef("pk"))),
     )
     for pk, email, person, decided in marked.values_list("pk", "email_is_shared", "person_is_shared", "was_decided"):
-        counted[pk] |= {code for code, holds in ((HintCode.SAME_EMAIL, email), (HintCode.SAME_PERSON, person)) if holds}
+        counted[pk] |= {code for code, holds in ((FlagCode.SAME_EMAIL, email), (FlagCode.SAME_PERSON, person)) if holds}
         if not decided:
-            counted[pk].discard(HintCode.CHANGED)
-    hidden = frozenset() if sees_identity else IDENTITY_HINTS
+            counted[pk].discard(FlagCode.CHANGED)
+    hidden = frozenset() if sees_identity else IDENTITY_FLAGS
     return {pk: len(codes - hidden) for pk, codes in counted.items()}
 
 
 # Found in the row itself
 
 
-def codes_of_profile(user: User) -> Iterator[HintCode]:
+def codes_of_profile(user: User) -> Iterator[FlagCode]:
     """What the row alone tells. CHANGED holds only where the user was decided about before."""
     if changed_since_status(user):
-        yield HintCode.CHANGED
+        yield FlagCode.CHANGED
     if not is_postal_code_of(user.country, user.province, user.postal_code):
-        yield HintCode.POSTAL_CODE
+        yield FlagCode.POSTAL_CODE
     if is_just_adult(user.date_of_birth):
-        yield HintCode.JUST_ADULT
+        yield FlagCode.JUST_ADULT
     if user.is_ciro_affiliate:
-        yield HintCode.CIRO_AFFILIATE
+        yield FlagCode.CIRO_AFFILIATE
 
 
 def changed_since_status(user: User) -> bool:
@@ -123,23 +123,23 @@ def is_just_adult(born: date) -> bool:
     return timedelta(0) <= field_rules.today() - adult_on(born=born) < timedelta(days=JUST_ADULT_DAYS)
 
 
-def _of_the_profile(user: User) -> Iterator[Hint]:
+def _of_the_profile(user: User) -> Iterator[RiskFlag]:
     for code in codes_of_profile(user):
-        if code is not HintCode.CHANGED or StatusChange.objects.filter(user=user).exists():
-            yield Hint(code, *_words(code, user))
+        if code is not FlagCode.CHANGED or StatusChange.objects.filter(user=user).exists():
+            yield RiskFlag(code, *_words(code, user))
 
 
-def _words(code: HintCode, user: User) -> tuple[str, str]:
+def _words(code: FlagCode, user: User) -> tuple[str, str]:
     match code:
-        case HintCode.CHANGED:
+        case FlagCode.CHANGED:
             return _("Changed since the last decision"), _(
                 "The partner changed the profile after staff had decided about it."
             )
-        case HintCode.POSTAL_CODE:
+        case FlagCode.POSTAL_CODE:
             return _("Postal code is not of the province"), _(
                 "Postal codes of %(province)s do not begin as %(postal_code)s does."
             ) % {"province": user.province, "postal_code": user.postal_code}
-        case HintCode.JUST_ADULT:
+        case FlagCode.JUST_ADULT:
             birthday = date_format(adult_on(born=user.date_of_birth), "DATE_FORMAT")
             return _("Just turned 18"), _("The 18th birthday was on %(date)s.") % {"date": birthday}
         case _:
@@ -163,19 +163,19 @@ def same_person(last_name: Combinable, first_name: Combinable, born: Any, pk: An
     )
 
 
-def _shared_by_others(user: User, *, sees_identity: bool) -> Iterator[Hint]:
+def _shared_by_others(user: User, *, sees_identity: bool) -> Iterator[RiskFlag]:
     if sees_identity:
         yield from _shared(
-            HintCode.SAME_PERSON,
+            FlagCode.SAME_PERSON,
             _("Same name and birth date as another user"),
             same_person(Value(user.last_name), Value(user.first_name), user.date_of_birth, user.pk),
         )
     yield from _shared(
-        HintCode.SAME_EMAIL, _("Same e-mail address as another user"), same_email(Value(user.email), user.pk)
+        FlagCode.SAME_EMAIL, _("Same e-mail address as another user"), same_email(Value(user.email), user.pk)
     )
 
 
-def _shared(code: HintCode, title: str, others: QuerySet[User]) -> Iterator[Hint]:
+def _shared(code: FlagCode, title: str, others: QuerySet[User]) -> Iterator[RiskFlag]:
     # One more than is shown, to see whether there are more. Without an order: a shared mailbox may have thousands.
     found = list(others.select_related("partner")[: OTHERS_SHOWN + 1])
     if not found:
@@ -184,4 +184,4 @@ def _shared(code: HintCode, title: str, others: QuerySet[User]) -> Iterator[Hint
         why = _("More than %(count)s other users have it.") % {"count": OTHERS_SHOWN}
     else:
         why = ngettext("One other user has it.", "%(count)s other users have it.", len(found)) % {"count": len(found)}
-    yield Hint(code, title, why, tuple(found[:OTHERS_SHOWN]), has_more=len(found) > OTHERS_SHOWN)
+    yield RiskFlag(code, title, why, tuple(found[:OTHERS_SHOWN]), has_more=len(found) > OTHERS_SHOWN)

@@ -14,13 +14,13 @@ from users.models import Status, User
 from users.services import field_rules
 from users.services.age import adult_on, is_adult
 from users.services.risk_flags import (
-    IDENTITY_HINTS,
-    Hint,
-    HintCode,
-    count_hints,
-    hints_for,
+    IDENTITY_FLAGS,
+    FlagCode,
+    RiskFlag,
+    count_risk_flags,
     is_just_adult,
     is_postal_code_of,
+    risk_flags_for,
 )
 
 Make = Callable[..., User]
@@ -39,15 +39,15 @@ def make(create_user: Callable[..., Response]) -> Make:
     return create
 
 
-def codes(user: User, **reader: bool) -> set[HintCode]:
-    found = [hint.code for hint in hints_for(user, **reader)]
+def codes(user: User, **reader: bool) -> set[FlagCode]:
+    found = [hint.code for hint in risk_flags_for(user, **reader)]
     assert len(found) == len(set(found))
-    assert count_hints([user], **reader) == {user.pk: len(found)}
+    assert count_risk_flags([user], **reader) == {user.pk: len(found)}
     return set(found)
 
 
-def only(user: User, code: HintCode) -> Hint:
-    [hint] = [hint for hint in hints_for(user) if hint.code == code]
+def only(user: User, code: FlagCode) -> RiskFlag:
+    [hint] = [hint for hint in risk_flags_for(user) if hint.code == code]
     return hint
 
 
@@ -60,7 +60,7 @@ def test_of_an_ordinary_user_nothing_is_odd(make: Make) -> None:
 
 
 def test_a_postal_code_of_another_province_is_odd_and_both_are_named(make: Make) -> None:
-    hint = only(make(province="ON", postalCode="H3B 2Y5"), HintCode.POSTAL_CODE)
+    hint = only(make(province="ON", postalCode="H3B 2Y5"), FlagCode.POSTAL_CODE)
     assert "ON" in hint.why
     assert "H3B 2Y5" in hint.why
 
@@ -100,8 +100,8 @@ def test_a_postal_code_belongs_to_its_province(country: str, province: str, post
 def test_the_same_email_in_any_letter_case_on_any_partners_user_is_odd(make: Make, other_api: PartnerClient) -> None:
     user = make(email="Ada@example.com")
     pk = other_api.post("/v1/users", factories.user_body(email="aDA@example.com", lastName="King")).json()["userId"]
-    assert codes(user) == {HintCode.SAME_EMAIL}
-    hint = only(user, HintCode.SAME_EMAIL)
+    assert codes(user) == {FlagCode.SAME_EMAIL}
+    hint = only(user, FlagCode.SAME_EMAIL)
     assert [str(other.pk) for other in hint.others] == [pk]
     assert hint.why == "One other user has it."
 
@@ -110,8 +110,8 @@ def test_the_same_name_and_birth_date_on_any_partners_user_is_odd(make: Make, ot
     user = make(lastName="Lovelace")
     body = factories.user_body(email="x@example.com", firstName="ADA", lastName="lovelace")
     pk = other_api.post("/v1/users", body).json()["userId"]
-    assert codes(user) == {HintCode.SAME_PERSON}
-    assert [str(other.pk) for other in only(user, HintCode.SAME_PERSON).others] == [pk]
+    assert codes(user) == {FlagCode.SAME_PERSON}
+    assert [str(other.pk) for other in only(user, FlagCode.SAME_PERSON).others] == [pk]
 
 
 @pytest.mark.parametrize("other", [{"firstName": "Eve"}, {"lastName": "King"}, {"dateOfBirth": "1990-12-11"}])
@@ -123,7 +123,7 @@ def test_a_part_of_it_is_not_odd(other: dict[str, str], make: Make) -> None:
 
 def test_of_many_others_five_are_shown(make: Make) -> None:
     users = [make(email="info@example.com") for _ in range(7)]
-    hint = only(users[0], HintCode.SAME_EMAIL)
+    hint = only(users[0], FlagCode.SAME_EMAIL)
     assert (len(hint.others), hint.has_more, users[0] in hint.others) == (5, True, False)
     assert hint.why == "More than 5 other users have it."
 
@@ -172,15 +172,15 @@ def test_just_adult_is_a_month_where_compliance_is(
 def test_just_adult_names_the_birthday(make: Make) -> None:
     today = field_rules.today()
     user = make(dateOfBirth=date(today.year - 18, today.month, min(today.day, 28)).isoformat())
-    assert codes(user) == {HintCode.JUST_ADULT}
-    assert str(today.year) in only(user, HintCode.JUST_ADULT).why
+    assert codes(user) == {FlagCode.JUST_ADULT}
+    assert str(today.year) in only(user, FlagCode.JUST_ADULT).why
 
 
 # What the partner says
 
 
 def test_a_ciro_affiliate_is_a_hint(make: Make) -> None:
-    assert codes(make(isCiroAffiliate=True)) == {HintCode.CIRO_AFFILIATE}
+    assert codes(make(isCiroAffiliate=True)) == {FlagCode.CIRO_AFFILIATE}
 
 
 # Changed
@@ -193,7 +193,7 @@ def test_a_change_after_a_decision_is_a_hint_and_one_before_any_is_not(make: Mak
         api.patch(f"/v1/users/{user.external_id}", {"occupation": "Nurse"})
         user.refresh_from_db()
     assert codes(new) == set()
-    assert codes(decided) == {HintCode.CHANGED}
+    assert codes(decided) == {FlagCode.CHANGED}
 
 
 # For whom
@@ -210,9 +210,9 @@ def test_whoever_may_not_see_birth_dates_gets_no_hint_on_them(make: Make) -> Non
     }
     user = make(**odd)
     make(**odd)
-    everything = set(HintCode) - {HintCode.CHANGED}
+    everything = set(FlagCode) - {FlagCode.CHANGED}
     assert codes(user) == everything
-    assert codes(user, sees_identity=False) == everything - IDENTITY_HINTS
+    assert codes(user, sees_identity=False) == everything - IDENTITY_FLAGS
 
 
 # Bounds
@@ -223,9 +223,9 @@ def test_hints_of_a_page_of_users_take_one_statement(
 ) -> None:
     users = [make(email="a@example.com") for _ in range(4)]
     with django_assert_num_queries(1):
-        assert count_hints(users) == {user.pk: 1 for user in users}
+        assert count_risk_flags(users) == {user.pk: 1 for user in users}
     with django_assert_num_queries(0):
-        assert count_hints([]) == {}
+        assert count_risk_flags([]) == {}
 
 
 def test_hints_of_a_user_take_at_most_three(make: Make, django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -236,4 +236,4 @@ def test_hints_of_a_user_take_at_most_three(make: Make, django_assert_num_querie
     User.objects.filter(pk=user.pk).update(occupation="Nurse")
     user.refresh_from_db()
     with django_assert_num_queries(3):
-        assert {hint.code for hint in hints_for(user)} == {HintCode.SAME_EMAIL, HintCode.CHANGED}
+        assert {hint.code for hint in risk_flags_for(user)} == {FlagCode.SAME_EMAIL, FlagCode.CHANGED}

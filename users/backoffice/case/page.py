@@ -17,7 +17,7 @@ from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.services import claims, compliance
 from users.services.changes import Version, since_last_decision
-from users.services.risk_flags import hints_for
+from users.services.risk_flags import risk_flags_for
 
 ROWS_OF_A_SECTION = 5
 HISTORY_PERMISSION = "users.view_userevent"
@@ -62,7 +62,7 @@ def head_of(user: User, reader: Staff, *, asked: DecisionForm | None = None, is_
         "status": Status(user.status),
         "age": age_of(user.status_since, now=timezone.now()) if user.status == Status.PENDING_COMPLIANCE else None,
         "sees_identity": sees_identity,
-        "hints": hints_for(user, sees_identity=sees_identity),
+        "hints": risk_flags_for(user, sees_identity=sees_identity),
         **_deciding(user, reader, asked=asked, is_open=is_open),
     }
 

@@ -15,7 +15,7 @@ from users.backoffice.waiting_time import age_of
 from users.models import Staff, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval
-from users.services.risk_flags import count_hints
+from users.services.risk_flags import count_risk_flags
 
 
 def choices_of(request: HttpRequest) -> list[bulk_approval.Choice]:
@@ -53,8 +53,8 @@ def approve(request: HttpRequest, *, by: Staff, back: str, back_title: str) -> H
 
 def context_of(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
     """What the page that asks for the reason shows of the chosen users. In three statements, however many they are."""
-    versions, unread = versions_of(users), bulk_approval.unread_hints([user.pk for user in users])
-    hints = count_hints(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+    versions, unread = versions_of(users), bulk_approval.users_with_unseen_flags([user.pk for user in users])
+    hints = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     sent = set(request.POST.getlist("chosen"))
     now = timezone.now()
     rows = [
