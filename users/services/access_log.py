@@ -1,6 +1,4 @@
-"""The access log: who looked at whom."""
-
-from django.http import HttpRequest
+"""The access log: who opened, claimed, released, reviewed or exported which user."""
 
 from users.models import AccessKind, AccessRecord, Staff, User
 
@@ -9,13 +7,8 @@ CASE_PAGE, USER_PAGE, HISTORY_PAGE = "", "User page.", "Profile history."
 PAGES_WITH_RISK_FLAGS = (CASE_PAGE, USER_PAGE)
 
 
-def record(request: HttpRequest, kind: AccessKind, *, user: User | None = None, detail: str = "") -> AccessRecord:
-    """Keeps for good that the person of this request did this. detail: for a list, its filters; nothing personal."""
-    assert isinstance(request.user, Staff)  # noqa: S101 - pages of the back office are for staff alone
-    return AccessRecord.objects.create(
-        kind=kind,
-        user=user,
-        staff=request.user,
-        request_id=getattr(request, "request_id", ""),
-        detail=detail,
-    )
+def record(
+    *, kind: AccessKind, staff: Staff, user: User | None = None, request_id: str = "", detail: str = ""
+) -> AccessRecord:
+    """Record an access. user: None for a list, whose filters are the detail; nothing in it is personal."""
+    return AccessRecord.objects.create(kind=kind, user=user, staff=staff, request_id=request_id, detail=detail)

@@ -3,7 +3,7 @@
 One more rule holds here alone: a case with hints is not approved before somebody who may decide has seen them all.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -14,10 +14,10 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 from psycopg.errors import LockNotAvailable
 
-from users.backoffice.case.decisions import ClaimedError, DecisionForm, StaleError, decide
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.services import access_log, compliance
-from users.services.changes import Version
+from users.services.changes import Meanwhile, Version
+from users.services.decisions import StaleError, decide
 from users.services.risk_flags import count_risk_flags, same_email, same_person
 
 AT_MOST = 100
@@ -58,18 +58,8 @@ class Result:
     user: User | None = None
 
 
-def approval_form(data: Mapping[str, Any] | None = None) -> DecisionForm:
-    """What an approval asks for: a reason of the list, and a note where that is too little."""
-    return DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data)
-
-
-def approve_all(
-    *, choices: Sequence[Choice], data: Mapping[str, Any], by: Staff, source: str, sees_identity: bool
-) -> list[Result]:
-    """Approves each of these users whose checks allow it; what became of each, in their order.
-
-    data: of a valid approval_form, for all of them. Raises TooManyError.
-    """
+def approve_all(*, choices: Sequence[Choice], reason: str, reason_code: str, by: Staff, source: str) -> list[Result]:
+    """Approve each of these users whom the rules allow; the results in the order of choices. Raises TooManyError."""
     if len(choices) > AT_MOST:
         raise TooManyError(
             _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": AT_MOST, "chosen": len(choices)}
@@ -80,7 +70,7 @@ def approve_all(
             choice,
             _("It has hints, and nobody who may decide has opened it as it is now: open it first.")
             if choice.user_id in unread
-            else _approve(choice, data, by=by, source=source, sees_identity=sees_identity),
+            else _approve(choice, reason=reason, reason_code=reason_code, by=by, source=source),
         )
         for choice in choices
     ]
@@ -129,25 +119,24 @@ def _last_change(others: QuerySet[User]) -> Subquery:
     return Subquery(changed.order_by("-last_change").values("last_change")[:1])
 
 
-def _approve(choice: Choice, data: Mapping[str, Any], *, by: Staff, source: str, sees_identity: bool) -> str:
-    """Approves one; why not, or nothing."""
+def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> str:
+    """Approve one user; the reason of a refusal, or an empty text."""
     try:
         decide(
             user_id=choice.user_id,
             shown=choice.shown,
-            form=approval_form(data),
+            to_status=Status.ACTIVE,
+            reason=reason,
+            reason_code=reason_code,
             by=by,
             source=source,
-            sees_identity=sees_identity,
         )
     except StaleError as stale:
-        return _what_happened(stale)
-    except ClaimedError as claimed:
-        return _("%(name)s has claimed this case.") % {"name": claimed.claim.staff.get_username()}
+        return _changes_in_words(stale.meanwhile)
     except compliance.DecisionRefusedError as refused:
         return str(refused)
     except User.DoesNotExist:
-        return _("There is no such user.")
+        return _("User not found.")
     except OperationalError as error:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise
@@ -155,14 +144,14 @@ def _approve(choice: Choice, data: Mapping[str, Any], *, by: Staff, source: str,
     return ""
 
 
-def _what_happened(stale: StaleError) -> str:
-    for decision in stale.meanwhile.decisions:
+def _changes_in_words(meanwhile: Meanwhile) -> str:
+    for decision in meanwhile.decisions:
         return _("%(name)s has decided in the meantime: %(status)s.") % {
             "name": decision.by.get_username(),
             "status": Status(decision.to_status).label,
         }
-    if stale.meanwhile.fields:
-        changed = ", ".join(str(field.label) for field in stale.meanwhile.fields)
+    if meanwhile.fields:
+        changed = ", ".join(str(field.label) for field in meanwhile.fields)
         return _("Changed since you loaded the page: %(fields)s.") % {"fields": changed}
     return _("Changed since you loaded the page.")
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from django.db.models import Value
 from django.db.models.functions import Coalesce
 
-from users.backoffice.labels import LABELS, READING_ORDER, in_words
 from users.models import AccessKind, AccessRecord, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS
+from users.services.labels import LABELS, READING_ORDER, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def since_last_decision(user: User, *, sees_identity: bool) -> Changes:
     )
 
 
-def meanwhile(user: User, shown: Version | None, *, sees_identity: bool) -> Meanwhile:
+def changes_meanwhile(user: User, shown: Version | None, *, sees_identity: bool) -> Meanwhile:
     """What happened to a user since a page showed this version of them; nothing where it never was one."""
     loaded = _event_of(user, shown) if shown else None
     if shown is None or loaded is None:

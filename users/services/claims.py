@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import statements
-from users.models import AccessKind, AccessRecord, Claim, Staff, Status, User
+from users.models import AccessKind, Claim, Staff, Status, User
+from users.services import access_log
 
 PERMISSION = "users.claim_user"
 # How long nobody but its holder releases a claim. A case must not be lost because somebody went home.
@@ -88,7 +89,7 @@ def release(*, user: User, staff: Staff, request_id: str = "") -> None:
             )
         held.delete()
         detail = "" if held.staff_id == staff.pk else f"Held by {held.staff.get_username()}."
-        _record(AccessKind.RELEASED, user, staff, request_id, detail)
+        access_log.record(kind=AccessKind.RELEASED, user=user, staff=staff, request_id=request_id, detail=detail)
 
 
 def holder(user: User) -> Staff | None:
@@ -130,9 +131,5 @@ def _insert(user: User, staff: Staff, request_id: str) -> bool:
     """Claims a locked user and records it; False where there is a claim already."""
     if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is None:
         return False
-    _record(AccessKind.CLAIMED, user, staff, request_id)
+    access_log.record(kind=AccessKind.CLAIMED, user=user, staff=staff, request_id=request_id)
     return True
-
-
-def _record(kind: AccessKind, user: User, staff: Staff, request_id: str, detail: str = "") -> None:
-    AccessRecord.objects.create(kind=kind, user=user, staff=staff, request_id=request_id, detail=detail)

@@ -206,7 +206,7 @@ def test_choosing_nobody_is_told(chosen: list[str], client: Client, make: Make) 
 def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> None:
     user = make()
     text = approve(client, [f"{user.pk}/nonsense", "6c0e7a52-8c8f-4b43-9e57-0d1c5a3f8f0e/nonsense"])
-    assert "There is no such user." in text
+    assert "User not found." in text
     assert statuses(user) == ["pendingCompliance"]
 
 

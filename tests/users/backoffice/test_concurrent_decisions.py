@@ -8,22 +8,21 @@ from django.db import connection
 
 from partners.models import Partner
 from tests import factories
-from users.backoffice.case.decisions import DecisionForm, StaleError, decide
 from users.models import Staff, Status, StatusChange, User
 from users.services.changes import Version
+from users.services.decisions import StaleError, decide
 from users.services.profile import create_user
 
 PEOPLE = 4
 
 
 def press(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
-    form = DecisionForm(
-        present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data={"reason_code": "verified", "note": ""}
-    )
     try:
         connection.ensure_connection()
         barrier.wait()
-        return decide(user_id=user.pk, shown=shown, form=form, by=by, source="test", sees_identity=True)
+        return decide(
+            user_id=user.pk, shown=shown, to_status=Status.ACTIVE, reason="Papers seen.", by=by, source="test"
+        )
     except StaleError as stale:
         return stale
     finally:
