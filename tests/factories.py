@@ -67,9 +67,9 @@ def profile(**columns: Any) -> Profile:
     return Profile(**values | columns)
 
 
-def create_user(partner: Partner) -> User:
-    """A new user with an externalId of its own."""
-    external_id = f"user-{next(_numbers)}"
+def create_user(partner: Partner, external_id: str = "") -> User:
+    """A new user, by default with an externalId of its own."""
+    external_id = external_id or f"user-{next(_numbers)}"
     return User.objects.get(pk=users.create_user(partner_id=partner.pk, external_id=external_id, profile=profile()).id)
 
 

@@ -120,9 +120,9 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                     values[column] = rule(values[column])
                 except DjangoValidationError as error:
                     errors[name] = error.messages
-            elif self.instance and "country" in values and not _fits(rule, getattr(self.instance, column)):
+            elif self.instance and "country" in values and not _is_stored_form(rule, getattr(self.instance, column)):
                 # Errors name only the fields that were sent.
-                errors.setdefault("country", [f"Does not fit the user's {name}: send both."])
+                errors.setdefault("country", [f"Does not match the user's {name}: send both."])
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a minor. `api_error()` makes that a 422."""
@@ -140,7 +140,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         return super().api_error()
 
 
-def _fits(rule: Callable[[str], str], stored: str) -> bool:
+def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
     try:
         return rule(stored) == stored
     except DjangoValidationError:

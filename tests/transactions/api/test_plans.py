@@ -39,7 +39,7 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
     with django_db_blocker.unblock():
         partner: Partner = factories.PartnerFactory.create(slug="of-the-plans")
         with transaction.atomic():
-            users = [factories.create_user(partner) for _ in range(MANY)]
+            users = [factories.create_user(partner, f"plan-{number}") for number in range(MANY)]
             ada = users[7]
             moments = [NEWEST - timedelta(minutes=number) for number in range(ROWS)]
             factories.add_conversions(ada, moments)

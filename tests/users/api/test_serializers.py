@@ -74,7 +74,7 @@ def test_errors_name_all_failing_fields_in_declared_order_and_then_unknown_ones(
     assert list(serializer.errors.items()) == [
         ("email", ["Must be a string."]),
         ("city", ["Must not be empty."]),
-        ("postalCode", ["Is not a postal code of country CA."]),
+        ("postalCode", ["Must be a postal code of country CA."]),
         ("occupation", ["This field is required."]),
         ("age", ["Unknown field."]),
         ("status", ["Unknown field."]),
@@ -116,7 +116,7 @@ def test_an_update_is_validated_as_the_user_that_it_leaves_behind() -> None:
 def test_an_update_names_only_what_was_sent() -> None:
     serializer = update({"country": "US"})
     assert not serializer.is_valid()
-    assert serializer.errors == {"country": ["Does not fit the user's postalCode: send both."]}
+    assert serializer.errors == {"country": ["Does not match the user's postalCode: send both."]}
 
 
 def test_an_update_of_nothing_is_valid() -> None:

@@ -15,10 +15,9 @@ from django.views.decorators.http import require_safe
 from users.backoffice.access import record_access
 from users.backoffice.case.decisions import DecisionForm
 from users.backoffice.case.page import context_of
-from users.models import AccessKind, Staff, Status, StatusChange, User
-from users.services import access_log, claims, compliance
+from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User
+from users.services import claims, compliance
 from users.services.changes import Version
-from users.services.decisions import StaleError, decide
 
 SEEN_BY = "users.view_user"
 # What forms of the admin's page of a user send as `decided_on`.
@@ -54,7 +53,7 @@ def _decided(
 ) -> tuple[StatusChange | None, dict[str, Any] | None]:
     """The move that was made, or why none was; neither where the form says what it lacks."""
     try:
-        change = decide(
+        change = compliance.decide(
             user_id=user.pk,
             shown=Version.parse(request.POST.get("version", "")),
             to_status=form.to_status,
@@ -62,7 +61,7 @@ def _decided(
             by=staff,
             source=f"request {request.request_id}",  # type: ignore[attr-defined]
         )
-    except StaleError as stale:
+    except compliance.StaleError as stale:
         return None, {"text": str(stale), "meanwhile": stale.meanwhile}
     except compliance.ReasonMissingError:
         return None, None
@@ -80,7 +79,7 @@ def _page(
     code: int = 200,
 ) -> HttpResponse:
     # Whatever asked for it: who is shown a case has opened it.
-    record_access(request, AccessKind.OPENED, user=user, detail=access_log.CASE_PAGE)
+    record_access(request, AccessKind.OPENED, user=user, detail=AccessRecord.CASE_PAGE)
     context = context_of(request, user, refusal=refusal, asked=form)
     if _is_of_users_page(request):
         # The next try comes back there too.
