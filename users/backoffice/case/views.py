@@ -16,7 +16,7 @@ from users.backoffice.access import record_access
 from users.backoffice.case.decisions import DecisionForm
 from users.backoffice.case.page import context_of
 from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User
-from users.services import claims, compliance
+from users.services import claims, compliance, decisions
 from users.services.changes import Version
 
 SEEN_BY = "users.view_user"
@@ -53,7 +53,7 @@ def _decided(
 ) -> tuple[StatusChange | None, dict[str, Any] | None]:
     """The move that was made, or why none was; neither where the form says what it lacks."""
     try:
-        change = compliance.decide(
+        change = decisions.decide(
             user_id=user.pk,
             shown=Version.parse(request.POST.get("version", "")),
             to_status=form.to_status,
@@ -61,7 +61,7 @@ def _decided(
             by=staff,
             source=f"request {request.request_id}",  # type: ignore[attr-defined]
         )
-    except compliance.StaleError as stale:
+    except decisions.StaleError as stale:
         return None, {"text": str(stale), "meanwhile": stale.meanwhile}
     except compliance.ReasonMissingError:
         return None, None
