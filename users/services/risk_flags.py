@@ -65,7 +65,7 @@ def risk_flags_for(user: User, *, sees_identity: bool = True) -> list[RiskFlag]:
 
 def count_risk_flags(users: Collection[User], *, sees_identity: bool = True) -> dict[UUID, int]:
     """The number of risk flags of each of these users, in one statement."""
-    codes_by_user = {user.pk: set(codes_of_profile(user)) for user in users}
+    codes_by_user = {user.pk: set(_codes_of_profile(user)) for user in users}
     marked: QuerySet[Any] = User.objects.filter(pk__in=list(codes_by_user)).annotate(
         email_is_shared=Exists(same_email(OuterRef("email"), OuterRef("pk"))),
         person_is_shared=Exists(
@@ -88,9 +88,9 @@ def count_risk_flags(users: Collection[User], *, sees_identity: bool = True) -> 
 # Flags of the user's own row
 
 
-def codes_of_profile(user: User) -> Iterator[FlagCode]:
+def _codes_of_profile(user: User) -> Iterator[FlagCode]:
     """The codes that the row alone gives. CHANGED is a flag only where there was a decision before."""
-    if changed_since_status(user):
+    if user.profile_changed_at is not None and user.profile_changed_at > user.status_since:
         yield FlagCode.CHANGED
     if not is_postal_code_of(user.country, user.province, user.postal_code):
         yield FlagCode.POSTAL_CODE
@@ -98,11 +98,6 @@ def codes_of_profile(user: User) -> Iterator[FlagCode]:
         yield FlagCode.JUST_ADULT
     if user.is_ciro_affiliate:
         yield FlagCode.CIRO_AFFILIATE
-
-
-def changed_since_status(user: User) -> bool:
-    """Whether the profile changed since the status last moved, or since the user was created."""
-    return user.profile_changed_at is not None and user.profile_changed_at > user.status_since
 
 
 def is_postal_code_of(country: str, province: str, postal_code: str) -> bool:
@@ -127,7 +122,7 @@ def is_just_adult(born: date) -> bool:
 
 
 def _flags_of_profile(user: User) -> Iterator[RiskFlag]:
-    for code in codes_of_profile(user):
+    for code in _codes_of_profile(user):
         if code is not FlagCode.CHANGED or StatusChange.objects.filter(user=user).exists():
             yield RiskFlag(code, *_texts(code, user))
 

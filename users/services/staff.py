@@ -46,7 +46,7 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
 def find_staff(username: str) -> Staff:
     """The staff account of this name. Raises ValidationError."""
     try:
-        return Staff.objects.get(username=Staff.normalize_username(username))
+        return Staff.objects.get(username=Staff.normalize_username(username), is_staff=True)
     except Staff.DoesNotExist:
         raise ValidationError(f"Staff account {username!r} not found.") from None
 

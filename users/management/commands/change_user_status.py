@@ -4,8 +4,9 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand, find_partner, moment
-from users.models import Staff, Status, User
+from users.models import Status, User
 from users.services.compliance import DecisionRefusedError, change_status
+from users.services.staff import find_staff
 
 
 class Command(ServiceCommand):
@@ -28,7 +29,7 @@ class Command(ServiceCommand):
             change = change_status(
                 user=user,
                 to_status=status,
-                by=_find_staff(by),
+                by=find_staff(by),
                 reason=reason,
                 reason_code=reason_code,
                 source="manage.py change_user_status",
@@ -52,10 +53,3 @@ def _find_user(slug: str, external_id: str) -> User:
         return find_partner(slug).users.get(external_id=external_id)
     except User.DoesNotExist:
         raise CommandError(f"Partner {slug} has no user {external_id!r}.") from None
-
-
-def _find_staff(username: str) -> Staff:
-    try:
-        return Staff.objects.get(username=username, is_staff=True)
-    except Staff.DoesNotExist:
-        raise CommandError(f"Staff account {username!r} not found.") from None
