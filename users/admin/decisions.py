@@ -61,13 +61,13 @@ class DecidingAdmin(SectionedAdmin):
     def approve_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
         """Asks for the reason, and then approves as the queue does. See Django's admin actions, intermediate pages."""
         if "confirmed" in request.POST:
-            form = bulk_approval.approval_form(request.POST)
+            form = approval.approval_form(request.POST)
             if form.is_valid():
                 return approval.approve(
-                    request, by=_staff(request), back=request.get_full_path(), back_title=_("Back to the list")
+                    request, form, by=_staff(request), back=request.get_full_path(), back_title=_("Back to the list")
                 )
         else:
-            form = bulk_approval.approval_form()
+            form = approval.approval_form()
         users = self._chosen(request, queryset)
         if not users:
             return None

@@ -8,22 +8,20 @@ from django.db import connection
 
 from partners.models import Partner
 from tests import factories
-from users.backoffice.case.decisions import DecisionForm, StaleError, decide
 from users.models import Staff, Status, StatusChange, User
 from users.services.changes import Version
-from users.services.profile import create_user
+from users.services.decisions import StaleError, decide
 
 PEOPLE = 4
 
 
 def press(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
-    form = DecisionForm(
-        present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data={"reason_code": "verified", "note": ""}
-    )
     try:
         connection.ensure_connection()
         barrier.wait()
-        return decide(user_id=user.pk, shown=shown, form=form, by=by, source="test", sees_identity=True)
+        return decide(
+            user_id=user.pk, shown=shown, to_status=Status.ACTIVE, reason="Papers seen.", by=by, source="test"
+        )
     except StaleError as stale:
         return stale
     finally:
@@ -31,8 +29,7 @@ def press(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
 
 
 def test_one_decides_and_the_others_are_told_who_did(committed_partner: Partner) -> None:
-    created = create_user(partner_id=committed_partner.pk, values=factories.profile())
-    user = User.objects.get(pk=created["userId"])
+    user = factories.create_user(committed_partner)
     shown, barrier = Version.of(user), Barrier(PEOPLE)
     people = [factories.make_staff() for _ in range(PEOPLE)]
     with ThreadPoolExecutor(PEOPLE) as pool:

@@ -107,8 +107,8 @@ def test_who_is_not_staff_decides_nothing(role: str, user: User) -> None:
     [
         ({"to_status": "closed"}, "cannot become closed", 409),
         ({"to_status": "pendingCompliance"}, "already", 409),
-        ({"to_status": "nonsense"}, "There is no such status", 400),
-        ({"to_status": ""}, "There is no such status", 400),
+        ({"to_status": "nonsense"}, "Unknown status", 400),
+        ({"to_status": ""}, "Unknown status", 400),
         ({"reason_code": ""}, "Choose a reason.", 422),
         ({"reason_code": "fraudSuspected"}, "Select a valid choice.", 422),
         ({"reason_code": "other"}, "A note is required.", 422),

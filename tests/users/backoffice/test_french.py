@@ -96,16 +96,24 @@ def test_what_is_kept_is_in_english_whatever_the_page(user: User) -> None:
     assert StatusChange.objects.get(user=user).reason == "Identity and address verified"
 
 
-def test_compliance_refuses_in_the_readers_language() -> None:
-    with translation.override("fr"):
-        assert compliance._not_allowed(Status.CLOSED, "active") == (
-            "Un utilisateur au statut closed ne peut pas passer à active; "
-            "permis\u00a0: rien\u00a0: ce statut est définitif."
-        )
-    with translation.override("en"):
-        assert compliance._not_allowed(Status.CLOSED, "active") == (
-            "A user who is closed cannot become active; allowed: nothing: it is final."
-        )
+@pytest.mark.parametrize(
+    ("language", "refusal"),
+    [
+        (
+            "fr",
+            (
+                "Un utilisateur au statut closed ne peut pas passer à active; "
+                "permis\u00a0: rien\u00a0: ce statut est définitif."
+            ),
+        ),
+        ("en", "A user who is closed cannot become active; allowed: nothing: it is final."),
+    ],
+)
+def test_compliance_refuses_in_the_readers_language(language: str, refusal: str, user: User) -> None:
+    factories.move_to(user, Status.CLOSED)
+    with translation.override(language), pytest.raises(compliance.DecisionRefusedError) as refused:
+        compliance.change_status(user=user, to_status="active", by=factories.make_staff(), reason="Papers seen.")
+    assert str(refused.value) == refusal
 
 
 def test_a_person_chooses_and_the_browser_keeps_it(user: User) -> None:

@@ -1,38 +1,15 @@
-"""Deciding from the case page: what may be pressed, what is asked for, and the press itself.
-
-Whether a move is allowed is compliance's rule alone; what is added here is that a person decides on
-what they saw, and not on a case that somebody else is working on.
-"""
+"""The form and the buttons of a decision. Its rules are in users/services/decisions.py."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django import forms
-from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from users.models import Claim, Staff, Status, StatusChange, User
+from users.models import Status, User
 from users.services import compliance
-from users.services.changes import Meanwhile, Version, meanwhile
 from users.services.reasons import needs_note, reasons_for
-
-
-class StaleError(Exception):
-    """The page showed another state than the present one; `meanwhile` says what happened."""
-
-    def __init__(self, happened: Meanwhile) -> None:
-        super().__init__("The user has changed since the page was loaded.")
-        self.meanwhile = happened
-
-
-class ClaimedError(Exception):
-    """Somebody else is working on the case."""
-
-    def __init__(self, claim: Claim) -> None:
-        super().__init__("Somebody else has claimed this case.")
-        self.claim = claim
 
 
 class DecisionForm(forms.Form):
@@ -66,9 +43,15 @@ class DecisionForm(forms.Form):
             self.add_error("note", _("A note is required."))
         return cleaned
 
-    def reason(self) -> str:
-        """What is kept as the reason of a valid form: the note, or else what the code means."""
-        return self.cleaned_data["note"] or self._reasons[self.cleaned_data["reason_code"]].text()
+    def reason(self) -> dict[str, str]:
+        """The arguments `reason` and `reason_code` of a decision; empty for a form that is not valid.
+
+        The reason is the note, or else the meaning of the code.
+        """
+        if not self.is_valid():
+            return {"reason": "", "reason_code": ""}
+        code = self.cleaned_data["reason_code"]
+        return {"reason": self.cleaned_data["note"] or self._reasons[code].text(), "reason_code": code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,37 +104,3 @@ def moves(user: User, *, asked: DecisionForm | None = None, is_open: bool = Fals
         form = DecisionForm(present=present, to_status=to_status, data=asked.data if asked and is_asked else None)
         shortcut = _SHORTCUTS.get((present, to_status), "")
         yield Move(to_status, verb, consequence, tone, form, is_asked and is_open, shortcut)
-
-
-def somebody_elses(user: User, staff: Staff) -> Claim | None:
-    """The claim on this case of anybody but this person."""
-    return Claim.objects.select_related("staff").filter(pk=user.pk).exclude(staff=staff).first()
-
-
-def decide(
-    *, user_id: UUID, shown: Version | None, form: DecisionForm, by: Staff, source: str, sees_identity: bool
-) -> StatusChange | None:
-    """Makes the move that a form asks for; None where the form lacks something, and says so.
-
-    shown: the version on which the person decided.
-    Raises StaleError, ClaimedError, compliance.DecisionRefusedError; nothing has changed then.
-    """
-    with transaction.atomic():
-        # Held until the move is made: what was shown is compared with what the move starts from.
-        user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-        if shown is None or shown != Version.of(user):
-            raise StaleError(meanwhile(user, shown, sees_identity=sees_identity))
-        if claim := somebody_elses(user, by):
-            raise ClaimedError(claim)
-        is_complete = form.is_valid()
-        if not is_complete and form.to_status in compliance.allowed_moves(user.status):
-            return None
-        return compliance.change_status(
-            user=user,
-            to_status=form.to_status,
-            by=by,
-            # The list has no reason for a move that is not allowed: refusing it is the rule's.
-            reason=form.reason() if is_complete else str(form.to_status),
-            reason_code=form.cleaned_data.get("reason_code", ""),
-            source=source,
-        )

@@ -12,11 +12,11 @@ from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from users.backoffice.case.decisions import ClaimedError, DecisionForm, StaleError, decide
+from users.backoffice.access import record_access
+from users.backoffice.case.decisions import DecisionForm
 from users.backoffice.case.page import context_of
-from users.models import AccessKind, Staff, Status, StatusChange, User
-from users.models.columns import IDENTITY_PERMISSION
-from users.services import access_log, claims, compliance
+from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User
+from users.services import claims, compliance, decisions
 from users.services.changes import Version
 
 SEEN_BY = "users.view_user"
@@ -39,7 +39,7 @@ def decision(request: HttpRequest, user_id: UUID) -> HttpResponse:
         # Somebody loaded the address of the page that said so.
         return redirect("backoffice_case", user.pk)
     if (to_status := request.POST.get("to_status", "")) not in Status.values:
-        return _page(request, user, refusal={"text": _("There is no such status.")}, code=400)
+        return _page(request, user, refusal={"text": _("Unknown status.")}, code=400)
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     change, refusal = _decided(request, user, staff, form)
     if change is not None:
@@ -53,18 +53,18 @@ def _decided(
 ) -> tuple[StatusChange | None, dict[str, Any] | None]:
     """The move that was made, or why none was; neither where the form says what it lacks."""
     try:
-        change = decide(
+        change = decisions.decide(
             user_id=user.pk,
             shown=Version.parse(request.POST.get("version", "")),
-            form=form,
+            to_status=form.to_status,
+            **form.reason(),
             by=staff,
             source=f"request {request.request_id}",  # type: ignore[attr-defined]
-            sees_identity=staff.has_perm(IDENTITY_PERMISSION),
         )
-    except StaleError as stale:
-        return None, _changed(stale)
-    except ClaimedError as claimed:
-        return None, _claimed(claimed)
+    except decisions.StaleError as stale:
+        return None, {"text": str(stale), "meanwhile": stale.meanwhile}
+    except compliance.ReasonMissingError:
+        return None, None
     except compliance.DecisionRefusedError as refused:
         return None, {"text": str(refused)}
     return change, None
@@ -79,7 +79,7 @@ def _page(
     code: int = 200,
 ) -> HttpResponse:
     # Whatever asked for it: who is shown a case has opened it.
-    access_log.record(request, AccessKind.OPENED, user=user, detail=access_log.CASE_PAGE)
+    record_access(request, AccessKind.OPENED, user=user, detail=AccessRecord.CASE_PAGE)
     context = context_of(request, user, refusal=refusal, asked=form)
     if _is_of_users_page(request):
         # The next try comes back there too.
@@ -109,18 +109,6 @@ def _after(request: HttpRequest, user: User, staff: Staff, change: StatusChange)
 
 def _is_of_users_page(request: HttpRequest) -> bool:
     return request.POST.get("decided_on") == USERS_PAGE
-
-
-def _changed(stale: StaleError) -> dict[str, Any]:
-    return {
-        "text": _("The user has changed since you loaded the page. Look again, then decide."),
-        "meanwhile": stale.meanwhile,
-    }
-
-
-def _claimed(claimed: ClaimedError) -> dict[str, Any]:
-    name = claimed.claim.staff.get_username()
-    return {"text": _("%(name)s has claimed this case: only they decide on it until it is released.") % {"name": name}}
 
 
 def _staff(request: HttpRequest, *permissions: str) -> Staff:

@@ -20,9 +20,9 @@ from django.utils.translation import gettext_lazy
 
 from users.backoffice.case.sections import all_sections
 from users.backoffice.exports.streams import ROWS_AT_ONCE, in_pieces
-from users.backoffice.labels import LABELS, NOTHING, in_words
 from users.models import AccessRecord, Status, StatusChange, User, UserEvent
 from users.models.columns import PROFILE_COLUMNS
+from users.services.labels import LABELS, NOTHING, in_words
 
 Record = Mapping[str, Any]
 

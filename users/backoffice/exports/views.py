@@ -23,9 +23,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from partners.models import Partner
+from users.backoffice.access import record_access
 from users.backoffice.exports import evidence_pack, streams, user_lists
 from users.models import AccessKind, Status, User
-from users.services import access_log
 from users.staff_login.reauthentication import require_fresh_factor
 
 PERMISSION = "users.export_user"
@@ -121,7 +121,7 @@ def user_list(request: HttpRequest, ending: str) -> HttpResponseBase:
         return _page(request, form)
     written = user_lists.FORMATS[ending]
     # Committed before the first byte: what was begun is on record, whether it arrives or not.
-    access_log.record(request, AccessKind.EXPORTED, detail=f"{ending.upper()} of {form.in_words()}")
+    record_access(request, AccessKind.EXPORTED, detail=f"{ending.upper()} of {form.in_words()}")
     users = form.users()
     name = f"users-{timezone.now():%Y%m%d-%H%M%S}.{ending}"
     return streams.download(
@@ -138,7 +138,7 @@ def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBas
         return _show(
             request, "evidence_form.html", title=_("Evidence pack"), case_user=user, parts=evidence_pack.parts()
         )
-    record = access_log.record(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
+    record = record_access(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
     origin = evidence_pack.Origin(record.staff.get_username(), timezone.now(), record.request_id)
     return streams.download(
         request,
