@@ -12,8 +12,9 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import ROLES, client_as, client_of
 from tests.users.deciding import case_of, page_of
-from transactions.case_sections.conversion_section import records
-from users.backoffice.case import sections
+from transactions.case_sections import conversion_records
+from users.backoffice.case import page
+from users.backoffice.case.sections import Section
 from users.models import AccessRecord, Claim, Status, User, UserEvent
 
 # Birth date and address as the factories have them, in every form in which a page could hold them.
@@ -47,7 +48,7 @@ PARTS = {
     "Dec. 10, 1990": {"reviewer", "auditor", "superuser"},
     "100 King St W": {"reviewer", "auditor", "superuser"},
     "Same name and birth date": {"reviewer", "auditor", "superuser"},
-    "Changed since it was submitted": {"reviewer", "auditor", "superuser"},
+    "Changed since submission": {"reviewer", "auditor", "superuser"},
     "Profile changed": {"reviewer", "auditor", "superuser"},
     'class="case-event case-event--opened': {"reviewer", "auditor", "superuser"},
     'data-dialog="decide-active"': {"reviewer", "superuser"},
@@ -201,9 +202,8 @@ def test_the_latest_conversions_are_shown_and_lead_to_all_of_them(user: User) ->
 
 
 def test_a_section_is_hidden_from_those_without_its_permission(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "_sections", dict(sections._sections))
-    secret = sections.Section("x", "Top secret", "users.add_staff", ("a",), lambda *_: [("b",)], lambda _: [])
-    sections.register(secret)
+    secret = Section("x", "Top secret", "users.add_staff", ("a",), lambda *_: [("b",)], lambda _: [], "admin:index")
+    monkeypatch.setattr(page, "SECTIONS", [secret])
     assert "Top secret" not in page_of(client_as("reviewer"), user)
     assert "Top secret" in page_of(client_as("superuser"), user)
 
@@ -211,9 +211,9 @@ def test_a_section_is_hidden_from_those_without_its_permission(user: User, monke
 def test_the_evidence_packs_conversions_are_those_of_the_api(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transactions.case_sections.all_rows.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("transactions.case_sections.ROWS_AT_ONCE", 2)
     factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
-    assert list(records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
+    assert list(conversion_records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
 
 
 def test_who_has_claimed_the_case_is_shown(user: User) -> None:

@@ -67,7 +67,11 @@ def test_the_period_is_one_of_three(asked: str, days: int) -> None:
 @pytest.mark.django_db
 def test_where_there_is_nothing_it_says_so() -> None:
     text = page()
-    for said in ("Nobody waits", "Nothing was decided within this period", "No partner has users who wait"):
+    for said in (
+        "The queue is empty.",
+        "No decisions in this period.",
+        "No waiting users and no decisions",
+    ):
         assert said in text
     assert "<canvas" not in text
 
@@ -78,7 +82,7 @@ def test_waiting_and_decisions_are_counted(users: list[User]) -> None:
     assert (found.waiting, found.late) == (1, 0)
     # Two of the five were made active first.
     assert found.outcomes == {"active": 3, "rejected": 1, "suspended": 1, "closed": 1}
-    assert found.by_day[found.period.today] == found.outcomes
+    assert list(found.by_day.values())[-1] == found.outcomes
     [partner] = found.partners
     assert (partner.partner, partner.waiting, partner.decisions) == (users[0].partner, 1, 6)
 

@@ -78,7 +78,7 @@ def test_each_move_has_reasons_of_its_own_and_none_is_for_nothing() -> None:
 
 def test_closed_is_said_to_be_final(user: User) -> None:
     factories.move_to(user, Status.CLOSED)
-    assert "Closed is final" in page_of(client_as("reviewer"), user)
+    assert "Closed accounts are final" in page_of(client_as("reviewer"), user)
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role not in {"reviewer", "superuser"}])
@@ -224,7 +224,7 @@ def test_nobody_decides_on_a_case_that_another_has_claimed(user: User) -> None:
     assert not StatusChange.objects.exists()
     page = page_of(other, user)
     assert offered(page) == []
-    assert "only they decide on it until it is released" in page
+    assert "only they can decide until it is released" in page
 
 
 def test_who_has_claimed_a_case_decides_on_it(user: User) -> None:
@@ -254,7 +254,7 @@ def test_after_the_last_case_comes_the_queue(user: User) -> None:
     client = client_as("reviewer")
     answer = client.post(decide_url(user), decision(client, user, then="next"))
     assert answer.headers["Location"] == "/admin/queue/"
-    assert "No case is free." in client.get("/admin/queue/").content.decode()
+    assert "There is no free case." in client.get("/admin/queue/").content.decode()
 
 
 # Login

@@ -21,9 +21,8 @@ from tests.support.client import PartnerClient, Response
 from tests.support.staff import ROLES, client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
-from users.backoffice.case import sections
-from users.backoffice.case.sections import Section
-from users.backoffice.exports import evidence_pack, streams, user_lists
+from users.backoffice.case.sections import SECTIONS, Section
+from users.backoffice.exports import evidence_pack, records, streams, user_lists
 from users.models import AccessRecord, Status, User
 
 FORM = "/admin/exports/"
@@ -250,12 +249,12 @@ def test_the_file_has_a_name_and_a_kind(ada: User) -> None:
 
 @pytest.mark.parametrize(("path", "told"), [(CSV, "INCOMPLETE"), (NDJSON, '{"error":"incomplete"}')])
 def test_a_list_that_was_cut_off_says_so(path: str, told: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LONGEST_SECONDS", -1)
+    monkeypatch.setattr(streams, "EXPORT_SECONDS", -1)
     assert body(client_as("auditor").post(path)).decode().splitlines()[-1].startswith(told)
 
 
 def test_a_pack_that_was_cut_off_is_no_archive(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LONGEST_SECONDS", -1)
+    monkeypatch.setattr(streams, "EXPORT_SECONDS", -1)
     sent = body(client_as("auditor").post(evidence_of(ada)))
     assert not zipfile.is_zipfile(io.BytesIO(sent))
 
@@ -267,12 +266,13 @@ def test_rows_are_read_as_they_are_sent(
         create_user(externalId=f"user-{number}")
     read: list[str] = []
 
-    def note(user: User) -> dict[str, Any]:
-        read.append(user.external_id)
-        return evidence_pack.profile(user)
+    def noted(*query: Any) -> Iterator[dict[str, Any]]:
+        for record in records.records(*query):
+            read.append(record["externalId"])
+            yield record
 
-    monkeypatch.setattr(user_lists, "profile", note)
-    monkeypatch.setattr(streams, "PIECE", 1)
+    monkeypatch.setattr(user_lists, "records", noted)
+    monkeypatch.setattr(streams, "CHUNK_BYTES", 1)
     pieces = user_lists.as_ndjson(User.objects.all())
     next(pieces)
     assert read == ["ada"]
@@ -300,7 +300,7 @@ def test_a_pack_holds_all_that_is_known(ada: User, api: PartnerClient) -> None:
     assert data["history"][0]["by"]["partner"] == ada.partner.slug
     assert [one["what"] for one in data["accesses"]] == ["opened", "exported"]
     assert len(data["conversions"]) == 3
-    assert set(data) >= {section.name for section in sections.all_sections()}
+    assert set(data) >= {section.name for section in SECTIONS}
     for text in ("Ottawa", "Suspended", "Papers seen.", data["conversions"][0]["conversionId"]):
         assert text in page
 
@@ -333,7 +333,7 @@ def test_lists_that_are_empty_say_so(ada: User) -> None:
     assert "<p>None.</p>" in page
 
 
-def test_a_long_history_is_never_whole_in_memory(ada: User) -> None:
+def test_a_long_history_is_never_whole_in_memory(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = 0
 
     def endless(_user: User) -> Iterator[dict[str, int]]:
@@ -342,17 +342,13 @@ def test_a_long_history_is_never_whole_in_memory(ada: User) -> None:
             made += 1
             yield {"number": made}
 
-    before = dict(sections._sections)
-    sections.register(Section("endless", "Endless", "users.view_user", (), lambda *_: [], endless))
-    try:
-        answer: Any = client_as("auditor").post(evidence_of(ada))
-        pieces = iter(answer.streaming_content)
-        sent = sum(len(next(pieces)) for _ in range(20))
-        # As a client that goes away.
-        answer.close()
-    finally:
-        sections._sections.clear()
-        sections._sections.update(before)
+    section = Section("endless", "Endless", "users.view_user", (), lambda *_: [], endless, "admin:index")
+    monkeypatch.setattr(evidence_pack, "SECTIONS", [section])
+    answer: Any = client_as("auditor").post(evidence_of(ada))
+    chunks = iter(answer.streaming_content)
+    sent = sum(len(next(chunks)) for _ in range(20))
+    # As a client that goes away.
+    answer.close()
     assert sent > 0
     assert made < 1_000_000
 

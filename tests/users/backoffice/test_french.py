@@ -64,9 +64,9 @@ def test_the_queue_is_in_french(user: User) -> None:
 
 def test_the_case_and_its_dialog_are_in_french(user: User) -> None:
     page = french(client_as("reviewer"), case_of(user))
-    assert holds(page, "Ce que le partenaire a soumis", "En attente de conformité", "Chronologie", "Date de naissance")
+    assert holds(page, "Profil soumis", "En attente de conformité", "Chronologie", "Date de naissance")
     assert holds(page, "Approuver, dossier suivant", "Refuser", "Identité et adresse vérifiées", "Motif", "Note")
-    for text in ("Approve", "Reject", "What the partner submitted", "Timeline", "Submitted", "Read what was"):
+    for text in ("Approve", "Reject", "Submitted profile", "Timeline", "Date of birth"):
         assert text not in page
 
 

@@ -27,8 +27,8 @@ def reviewer(db: None) -> Staff:
     return factories.make_staff("reviewer")
 
 
-def entry(hour: int, number: int = 0, kind: str = "opened", who: str = "ann") -> Entry:
-    return Entry(NOON + timedelta(hours=hour), (0, number), kind, "", kind, who)
+def entry(hour: int, number: int = 0, kind: str = "opened", actor: str = "ann") -> Entry:
+    return Entry(NOON + timedelta(hours=hour), (0, number), kind, "", kind, actor)
 
 
 def kinds(user: User, reader: Staff, count: int = 50) -> list[str]:
@@ -41,8 +41,8 @@ def test_creation_names_the_partner_the_key_and_the_request(
     answer = create_user()
     user = User.objects.get(pk=answer.json()["userId"])
     [created] = timeline.timeline(user, reviewer).entries
-    assert (created.kind, created.who) == ("created", user.partner.slug)
-    assert created.through == f"key {api.api_key[:16]}, request {answer.header('X-Request-Id')}"
+    assert (created.kind, created.actor) == ("created", user.partner.slug)
+    assert created.source == f"key {api.api_key[:16]}, request {answer.header('X-Request-Id')}"
 
 
 def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClient, reviewer: Staff) -> None:
@@ -52,7 +52,7 @@ def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClie
         ("city", "Toronto", "Ottawa"),
         ("occupation", "Engineer", "Nurse"),
     ]
-    assert str(answer.header("X-Request-Id")) in change.through
+    assert str(answer.header("X-Request-Id")) in change.source
 
 
 def test_a_decision_is_told_once_with_who_and_why(user: User, reviewer: Staff) -> None:
@@ -60,7 +60,7 @@ def test_a_decision_is_told_once_with_who_and_why(user: User, reviewer: Staff) -
     assert sorted(kinds(user, reviewer)) == ["created", "decision active", "decision suspended"]
     told = timeline.timeline(user, reviewer).entries[0]
     assert (told.title, told.text) == ("Active → Suspended", "Papers seen.")
-    assert told.who.startswith("staff-")
+    assert told.actor.startswith("staff-")
 
 
 def test_claims_releases_and_openings_are_told(user: User, reviewer: Staff) -> None:
@@ -85,12 +85,12 @@ def test_openings_of_one_person_within_the_hour_are_one(user: User, reviewer: St
     for staff in (reviewer, other, reviewer, reviewer):
         AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=staff)
     opened = [e for e in timeline.timeline(user, reviewer).entries if e.kind == "opened"]
-    assert [(e.who, e.times) for e in opened] == [(reviewer.username, 3), (other.username, 1)]
+    assert [(e.actor, e.times) for e in opened] == [(reviewer.username, 3), (other.username, 1)]
 
 
 def test_openings_hours_apart_are_told_apart() -> None:
-    visits = list(timeline._visits([entry(5), entry(4), entry(1, who="eve"), entry(0)]))
-    assert [(e.who, e.when.hour, e.times) for e in visits] == [
+    visits = timeline.group_openings([entry(5), entry(4), entry(1, actor="eve"), entry(0)])
+    assert [(e.actor, e.when.hour, e.times) for e in visits] == [
         ("ann", 17, 1),
         ("ann", 16, 1),
         ("eve", 13, 1),
