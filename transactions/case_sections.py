@@ -58,15 +58,16 @@ def conversion_records(user: User) -> Iterator[dict[str, Any]]:
 
 
 def _document_cells(user: User, count: int) -> list[tuple[Any, ...]]:
+    link = '<a class="bo-link" href="{}">{}</a>'
     return [
-        (row.created_at, row.get_type_display(), _document_link(row), filesizeformat(row.size_bytes))
+        (
+            row.created_at,
+            row.get_type_display(),
+            format_html(link, reverse("admin:transactions_document_change", args=(row.pk,)), row.title),
+            filesizeformat(row.size_bytes),
+        )
         for row in Document.objects.filter(user=user).order_by("-created_at", "-tiebreak")[:count]
     ]
-
-
-def _document_link(document: Document) -> str:
-    url = reverse("admin:transactions_document_change", args=(document.pk,))
-    return format_html('<a class="bo-link" href="{}">{}</a>', url, document.title)
 
 
 def document_records(user: User) -> Iterator[dict[str, Any]]:

@@ -96,16 +96,12 @@ def _charts(figures: Figures) -> dict[str, Any]:
         },
         "partners": {
             "labels": list(charted),
-            "median": {"title": _("Median"), "values": [_hours(times.median) for times in charted.values()]},
+            "median": {"title": _("Median"), "values": [round(times.median / 3600, 1) for times in charted.values()]},
             "ninetieth": {
                 "title": _("90th percentile"),
-                "values": [_hours(times.ninetieth) for times in charted.values()],
+                "values": [round(times.ninetieth / 3600, 1) for times in charted.values()],
             },
             "target": {"title": _("Target"), "value": figures.target_hours},
             "unit": _("hours"),
         },
     }
-
-
-def _hours(seconds: int) -> float:
-    return round(seconds / 3600, 1)

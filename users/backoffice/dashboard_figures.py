@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -38,7 +38,7 @@ _DECISION_TIMES = """
     SELECT partner_id,
            percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - since)::int)
       FROM users_statuschange WHERE created_at >= %s AND from_status = %s
-     GROUP BY GROUPING SETS ((), (partner_id))
+     GROUP BY GROUPING SETS ((), (partner_id)) HAVING count(*) > 0
 """
 
 
@@ -69,11 +69,6 @@ class PartnerFigures:
     outcomes: Counter[str] = field(default_factory=Counter)
     decision_times: Percentiles | None = None
 
-    @property
-    def decisions(self) -> int:
-        """The number of decisions in the period."""
-        return self.outcomes.total()
-
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -97,14 +92,9 @@ class Figures:
         return sum(bucket.count for bucket in self.buckets if bucket.is_late)
 
     @property
-    def outcomes(self) -> Counter[str]:
-        """Decisions of the period by the status they led to."""
-        return sum(self.by_day.values(), Counter[str]())
-
-    @property
     def decisions(self) -> int:
         """The number of decisions in the period."""
-        return self.outcomes.total()
+        return sum(outcomes.total() for outcomes in self.by_day.values())
 
 
 def midnights(days: int, zone: ZoneInfo) -> list[datetime]:
@@ -120,7 +110,10 @@ def gather(days: int) -> Figures:
     pending = Status.PENDING_COMPLIANCE.value
     waiting = statements.fetch_all(_WAITING, (bounds, pending))
     decisions = statements.fetch_all(_DECISIONS, (starts, starts[0]))
-    decision_times: dict[int | None, Any] = dict(statements.fetch_all(_DECISION_TIMES, (starts[0], pending)))
+    decision_times = {
+        partner_id: Percentiles(*seconds)
+        for partner_id, seconds in statements.fetch_all(_DECISION_TIMES, (starts[0], pending))
+    }
 
     partner_ids = {partner_id for _, partner_id, *_ in (*waiting, *decisions)}
     partners = {pk: PartnerFigures(partner) for pk, partner in Partner.objects.in_bulk(partner_ids).items()}
@@ -133,7 +126,7 @@ def gather(days: int) -> Figures:
         by_day[starts[day - 1].date()][outcome] += count
         partners[partner_id].outcomes[outcome] += count
     for pk, figures in partners.items():
-        figures.decision_times = _percentiles(decision_times.get(pk))
+        figures.decision_times = decision_times.get(pk)
     return Figures(
         zone,
         target,
@@ -142,11 +135,6 @@ def gather(days: int) -> Figures:
             for number, (begins, ends) in enumerate(zip((0.0, *bounds), (*bounds, None), strict=True))
         ],
         by_day,
-        _percentiles(decision_times.get(None)),
+        decision_times.get(None),
         sorted(partners.values(), key=lambda one: (-one.late, -one.waiting, one.partner.slug)),
     )
-
-
-def _percentiles(seconds: Sequence[int] | None) -> Percentiles | None:
-    """Convert a row's array, which is null without any decision."""
-    return None if seconds is None else Percentiles(*seconds)

@@ -10,10 +10,7 @@ from django.utils import timezone
 
 
 class TimeZoneMiddleware:
-    """Shows and parses date-times in COMPLIANCE_TIME_ZONE.
-
-    A streamed export is written after the response has passed this middleware, so its date-times stay in UTC.
-    """
+    """Shows and parses date-times in COMPLIANCE_TIME_ZONE; those of a streamed export stay in UTC."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

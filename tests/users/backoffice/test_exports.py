@@ -273,8 +273,8 @@ def test_rows_are_read_as_they_are_sent(
 
     monkeypatch.setattr(user_lists, "records", noted)
     monkeypatch.setattr(streams, "CHUNK_BYTES", 1)
-    pieces = user_lists.as_ndjson(User.objects.all())
-    next(pieces)
+    chunks = streams.in_chunks(user_lists.ndjson_lines(User.objects.all()))
+    next(chunks)
     assert read == ["ada"]
 
 

@@ -28,7 +28,7 @@ def reviewer(db: None) -> Staff:
 
 
 def entry(hour: int, number: int = 0, kind: str = "opened", actor: str = "ann") -> Entry:
-    return Entry(NOON + timedelta(hours=hour), (0, number), kind, "", kind, actor)
+    return Entry(NOON + timedelta(hours=hour), (0, number), kind, kind, actor)
 
 
 def kinds(user: User, reader: Staff, count: int = 50) -> list[str]:
@@ -57,7 +57,7 @@ def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClie
 
 def test_a_decision_is_told_once_with_who_and_why(user: User, reviewer: Staff) -> None:
     factories.move_to(user, Status.SUSPENDED)
-    assert sorted(kinds(user, reviewer)) == ["created", "decision active", "decision suspended"]
+    assert sorted(kinds(user, reviewer)) == ["active", "created", "suspended"]
     told = timeline.timeline(user, reviewer).entries[0]
     assert (told.title, told.text) == ("Active → Suspended", "Papers seen.")
     assert told.actor.startswith("staff-")
@@ -77,7 +77,7 @@ def test_a_viewer_is_told_of_creation_and_decisions(user: User, api: PartnerClie
     factories.move_to(user, Status.ACTIVE)
     claims.claim(user=user, staff=reviewer) if claims.waits(user) else None
     page_of(client_of(reviewer), user)
-    assert sorted(kinds(user, factories.make_staff("viewer"))) == ["created", "decision active"]
+    assert sorted(kinds(user, factories.make_staff("viewer"))) == ["active", "created"]
 
 
 def test_openings_of_one_person_within_the_hour_are_one(user: User, reviewer: Staff) -> None:

@@ -1,14 +1,12 @@
 """A user's timeline, newest first: changes by the partner, decisions, and staff access, each read in one statement."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from users.admin.history import made_by, made_through
 from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User, UserEvent
@@ -23,14 +21,12 @@ RECORDS_PER_ENTRY = 6
 SAME_VISIT = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A line of the timeline. rank: orders entries of the same instant. times: how many openings it stands for."""
 
     when: datetime
     rank: tuple[int, int]
     kind: str
-    icon: str
     title: str
     actor: str = ""
     source: str = ""
@@ -39,17 +35,20 @@ class Entry:
     fields: tuple[FieldChange, ...] = ()
     times: int = 1
 
+    @property
+    def icon(self) -> str:
+        """The name of a Material symbol."""
+        return _ICONS[self.kind]
 
-@dataclass(frozen=True, slots=True)
-class Source:
+
+class Source(NamedTuple):
     """The latest entries of one table. complete_since: older entries were not read; None: all were."""
 
     entries: list[Entry]
     complete_since: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """The latest entries, and whether there are older ones."""
 
     entries: list[Entry]
@@ -69,7 +68,7 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
         records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
         accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
-        sources.append(replace(accesses, entries=group_openings(accesses.entries)))
+        sources.append(accesses._replace(entries=group_openings(accesses.entries)))
     return merge(sources, count)
 
 
@@ -89,7 +88,7 @@ def group_openings(entries: Sequence[Entry]) -> list[Entry]:
         index = visits.get(entry.actor)
         if entry.kind == AccessKind.OPENED:
             if index is not None and grouped[index].when - entry.when < SAME_VISIT:
-                grouped[index] = replace(grouped[index], times=grouped[index].times + 1, source="")
+                grouped[index] = grouped[index]._replace(times=grouped[index].times + 1, source="")
                 continue
             visits[entry.actor] = len(grouped)
         grouped.append(entry)
@@ -104,28 +103,20 @@ def _source(rows: QuerySet[Any], count: int, entry: Callable[[Any], Entry]) -> S
 
 def _profile_changes(user: User, count: int, *, sees_identity: bool) -> Source:
     events: list[Any] = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: count + 1])
-    entries = [
-        Entry(
-            event.pgh_created_at,
-            (1, event.pgh_id),
-            "change",
-            "edit",
-            _("Profile changed"),
-            *_origin(event),
-            fields=fields,
-        )
-        for event, before in pairwise(events)
+    entries: list[Entry] = []
+    for event, before in pairwise(events):
+        fields = tuple(differences(before, event, sees_identity=sees_identity))
         # An event that changes the status alone is a decision, which has an entry of its own.
-        if (fields := tuple(differences(before, event, sees_identity=sees_identity)))
-        or before.profile_changed_at != event.profile_changed_at
-    ]
+        if fields or before.profile_changed_at != event.profile_changed_at:
+            rank, title = (1, event.pgh_id), _("Profile changed")
+            entries.append(Entry(event.pgh_created_at, rank, "change", title, *_origin(event), fields=fields))
     if len(events) > count:
         return Source(entries, events[-1].pgh_created_at)
     return Source([*entries, *(_created(event.pgh_created_at, *_origin(event)) for event in events[-1:])], None)
 
 
 def _created(when: datetime, actor: str = "", source: str = "") -> Entry:
-    return Entry(when, (0, 0), "created", "person_add", _("Submitted"), actor, source)
+    return Entry(when, (0, 0), "created", _("Submitted"), actor, source)
 
 
 def _origin(event: Any) -> tuple[str, str]:
@@ -136,47 +127,32 @@ def _origin(event: Any) -> tuple[str, str]:
     return actor, ", ".join(filter(None, (key and _("key %(key)s") % {"key": key}, made_through(context))))
 
 
-_DECISION_ICONS = {
+def _decision(change: StatusChange) -> Entry:
+    before, after = Status(change.from_status), Status(change.to_status)
+    title = _("%(from)s → %(to)s") % {"from": before.label, "to": after.label}
+    actor = change.by.get_username()
+    return Entry(
+        change.created_at, (2, change.pk), after.value, title, actor, text=change.reason, code=change.reason_code
+    )
+
+
+def _access(record: AccessRecord) -> Entry:
+    title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
+    source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
+    return Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail)
+
+
+_ICONS = {
+    "created": "person_add",
+    "change": "edit",
     Status.ACTIVE: "check_circle",
     Status.REJECTED: "cancel",
     Status.SUSPENDED: "pause_circle",
     Status.CLOSED: "block",
     Status.PENDING_COMPLIANCE: "replay",
+    AccessKind.OPENED: "visibility",
+    AccessKind.CLAIMED: "back_hand",
+    AccessKind.RELEASED: "undo",
+    AccessKind.REVIEWED: "fact_check",
+    AccessKind.EXPORTED: "download",
 }
-
-
-def _decision(change: StatusChange) -> Entry:
-    before, after = Status(change.from_status), Status(change.to_status)
-    return Entry(
-        change.created_at,
-        (2, change.pk),
-        f"decision {after.value}",
-        _DECISION_ICONS[after],
-        _("%(from)s → %(to)s") % {"from": before.label, "to": after.label},
-        change.by.get_username(),
-        text=change.reason,
-        code=change.reason_code,
-    )
-
-
-_ACCESSES: dict[AccessKind, tuple[str, Any]] = {
-    AccessKind.OPENED: ("visibility", gettext_lazy("Opened")),
-    AccessKind.CLAIMED: ("back_hand", gettext_lazy("Claimed")),
-    AccessKind.RELEASED: ("undo", gettext_lazy("Released")),
-    AccessKind.REVIEWED: ("fact_check", gettext_lazy("Reviewed the changed name or birth date")),
-    AccessKind.EXPORTED: ("download", gettext_lazy("Exported")),
-}
-
-
-def _access(record: AccessRecord) -> Entry:
-    icon, title = _ACCESSES[AccessKind(record.kind)]
-    return Entry(
-        record.created_at,
-        (3, record.pk),
-        record.kind,
-        icon,
-        str(title),
-        record.staff.get_username(),
-        _("request %(id)s") % {"id": record.request_id} if record.request_id else "",
-        text=record.detail,
-    )

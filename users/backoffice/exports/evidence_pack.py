@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy
 
 from users.backoffice.case.sections import SECTIONS
 from users.backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
-from users.backoffice.exports.streams import in_chunks
 from users.models import AccessRecord, Status, StatusChange, User, UserEvent
 from users.services.labels import LABELS, NOTHING, in_words
 
@@ -41,15 +40,6 @@ class Part:
     key: str
     title: Any
     records: Callable[[User], Iterable[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Who made a pack, and when. request_id: of the export in the access log."""
-
-    by: str
-    at: datetime
-    request_id: str
 
 
 def parts() -> list[Part]:
@@ -76,17 +66,17 @@ def _accesses(user: User) -> Iterator[Record]:
     return records(AccessRecord.objects.filter(user=user).order_by("id"), _ACCESS)
 
 
-def files(user_id: UUID, origin: Origin) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Yield the files of the pack with their names. Raises User.DoesNotExist."""
+def files(user_id: UUID, access: AccessRecord) -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the names and texts of the files of the pack. access: the export's entry in the access log."""
     user = User.objects.get(pk=user_id)
     [profile] = records(User.objects.filter(pk=user_id), USER)
-    yield "index.html", in_chunks(_page(user, profile, origin))
-    yield "data.json", in_chunks(_json(user, profile, origin))
+    yield "index.html", _page(user, profile, access)
+    yield "data.json", _json(user, profile, access)
 
 
-def _json(user: User, profile: Record, origin: Origin) -> Iterator[str]:
-    yield f'{{"exportedAt":{dump(origin.at)},"exportedBy":{dump(origin.by)},"requestId":{dump(origin.request_id)}'
-    yield f',"user":{dump(profile)}'
+def _json(user: User, profile: Record, access: AccessRecord) -> Iterator[str]:
+    yield f'{{"exportedAt":{dump(access.created_at)},"exportedBy":{dump(access.staff.get_username())}'
+    yield f',"requestId":{dump(access.request_id)},"user":{dump(profile)}'
     for part in parts():
         yield f",{dump(part.key)}:["
         for number, record in enumerate(part.records(user)):
@@ -98,13 +88,13 @@ def _json(user: User, profile: Record, origin: Origin) -> Iterator[str]:
 _CUT = "<!-- parts -->"
 
 
-def _page(user: User, profile: Record, origin: Origin) -> Iterator[str]:
+def _page(user: User, profile: Record, access: AccessRecord) -> Iterator[str]:
     """Write the page. It loads nothing from elsewhere, and every value is escaped."""
     pack_parts = parts()
     context = {
         "user_id": user.pk,
         "profile": [(_heading(name), _text(value, name)) for name, value in profile.items()],
-        "origin": origin,
+        "access": access,
         "parts": pack_parts,
         "cut": _CUT,
     }

@@ -3,14 +3,12 @@
 import csv
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
 from users.backoffice.exports.records import USER, Record, dump, records
-from users.backoffice.exports.streams import in_chunks
 from users.models import User
 
 # What makes a spreadsheet run a cell as a formula (OWASP: CSV injection); also after a semicolon, which separates cells
@@ -20,32 +18,6 @@ _FORMULA = re.compile(r"(\A|;)(?=\s*[=+\-@＝＋－＠]|[\t\r\n])")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def as_csv(users: QuerySet[User]) -> Iterator[bytes]:
-    """Write a heading, and a line for each user."""
-    return in_chunks(_csv_lines(users))
-
-
-def as_ndjson(users: QuerySet[User]) -> Iterator[bytes]:
-    """Write a JSON object per line for each user."""
-    return in_chunks(f"{dump(record)}\n" for record in _records(users))
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A file format. cut_off: the last line of an incomplete file."""
-
-    content_type: str
-    write: Callable[[QuerySet[User]], Iterator[bytes]]
-    cut_off: str
-
-
-# By the file name's extension.
-FORMATS = {
-    "csv": Format("text/csv; charset=utf-8", as_csv, "INCOMPLETE: this export was cut off. Export it again.\r\n"),
-    "ndjson": Format("application/x-ndjson", as_ndjson, '{"error":"incomplete"}\n'),
-}
-
-
 class _Echo:
     """A file for csv.writer whose `write` returns the line."""
 
@@ -53,12 +25,18 @@ class _Echo:
         return line
 
 
-def _csv_lines(users: QuerySet[User]) -> Iterator[str]:
+def csv_lines(users: QuerySet[User]) -> Iterator[str]:
+    """Write a heading, and a line for each user."""
     writer: Any = csv.writer(_Echo())
     yield _BYTE_ORDER_MARK
     yield writer.writerow(USER)
     for record in _records(users):
         yield writer.writerow(map(_cell, record.values()))
+
+
+def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
+    """Write a JSON object for each user."""
+    return (f"{dump(record)}\n" for record in _records(users))
 
 
 def _records(users: QuerySet[User]) -> Iterator[Record]:
@@ -70,3 +48,18 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return _FORMULA.sub(r"\1'", value.isoformat() if isinstance(value, date) else str(value))
+
+
+class Format(NamedTuple):
+    """A file format. cut_off: the last line of an incomplete file."""
+
+    content_type: str
+    lines: Callable[[QuerySet[User]], Iterator[str]]
+    cut_off: str
+
+
+# By the file name's extension.
+FORMATS = {
+    "csv": Format("text/csv; charset=utf-8", csv_lines, "INCOMPLETE: this export was cut off. Export it again.\r\n"),
+    "ndjson": Format("application/x-ndjson", ndjson_lines, '{"error":"incomplete"}\n'),
+}

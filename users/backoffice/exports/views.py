@@ -1,7 +1,5 @@
 """The export pages. Each export is in the access log before its first byte is sent."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 from uuid import UUID
 
@@ -20,35 +18,24 @@ from users.backoffice.exports.forms import UserListForm
 from users.models import AccessKind, User
 from users.staff_login.reauthentication import require_fresh_factor
 
-PERMISSION = "users.export_user"
-_View = Callable[..., HttpResponseBase]
+_permitted = permission_required("users.export_user", raise_exception=True)
 
 
-def _export_view(view: _View) -> _View:
-    """Restrict a view to staff who may export; a POST needs a fresh second factor."""
-
-    @wraps(view)
-    @permission_required(PERMISSION, raise_exception=True)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        redirection = require_fresh_factor(request) if request.method == "POST" else None
-        return redirection or view(request, *args, **kwargs)
-
-    return wrapped
-
-
-@_export_view
 @require_safe
+@_permitted
 def exports(request: HttpRequest) -> HttpResponse:
     """Show the form of a list of users."""
     return _form_page(request, UserListForm())
 
 
-@_export_view
 @require_http_methods(["GET", "HEAD", "POST"])
+@_permitted
 def user_list(request: HttpRequest, extension: str) -> HttpResponseBase:
     """Send a list of users. A GET, such as after a login, leads to the form."""
     if request.method != "POST":
         return redirect("backoffice_exports")
+    if (redirection := require_fresh_factor(request)) is not None:
+        return redirection
     form = UserListForm(request.POST)
     if not form.is_valid():
         return _form_page(request, form)
@@ -56,26 +43,27 @@ def user_list(request: HttpRequest, extension: str) -> HttpResponseBase:
     record_access(request, AccessKind.EXPORTED, detail=f"{extension.upper()} of {form.summary()}")
     return streams.download(
         request,
-        lambda: file_format.write(users),
+        lambda: streams.in_chunks(file_format.lines(users)),
         name=f"users-{timezone.now():%Y%m%d-%H%M%S}.{extension}",
         content_type=file_format.content_type,
         cut_off=file_format.cut_off,
     )
 
 
-@_export_view
 @require_http_methods(["GET", "HEAD", "POST"])
+@_permitted
 def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
     """Show what an evidence pack contains; a POST sends it."""
     user = get_object_or_404(User.objects.select_related("partner"), pk=user_id)
     if request.method != "POST":
         context = {"title": _("Evidence pack"), "case_user": user, "parts": evidence_pack.parts()}
         return _render(request, "backoffice/exports/evidence_form.html", context)
+    if (redirection := require_fresh_factor(request)) is not None:
+        return redirection
     record = record_access(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
-    origin = evidence_pack.Origin(record.staff.get_username(), timezone.now(), record.request_id)
     return streams.download(
         request,
-        lambda: streams.zipped(evidence_pack.files(user.pk, origin)),
+        lambda: streams.zipped(evidence_pack.files(user.pk, record)),
         name=f"evidence-{user.pk}.zip",
         content_type="application/zip",
     )
