@@ -107,7 +107,7 @@ def test_keys_claim_approve_and_lead_on_but_not_while_typing(
     expect(page.get_by_text("You have claimed this case")).to_be_visible()
     press(page, "a")
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Another reason: say which").check()
+    dialog.get_by_label("Other: explain in the note").check()
     dialog.get_by_label("Note").press_sequentially("a crnq?")
     expect(dialog.get_by_label("Note")).to_have_value("a crnq?")
     page.keyboard.press("Escape")

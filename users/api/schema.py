@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import pycountry
-from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
+from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiExample, OpenApiParameter
 
-from partners.api.errors import UnprocessableEntityError, invalid_parameter
 from partners.api.schema import response_header
-from users.api.serializer_fields import CONTROL, EXTERNAL_ID, NullableTextField
+from users.api.serializer_fields import EXTERNAL_ID
 from users.services.addresses import rules_for
 
 EXTERNAL_ID_IN_PATH = OpenApiParameter(
@@ -42,10 +40,6 @@ LOCATION = response_header(
     pattern="^/v1/users/[A-Za-z0-9._~%-]+$",
     statuses=[201],
 )
-BAD_PATH = invalid_parameter("externalId", "Must not hold a slash.")
-BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
-KEY_REUSED = invalid_parameter("Idempotency-Key", "This key was used within 24 hours for another request.")
-TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")
 
 NEW_USER: dict[str, Any] = {
     "externalId": "cust-1001",
@@ -116,33 +110,6 @@ _DESCRIPTIONS = {
 }
 # A component for one direction needs no such marks, and a default would be wrong for an update.
 _LEFT_OUT = {"readOnly", "writeOnly", "default"}
-
-
-class TextSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
-    """The schema of texts: no control character, and where they must not be empty, one that is no white space."""
-
-    target_class = "users.api.serializer_fields.TextField"
-    match_subclasses = True
-
-    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
-        """The schema by the field's lengths."""
-        field, any_text = self.target, f"[^{CONTROL}]*"
-        return {
-            "type": ["string", "null"] if isinstance(field, NullableTextField) else "string",
-            "minLength": field.min_length,
-            "maxLength": field.max_length,
-            "pattern": f"^{any_text}[^\\s{CONTROL}]{any_text}$" if field.min_length else f"^{any_text}$",
-        }
-
-
-class CountrySchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
-    """The schema of countries, whose list is read when the document is made and not when the program starts."""
-
-    target_class = "users.api.serializer_fields.CountryField"
-
-    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
-        """All codes of ISO 3166-1."""
-        return {"type": "string", "enum": sorted(country.alpha_2 for country in pycountry.countries)}
 
 
 def _address_in(country: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from users.models import AccessKind, AccessRecord, Staff, User
-from users.services import access_log
 
 
 def staff_of(request: HttpRequest, *permissions: str) -> Staff:
@@ -22,6 +21,7 @@ def request_id_of(request: HttpRequest) -> str:
 def record_access(
     request: HttpRequest, kind: AccessKind, *, user: User | None = None, detail: str = ""
 ) -> AccessRecord:
-    """Add an entry to the access log: see access_log.record."""
-    staff, request_id = staff_of(request), request_id_of(request)
-    return access_log.record(kind=kind, staff=staff, user=user, request_id=request_id, detail=detail)
+    """Add an entry to the access log. user: None for a list, whose filters are the detail."""
+    return AccessRecord.objects.create(
+        kind=kind, user=user, staff=staff_of(request), request_id=request_id_of(request), detail=detail
+    )

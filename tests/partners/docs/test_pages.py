@@ -19,7 +19,7 @@ from tests.support.client import PartnerClient, in_process
 from transactions.api.pagination import DEFAULT_LIMIT
 from transactions.positions import HIGHEST_LIMIT
 from users.models.statuses import TRANSITIONS
-from users.services.age import ADULT_YEARS
+from users.services.field_rules import ADULT_YEARS
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 EXAMPLES = DOCS / "examples"

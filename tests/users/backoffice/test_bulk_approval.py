@@ -81,7 +81,7 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
     assert statuses(edited, decided, claimed, fine) == ["pendingCompliance", "rejected", "pendingCompliance", "active"]
 
 
-REFUSED = "It has hints, and nobody who may decide has opened it as it is now: open it first."
+REFUSED = "It has risk flags that nobody who may decide has seen: open it first."
 
 
 def test_a_case_with_hints_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:

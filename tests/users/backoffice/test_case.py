@@ -87,7 +87,7 @@ def test_a_viewer_finds_no_birth_date_and_no_address_anywhere(
 def test_a_viewer_is_told_of_no_address_by_a_hint(create_user: Callable[..., Response]) -> None:
     odd = User.objects.get(pk=create_user(postalCode="H3B 2Y5", province="ON").json()["userId"])
     assert "Postal code" not in page_of(client_as("viewer"), odd)
-    assert "Postal code is not of the province" in page_of(client_as("reviewer"), odd)
+    assert "Postal code outside the province" in page_of(client_as("reviewer"), odd)
 
 
 # Opening is recorded

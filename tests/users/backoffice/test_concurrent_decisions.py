@@ -10,8 +10,7 @@ from partners.models import Partner
 from tests import factories
 from users.models import Staff, Status, StatusChange, User
 from users.services.changes import Version
-from users.services.decisions import StaleError, decide
-from users.services.profile import create_user
+from users.services.compliance import StaleError, decide
 
 PEOPLE = 4
 
@@ -30,8 +29,7 @@ def press(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
 
 
 def test_one_decides_and_the_others_are_told_who_did(committed_partner: Partner) -> None:
-    created = create_user(partner_id=committed_partner.pk, values=factories.profile())
-    user = User.objects.get(pk=created["userId"])
+    user = factories.create_user(committed_partner)
     shown, barrier = Version.of(user), Barrier(PEOPLE)
     people = [factories.make_staff() for _ in range(PEOPLE)]
     with ThreadPoolExecutor(PEOPLE) as pool:

@@ -97,11 +97,11 @@ def test_a_reviewer_who_left_is_refused(decide: Decide, reviewer: str) -> None:
 
 def test_an_account_that_is_not_staff_is_unknown(decide: Decide, reviewer: str) -> None:
     Staff.objects.filter(username=reviewer).update(is_staff=False)
-    assert refusal(*decide("active", reviewer)) == f"There is no staff account {reviewer!r}."
+    assert refusal(*decide("active", reviewer)) == f"Staff account {reviewer!r} not found."
 
 
 def test_an_unknown_staff_account_is_one_line(decide: Decide) -> None:
-    assert refusal(*decide("active", "nobody")) == "There is no staff account 'nobody'."
+    assert refusal(*decide("active", "nobody")) == "Staff account 'nobody' not found."
 
 
 def test_another_partners_user_is_unknown(user: dict[str, Any], reviewer: str, other_api: PartnerClient) -> None:

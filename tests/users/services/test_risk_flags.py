@@ -12,7 +12,6 @@ from tests.support.client import PartnerClient, Response
 from tests.support.plans import planning_without
 from users.models import Status, User
 from users.services import field_rules
-from users.services.age import adult_on, is_adult
 from users.services.risk_flags import (
     IDENTITY_FLAGS,
     FlagCode,
@@ -156,9 +155,9 @@ def test_others_are_found_by_an_index(make: Make) -> None:
     ],
 )
 def test_the_18th_birthday(born: date, adult: date) -> None:
-    assert adult_on(born=born) == adult
-    assert is_adult(born=born, on=adult)
-    assert not is_adult(born=born, on=adult - timedelta(days=1))
+    assert field_rules.adult_on(born) == adult
+    assert field_rules.age_in_years(born, on=adult) == 18
+    assert field_rules.age_in_years(born, on=adult - timedelta(days=1)) == 17
 
 
 @pytest.mark.parametrize(("days", "expected"), [(0, True), (29, True), (30, False), (-1, False)])

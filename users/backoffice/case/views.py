@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 from users.backoffice.access import record_access, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.case.page import case_context
-from users.models import AccessKind, Status, StatusChange, User
-from users.services import access_log, claims, compliance, decisions
+from users.models import AccessKind, AccessRecord, Status, StatusChange, User
+from users.services import claims, compliance
 from users.services.changes import Version
 
 PERMISSION = "users.view_user"
@@ -41,7 +41,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     try:
-        change = decisions.decide(
+        change = compliance.decide(
             user_id=user.pk,
             shown=Version.parse(request.POST.get("version", "")),
             to_status=to_status,
@@ -58,7 +58,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
 
 def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: Any) -> HttpResponse:
     user = _user(user_id)
-    record_access(request, AccessKind.OPENED, user=user, detail=access_log.CASE_PAGE)
+    record_access(request, AccessKind.OPENED, user=user, detail=AccessRecord.CASE_PAGE)
     # A form that is sent again returns to the same page.
     context = case_context(request, user, **context) | {"decided_on": request.POST.get("decided_on", "")}
     return render(request, "backoffice/case/page.html", context, status=status)

@@ -66,4 +66,4 @@ def _find_staff(username: str) -> Staff:
     try:
         return Staff.objects.get(username=username, is_staff=True)
     except Staff.DoesNotExist:
-        raise CommandError(f"There is no staff account {username!r}.") from None
+        raise CommandError(f"Staff account {username!r} not found.") from None
