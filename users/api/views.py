@@ -29,7 +29,7 @@ class UserView(PartnerAPIView):
         return queries.find(partner_id, external_id)
 
     def get_user(self) -> UserSummary:
-        """The partner's user. Raises BadRequestError and NotFoundError."""
+        """The partner's user. Raises BadRequestError, NotFoundError."""
         rows: list[UserSummary] = self.get_rows()
         if not rows:
             raise errors.user_not_found()
@@ -45,8 +45,8 @@ class UserCollection(PartnerAPIView):
         operation_id="createUser",
         tags=["Users"],
         summary="Register a user",
-        description="Registers a user under an identifier of yours. Compliance then looks at it: until it has decided,"
-        " the status is pendingCompliance.",
+        description="Registers a user under your own identifier. The status is pendingCompliance until compliance has"
+        " decided.",
         parameters=[schema.IDEMPOTENCY_KEY, schema.LOCATION, schema.REPLAYED],
         examples=[OpenApiExample("Registration", value=schema.NEW_USER, request_only=True)],
         responses={
@@ -89,11 +89,11 @@ class UserItem(UserView):
     @extend_schema(
         operation_id="getUser",
         tags=["Users"],
-        summary="Learn a user's status",
-        description="Says where the user stands: whether compliance has decided, and how. It holds no personal data.",
+        summary="Get a user's status",
+        description="Returns the status of the user, which changes when compliance decides. It has no personal data.",
         parameters=[schema.EXTERNAL_ID_IN_PATH],
         responses={
-            200: success(UserSerializer, "Where the user stands.", schema.USER_SUMMARY),
+            200: success(UserSerializer, "The status of the user.", schema.USER_SUMMARY),
             **error_responses(errors.BAD_PATH, errors.user_not_found()),
         },
     )
@@ -104,16 +104,16 @@ class UserItem(UserView):
     @extend_schema(
         operation_id="updateUser",
         tags=["Users"],
-        summary="Change a user's details",
-        description="Changes what the body holds and leaves the rest. Without an Idempotency-Key one signature takes"
-        " effect once: make a new signature for a retry.",
+        summary="Update a user",
+        description="Changes the fields of the body and leaves the others. Without an Idempotency-Key, a signature is"
+        " accepted once: sign a retry again.",
         parameters=[schema.EXTERNAL_ID_IN_PATH, schema.IDEMPOTENCY_KEY, schema.REPLAYED],
         examples=[
             OpenApiExample("Moved house", value=schema.MOVED_HOUSE, request_only=True),
             OpenApiExample("Nothing", value={}, request_only=True),
         ],
         responses={
-            200: success(UserSerializer, "The user as they are now.", schema.USER_SUMMARY),
+            200: success(UserSerializer, "The updated user.", schema.USER_SUMMARY),
             **error_responses(
                 errors.BAD_EMAIL,
                 errors.BAD_PATH,

@@ -64,7 +64,7 @@ def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -
     with transaction.atomic():
         removed = Authenticator.objects.filter(user_id=staff.pk, type__in=FACTORS).count()
         Authenticator.objects.filter(user_id=staff.pk).delete()
-        ended = sessions.end_all_of(staff.pk)
+        ended = sessions.end_all(staff.pk)
         LogEntry.objects.create(
             # A log entry needs a staff account: for the command, the one concerned.
             user=by or staff,

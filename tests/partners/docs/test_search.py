@@ -21,7 +21,7 @@ def found(query: str) -> list[tuple[str, str]]:
         ("pagination", ("Guide", "Pagination")),
         ("sunset", ("Guide", "Deprecation")),
         ("register", ("Reference", "Register a user")),
-        ("updateUser", ("Reference", "Change a user's details")),
+        ("updateUser", ("Reference", "Update a user")),
         ("UserSummary", ("Reference", "UserSummary")),
         ("unreleased", ("Changelog", "Unreleased")),
     ],

@@ -60,7 +60,7 @@ def test_the_history_names_the_person_and_the_command(decide: Decide, reviewer: 
 
 
 def test_people_see_the_move(decide: Decide, reviewer: str) -> None:
-    assert "was pendingCompliance, and is active now" in printed(*decide("active", reviewer))
+    assert "pendingCompliance → active" in printed(*decide("active", reviewer))
 
 
 @pytest.mark.parametrize("status", ["pendingCompliance", "suspended", "closed"])

@@ -14,7 +14,7 @@ from users.backoffice.access import record_access, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.case.page import case_context
 from users.models import AccessKind, AccessRecord, Status, StatusChange, User
-from users.services import claims, compliance
+from users.services import claims, compliance, decisions
 from users.services.changes import Version
 
 PERMISSION = "users.view_user"
@@ -41,7 +41,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     try:
-        change = compliance.decide(
+        change = decisions.decide(
             user_id=user.pk,
             shown=Version.parse(request.POST.get("version", "")),
             to_status=to_status,

@@ -20,7 +20,7 @@ from users.backoffice.queue import approval
 from users.backoffice.queue.context import context_of
 from users.backoffice.queue.filters import CHANGED, WAITING, View
 from users.models import Staff, User
-from users.services import claims, compliance
+from users.services import claims, compliance, decisions
 from users.services.changes import Version
 
 SEEN_BY = "users.view_user"
@@ -97,7 +97,7 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     user = get_object_or_404(User, pk=user_id)
     shown = Version.parse(request.POST.get("version", ""))
     try:
-        compliance.mark_reviewed(user_id=user.pk, shown=shown, by=staff, request_id=_request_id(request))
+        decisions.mark_reviewed(user_id=user.pk, shown=shown, by=staff, request_id=_request_id(request))
     except compliance.DecisionRefusedError as refusal:
         messages.error(request, str(refusal))
     else:
