@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from users.backoffice.case.decisions import DecisionForm
+from users.backoffice.case.forms import DecisionForm
 from users.backoffice.queue.rows import versions_of
 from users.backoffice.waiting_time import age_of
 from users.models import Staff, Status, User

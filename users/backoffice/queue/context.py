@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import number_format
 
-from users.backoffice.case.decisions import DecisionForm
+from users.backoffice.case.forms import DecisionForm
 from users.backoffice.queue.approval import approval_form
 from users.backoffice.queue.filters import CHANGED, ME, WAITING, QueueFilters, View
 from users.backoffice.queue.page import COUNTED, Page, Place, count, page_of

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from psycopg.errors import QueryCanceled
 
-from users.backoffice.case.decisions import DecisionForm
+from users.backoffice.case.forms import DecisionForm
 from users.backoffice.queue import approval
 from users.backoffice.queue.context import context_of
 from users.backoffice.queue.filters import CHANGED, WAITING, View
