@@ -1,4 +1,4 @@
-"""The prepared statements on conversions and documents."""
+"""Prepared statements for conversions and documents."""
 
 import uuid
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from transactions.keyset import UserRows
 
 
 class ConversionRow(NamedTuple):
-    """A conversion in a list (transactions/keyset.py)."""
+    """A conversion in a list."""
 
     user_id: str
     created_at: str
@@ -23,7 +23,7 @@ class ConversionRow(NamedTuple):
 
 
 class DocumentRow(NamedTuple):
-    """A document in a list (transactions/keyset.py). sha256: lower-case hex."""
+    """A document in a list. sha256: lower-case hex."""
 
     user_id: str
     created_at: str
@@ -37,7 +37,7 @@ class DocumentRow(NamedTuple):
 
 
 class PublishedFile(NamedTuple):
-    """What is needed to send a document's file. id: the row's. sha256: lower-case hex."""
+    """A document's columns for sending its file. sha256: lower-case hex."""
 
     id: int
     document_id: uuid.UUID
@@ -64,11 +64,11 @@ _COUNT_FAULT = """
 
 
 def find_document(user_id: str, document_id: uuid.UUID) -> PublishedFile | None:
-    """The user's document of this documentId; another user's is not found."""
+    """The user's document, or None."""
     row = statements.fetch_one(_FIND_DOCUMENT, (document_id, user_id))
     return None if row is None else PublishedFile._make(row)
 
 
-def count_fault(row_id: int, cause: str) -> None:
-    """Counts that a document could not be sent whole, and keeps when. row_id: the document row's."""
-    statements.run(_COUNT_FAULT, (row_id, cause))
+def count_fault(document_pk: int, cause: str) -> None:
+    """Count a failure to send a document, with its time."""
+    statements.run(_COUNT_FAULT, (document_pk, cause))

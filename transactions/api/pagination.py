@@ -17,7 +17,7 @@ from partners.api.errors import FieldError, invalid_fields, invalid_parameter
 from partners.api.json import JsonRenderer, rfc_3339
 from partners.api.response import json_response
 from transactions import keyset
-from transactions.positions import HIGHEST_LIMIT, Position
+from transactions.keyset import HIGHEST_LIMIT, Position
 
 DEFAULT_LIMIT = 25
 NOT_A_CURSOR = "Must be a nextCursor of this list."

@@ -8,7 +8,7 @@ from partners.api.errors import invalid_parameter
 from partners.api.schema import response_header
 from transactions.api.pagination import DEFAULT_LIMIT, NOT_A_CURSOR
 from transactions.api.serializers import CURSOR
-from transactions.positions import HIGHEST_LIMIT
+from transactions.keyset import HIGHEST_LIMIT
 from users.api.schema import BAD_PATH, EXTERNAL_ID_IN_PATH
 from users.services.profile import no_such_user
 

@@ -7,8 +7,8 @@ from rest_framework import serializers
 from partners.api.serializers import InstantField
 from partners.db.statements import rfc_3339
 from transactions.documents.file_types import ENDINGS
+from transactions.keyset import HIGHEST_LIMIT, TIEBREAK_DIGITS
 from transactions.models import TITLE_LENGTH, DocumentType
-from transactions.positions import HIGHEST_LIMIT, TIEBREAK_DIGITS
 from transactions.queries import ConversionRow, DocumentRow
 from users.api.serializer_fields import ExternalIdField
 from users.api.serializers import USER_ID_HELP

@@ -69,7 +69,7 @@ class UserList(PartnerAPIView):
         found = self.get_rows()
         if not found:
             raise no_such_user()
-        page = self.paginator.paginate_rows(keyset.present(found))
+        page = self.paginator.paginate_rows(keyset.without_placeholder(found))
         items: Any = self.serializer_class(page, many=True).data
         return self.paginator.get_paginated_response(
             items,

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from transactions import keyset
-from transactions.keyset import Row
-from transactions.positions import MOST_ROWS, Position
+from transactions.keyset import MOST_ROWS, Position, Row
 
 # With one that tells whether anything follows.
 ROWS_AT_ONCE = MOST_ROWS - 1
@@ -15,7 +14,7 @@ def all_rows(fetch: Callable[[Position | None, int], list[Row]]) -> Iterator[Row
 
     fetch: given where to begin (that row included) and how many, the rows from there on.
     """
-    rows = keyset.present(fetch(None, ROWS_AT_ONCE + 1))
+    rows = fetch(None, ROWS_AT_ONCE + 1)
     while rows:
         yield from rows[:ROWS_AT_ONCE]
         # The row beyond is where the next statement begins.

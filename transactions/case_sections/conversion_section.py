@@ -25,9 +25,7 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
             row.rate,
             row.conversion_id,
         )
-        for row in keyset.present(
-            queries.CONVERSIONS.fetch(keyset.Owner(user.partner_id, user.external_id), None, count)
-        )
+        for row in queries.CONVERSIONS.fetch(keyset.Owner(user.partner_id, user.external_id), None, count)
     ]
 
 

@@ -13,8 +13,8 @@ from partners.authentication.signing import parse_timestamp
 from tests import factories
 from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
+from transactions.keyset import HIGHEST_TIEBREAK, Position
 from transactions.models import Conversion
-from transactions.positions import HIGHEST_TIEBREAK, Position
 from users.models import User
 
 LIST = "/v1/users/ada/transactions"

@@ -22,8 +22,7 @@ from tests.support.plans import UNORDERED, planning_without
 from tests.support.tables import vacuum
 from transactions import keyset, queries
 from transactions.api.pagination import DEFAULT_LIMIT
-from transactions.keyset import DEFAULT_ROWS, Owner, UserRows
-from transactions.positions import MOST_ROWS, Position
+from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, Owner, Position, UserRows
 from users import queries as user_queries
 from users.models import User
 

@@ -176,7 +176,7 @@ def test_a_run_that_has_ended_stays_as_it_is(tmp_path: Path, line: Line) -> None
     run = runs.begin(source="f", size_bytes=None)
     ImportRun.objects.filter(pk=run).update(imported=1)
     runs.end(run, RunState.COMPLETE, runs.Counts(1, 0, 0), 10)
-    with pytest.raises(IntegrityError, match="has ended stays"):
+    with pytest.raises(IntegrityError, match="has ended cannot be changed"):
         ImportRun.objects.filter(pk=run).update(imported=2)
     for statement in ("DELETE FROM transactions_importrun", "UPDATE transactions_importrun SET source = 'x'"):
         with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
