@@ -44,10 +44,10 @@ def test_a_file_comes_as_it_was_published(api: PartnerClient, ada: User, size: i
     assert (answer.status, answer.body, answer.header("Content-Length")) == (200, content, str(size))
 
 
-def test_it_says_what_it_is(api: PartnerClient, ada: User) -> None:
+def test_its_headers_describe_it(api: PartnerClient, ada: User) -> None:
     content = b"when,amount\n"
     answer = api.get(url(add_document(ada, content, title="Confirmation 7", content_type="text/csv")))
-    assert {name: answer.header(name) for name in ANSWERED} == {
+    assert {name: answer.header(name) for name in CHECKED_HEADERS} == {
         "Content-Type": "text/csv",
         "Content-Length": "12",
         "Content-Disposition": 'attachment; filename="Confirmation 7.csv"',
@@ -61,7 +61,7 @@ def test_it_says_what_it_is(api: PartnerClient, ada: User) -> None:
     assert (answer.header("RateLimit") or "").startswith('"default";r=9999')
 
 
-ANSWERED = (
+CHECKED_HEADERS = (
     "Content-Type",
     "Content-Length",
     "Content-Disposition",
@@ -74,7 +74,7 @@ ANSWERED = (
 
 
 @pytest.mark.parametrize("headers", [{"Range": "bytes=0-3"}, {"If-None-Match": "*"}, {"Accept": "application/json"}])
-def test_it_comes_whole_whatever_else_is_asked(api: PartnerClient, ada: User, headers: dict[str, str]) -> None:
+def test_ranges_and_conditions_are_ignored(api: PartnerClient, ada: User, headers: dict[str, str]) -> None:
     answer = api.get(url(add_document(ada, b"12345678")), headers=headers)
     assert (answer.status, answer.body) == (200, b"12345678")
 
@@ -102,7 +102,7 @@ def test_it_is_saved_under_a_safe_name(api: PartnerClient, ada: User, title: str
 @pytest.mark.parametrize(
     "document_id", [uuid.uuid4(), "nonsense", "%00", "1", "%7B{}%7D", "urn:uuid:{}", "{}%20", "{}0"]
 )
-def test_what_is_no_document_of_the_user_is_not_found(api: PartnerClient, ada: User, document_id: object) -> None:
+def test_an_unknown_document_id_is_not_found(api: PartnerClient, ada: User, document_id: object) -> None:
     made = add_document(ada)
     answer = api.get(f"{LIST}/{str(document_id).format(made.document_id)}")
     assert assert_error(answer, 404)["error"] == "not_found"
@@ -126,11 +126,11 @@ def test_the_path_is_checked_before_the_document_is_looked_for(api: PartnerClien
     assert_error(api.get(f"{LIST}/nonsense", secret="psi_secret_wrong"), 401)
 
 
-# What is not as it was published
+# Files that are not as published
 
 
 def outcome(api: PartnerClient, document: Document) -> Response | FaultError:
-    """The answer, or what the server is given in place of its last piece."""
+    """The response, or the exception in place of its last chunk."""
     try:
         return api.get(url(document))
     except FaultError as fault:
@@ -150,7 +150,7 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 @pytest.mark.parametrize("size", [10, PIECE, PIECE + 1, 2 * PIECE, 4 * PIECE, len(LONG)])
 @pytest.mark.parametrize(("cause", "damage"), DAMAGES.values(), ids=DAMAGES)
-def test_another_file_is_never_sent_to_its_end(
+def test_a_damaged_file_is_never_sent_whole(
     api: PartnerClient, ada: User, folder: Path, size: int, cause: str, damage: Callable[[bytes], bytes]
 ) -> None:
     made = add_document(ada, LONG[:size])
@@ -167,7 +167,7 @@ def test_another_file_is_never_sent_to_its_end(
     assert faults(made) == {cause: 1}
 
 
-def test_a_file_that_is_gone_is_an_error_that_is_counted(api: PartnerClient, ada: User, folder: Path) -> None:
+def test_a_missing_file_is_an_error_that_is_counted(api: PartnerClient, ada: User, folder: Path) -> None:
     made = add_document(ada)
     path_of(folder, made).unlink()
     answers = [api.get(url(made)) for _ in range(3)]
@@ -175,7 +175,7 @@ def test_a_file_that_is_gone_is_an_error_that_is_counted(api: PartnerClient, ada
     assert faults(made) == {"missing": 3}
 
 
-def test_a_storage_that_is_away_is_worth_another_try(api: PartnerClient, ada: User, folder: Path) -> None:
+def test_an_unreachable_storage_can_be_retried(api: PartnerClient, ada: User, folder: Path) -> None:
     made = add_document(ada)
     folder.rename(folder.with_name("elsewhere"))
     answer = api.get(url(made))
@@ -217,7 +217,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[_Failing]:
     return opened
 
 
-def test_a_storage_that_fails_on_the_way_breaks_the_answer_off(
+def test_a_storage_that_fails_midway_aborts_the_response(
     api: PartnerClient, ada: User, failing: list[_Failing]
 ) -> None:
     made = add_document(ada, LONG)
@@ -233,7 +233,7 @@ def test_a_storage_that_fails_on_the_way_breaks_the_answer_off(
     assert (line["status"], "request_id" in cut) == (200, True)
 
 
-def test_what_was_sent_is_logged_under_its_request(api: PartnerClient, ada: User) -> None:
+def test_a_download_is_logged_with_its_request_id(api: PartnerClient, ada: User) -> None:
     made = add_document(ada, LONG, title="Of Ada Byron")
     with capture_logs() as lines:
         answer = api.get(url(made))
@@ -243,7 +243,7 @@ def test_what_was_sent_is_logged_under_its_request(api: PartnerClient, ada: User
     assert "Ada" not in str(lines)
 
 
-def test_what_a_client_did_not_wait_for_is_logged_and_let_go(ada: User, failing: list[_Failing]) -> None:
+def test_an_abandoned_download_is_logged_and_its_file_closed(ada: User, failing: list[_Failing]) -> None:
     response = respond(file_of(add_document(ada, LONG)), owner="a partner", request_id="of-this-request")
     with capture_logs() as lines:
         next(iter(response))
@@ -265,7 +265,7 @@ def a_link(path: Path) -> None:
 
 
 @pytest.mark.parametrize("instead", [a_pipe, a_link])
-def test_what_is_no_file_of_the_folder_is_not_sent(
+def test_pipes_and_links_are_not_sent(
     api: PartnerClient, ada: User, folder: Path, instead: Callable[[Path], None]
 ) -> None:
     document = add_document(ada)
