@@ -1,7 +1,6 @@
 """Conversions and documents (contract, sections 6 and 7), and the record of imports."""
 
 import uuid
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pgtrigger
@@ -13,14 +12,13 @@ from django.utils.translation import gettext_lazy as _
 from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.models import Partner
 from transactions.decimal_field import NumericField
+from transactions.timestamps import EARLIEST, LATEST
 from users.models import User
 
 HIGHEST = 10**20
 MOST_DECIMALS = 18
 TITLE_LENGTH = 200
 SHA256_BYTES = 32
-# The range of RFC 3339, but for the last day, which is in the year 10000 in other time zones.
-EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 models.BinaryField.register_lookup(Length)
 

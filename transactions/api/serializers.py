@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from partners.api.serializers import InstantField
 from partners.db.statements import rfc_3339
-from transactions.documents.file_types import ENDINGS
+from transactions.documents.file_types import EXTENSIONS
 from transactions.keyset import HIGHEST_LIMIT, TIEBREAK_DIGITS
 from transactions.models import TITLE_LENGTH, DocumentType
 from transactions.queries import ConversionRow, DocumentRow
@@ -90,7 +90,7 @@ class DocumentSerializer(RowSerializer[DocumentRow]):
     createdAt = InstantField(help_text="When the document was issued.")
     type = serializers.ChoiceField(DocumentType.values)
     title = serializers.CharField(min_length=1, max_length=TITLE_LENGTH)
-    contentType = serializers.ChoiceField(list(ENDINGS))
+    contentType = serializers.ChoiceField(list(EXTENSIONS))
     sizeBytes = serializers.IntegerField(min_value=1)
     sha256 = serializers.RegexField("^[0-9a-f]{64}$", help_text="Lower-case hex, to verify the download.")
 

@@ -26,7 +26,7 @@ from transactions.api.serializers import (
     RowSerializer,
 )
 from transactions.documents.downloads import FaultError, respond
-from transactions.documents.file_types import ENDINGS
+from transactions.documents.file_types import EXTENSIONS
 from transactions.keyset import Owner, UserRows
 from transactions.models import FaultCause
 from users.api.schema import BAD_PATH
@@ -129,7 +129,7 @@ class DocumentFile(UserView):
         " connection is closed before the last byte. A response shorter than its Content-Length is not the document.",
         parameters=schema.FILE_PARAMETERS,
         responses={
-            (200, *ENDINGS): OpenApiResponse(OpenApiTypes.BINARY, "The file, with the content type of the list."),
+            (200, *EXTENSIONS): OpenApiResponse(OpenApiTypes.BINARY, "The file, with the content type of the list."),
             **error_responses(BAD_PATH, NotFoundError(DOCUMENT_NOT_FOUND), no_such_user()),
         },
     )

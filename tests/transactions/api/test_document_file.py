@@ -14,7 +14,7 @@ from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.transports import transport
-from transactions.documents.downloads import PIECE, FaultError, file_of, respond
+from transactions.documents.downloads import CHUNK_BYTES, FaultError, file_of, respond
 from transactions.documents.storage.folder import DocumentFolder
 from transactions.models import Document, DocumentFault
 from users.models import User
@@ -37,7 +37,9 @@ def faults(document: Document) -> dict[str, int]:
     return dict(DocumentFault.objects.filter(document=document).values_list("cause", "count"))
 
 
-@pytest.mark.parametrize("size", [1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE, 3 * PIECE + 1])
+@pytest.mark.parametrize(
+    "size", [1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 3 * CHUNK_BYTES, 3 * CHUNK_BYTES + 1]
+)
 def test_a_file_comes_as_it_was_published(api: PartnerClient, ada: User, size: int) -> None:
     content = (LONG * 2)[:size]
     answer = api.get(url(add_document(ada, content)))
@@ -148,7 +150,7 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 }
 
 
-@pytest.mark.parametrize("size", [10, PIECE, PIECE + 1, 2 * PIECE, 4 * PIECE, len(LONG)])
+@pytest.mark.parametrize("size", [10, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 4 * CHUNK_BYTES, len(LONG)])
 @pytest.mark.parametrize(("cause", "damage"), DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_file_is_never_sent_whole(
     api: PartnerClient, ada: User, folder: Path, size: int, cause: str, damage: Callable[[bytes], bytes]
@@ -158,7 +160,7 @@ def test_a_damaged_file_is_never_sent_whole(
     answer = outcome(api, made)
     if isinstance(answer, FaultError):
         # The server breaks the connection off here: tests/live.
-        assert size > PIECE
+        assert size > CHUNK_BYTES
         assert answer.__cause__ is None
     else:
         # Known before the first byte was sent.
@@ -210,7 +212,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[_Failing]:
     open_file = DocumentFolder._open
 
     def open_failing(storage: DocumentFolder, name: str, mode: str = "rb") -> Any:
-        opened.append(_Failing(open_file(storage, name, mode), 2 * PIECE))
+        opened.append(_Failing(open_file(storage, name, mode), 2 * CHUNK_BYTES))
         return opened[-1]
 
     monkeypatch.setattr(DocumentFolder, "_open", open_failing)
@@ -226,11 +228,15 @@ def test_a_storage_that_fails_midway_aborts_the_response(
     assert faults(made) == {"storage failed": 1}
     assert "secret" not in f"{raised.value}"
     assert [file.closed for file in failing] == [True]
-    (cut,) = [line for line in lines if line["event"] == "document cut off"]
-    assert (cut["document"], cut["cause"], cut["sent"]) == (str(made.document_id), "storage failed", PIECE)
+    (failed,) = [line for line in lines if line["event"] == "document download failed"]
+    assert (failed["document"], failed["cause"], failed["sent"]) == (
+        str(made.document_id),
+        "storage failed",
+        CHUNK_BYTES,
+    )
     # The request's own line was written when its answer began.
     (line,) = [line for line in lines if line["event"] == "request"]
-    assert (line["status"], "request_id" in cut) == (200, True)
+    assert (line["status"], "request_id" in failed) == (200, True)
 
 
 def test_a_download_is_logged_with_its_request_id(api: PartnerClient, ada: User) -> None:
@@ -249,7 +255,11 @@ def test_an_abandoned_download_is_logged_and_its_file_closed(ada: User, failing:
         next(iter(response))
         response.close()
     (line,) = lines
-    assert (line["event"], line["sent"], line["request_id"]) == ("document not taken whole", PIECE, "of-this-request")
+    assert (line["event"], line["sent"], line["request_id"]) == (
+        "document download aborted",
+        CHUNK_BYTES,
+        "of-this-request",
+    )
     assert [file.closed for file in failing] == [True]
 
 
