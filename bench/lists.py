@@ -142,8 +142,7 @@ def _deep_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _statement(place: Place) -> Callable[[], object]:
-    from transactions.keyset import Owner  # noqa: PLC0415
-    from transactions.queries import CONVERSIONS  # noqa: PLC0415
+    from transactions.keyset import CONVERSIONS, Owner  # noqa: PLC0415
 
     partner_id, external_id, start = place
     owner = Owner(partner_id, external_id)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
@@ -61,26 +61,39 @@ class Owner(NamedTuple):
     external_id: str
 
 
-class ListedRow(Protocol):
-    """A row of a list. A user without rows has one placeholder, whose created_at is None."""
+class ConversionRow(NamedTuple):
+    """A conversion in a list. A user without rows has one placeholder, whose created_at is None."""
 
-    @property
-    def user_id(self) -> str:
-        """The user's id."""
-
-    @property
-    def created_at(self) -> str:
-        """As statements.rfc_3339 takes it."""
-
-    @property
-    def tiebreak(self) -> str:
-        """The order of rows with the same created_at."""
-
-
-Row = TypeVar("Row", bound=ListedRow)
+    user_id: str
+    created_at: str
+    tiebreak: str
+    conversion_id: str
+    type: str
+    from_currency: str
+    from_amount: str
+    to_currency: str
+    to_amount: str
+    rate: str
 
 
-def position(row: ListedRow) -> Position:
+class DocumentRow(NamedTuple):
+    """A document in a list, or a placeholder. sha256: lower-case hex."""
+
+    user_id: str
+    created_at: str
+    tiebreak: str
+    document_id: str
+    type: str
+    title: str
+    content_type: str
+    size_bytes: str
+    sha256: str
+
+
+Row = TypeVar("Row", bound=ConversionRow | DocumentRow)
+
+
+def position(row: ConversionRow | DocumentRow) -> Position:
     """The row's position in its user's list."""
     return Position(statements.rfc_3339(row.created_at), int(row.tiebreak))
 
@@ -134,3 +147,9 @@ class UserRows(Generic[Row]):
     def fetch(self, owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
         """The rows of this query, without the placeholder."""
         return without_placeholder(statements.fetch(self.query(owner, start, count), using))
+
+
+CONVERSIONS: UserRows[ConversionRow] = UserRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
+DOCUMENTS: UserRows[DocumentRow] = UserRows(
+    "transactions_document", (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')"), DocumentRow
+)

@@ -7,9 +7,8 @@ from rest_framework import serializers
 from partners.api.serializers import InstantField
 from partners.db.statements import rfc_3339
 from transactions.documents.file_types import EXTENSIONS
-from transactions.keyset import HIGHEST_LIMIT, TIEBREAK_DIGITS
+from transactions.keyset import HIGHEST_LIMIT, TIEBREAK_DIGITS, ConversionRow, DocumentRow
 from transactions.models import TITLE_LENGTH, DocumentType
-from transactions.queries import ConversionRow, DocumentRow
 from users.api.serializer_fields import ExternalIdField
 from users.api.serializers import USER_ID_HELP
 

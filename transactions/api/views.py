@@ -1,7 +1,6 @@
 """A user's conversions and documents: contract, sections 6, 7 and 9."""
 
 import re
-import uuid
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -15,7 +14,7 @@ from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.db.statements import Query
 from partners.streaming import TooManyStreamsError
-from transactions import keyset, queries, replica
+from transactions import keyset, replica
 from transactions.api import schema
 from transactions.api.pagination import CursorPagination
 from transactions.api.serializers import (
@@ -28,7 +27,7 @@ from transactions.api.serializers import (
 from transactions.documents.downloads import FaultError, respond
 from transactions.documents.file_types import EXTENSIONS
 from transactions.keyset import Owner, UserRows
-from transactions.models import FaultCause
+from transactions.models import Document, FaultCause
 from users.api.schema import BAD_PATH
 from users.api.views import UserView
 from users.services.field_rules import external_id_problems
@@ -77,7 +76,7 @@ class TransactionList(UserList):
     """/v1/users/{externalId}/transactions."""
 
     serializer_class = ConversionSerializer
-    rows = queries.CONVERSIONS
+    rows = keyset.CONVERSIONS
 
     @extend_schema(
         operation_id="listTransactions",
@@ -100,7 +99,7 @@ class DocumentList(UserList):
     """/v1/users/{externalId}/documents."""
 
     serializer_class = DocumentSerializer
-    rows = queries.DOCUMENTS
+    rows = keyset.DOCUMENTS
 
     @extend_schema(
         operation_id="listDocuments",
@@ -136,11 +135,12 @@ class DocumentFile(UserView):
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
         """The document's file."""
         user = self.get_user()
-        file = queries.find_document(user.id, uuid.UUID(document_id)) if _UUID.fullmatch(document_id) else None
-        if file is None:
+        documents = Document.objects.filter(user_id=user.id)
+        document = documents.filter(document_id=document_id).first() if _UUID.fullmatch(document_id) else None
+        if document is None:
             raise NotFoundError(DOCUMENT_NOT_FOUND)
         try:
-            return respond(file, owner=request.user.partner_slug, request_id=request.request_id)
+            return respond(document, owner=request.user.partner_slug, request_id=request.request_id)
         except TooManyStreamsError:
             raise UnavailableError from None
         except FaultError as fault:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from transactions import keyset, queries
+from transactions import keyset
 from transactions.case_sections.all_rows import all_rows
 from users.backoffice.case.sections import Section
 from users.models import User
@@ -25,7 +25,7 @@ def _rows(user: User, count: int) -> list[tuple[Any, ...]]:
             row.rate,
             row.conversion_id,
         )
-        for row in queries.CONVERSIONS.fetch(keyset.Owner(user.partner_id, user.external_id), None, count)
+        for row in keyset.CONVERSIONS.fetch(keyset.Owner(user.partner_id, user.external_id), None, count)
     ]
 
 
@@ -35,7 +35,7 @@ def records(user: User) -> Iterator[dict[str, Any]]:
     from transactions.api.serializers import ConversionSerializer  # noqa: PLC0415
 
     owner = keyset.Owner(user.partner_id, user.external_id)
-    return map(ConversionSerializer().to_representation, all_rows(partial(queries.CONVERSIONS.fetch, owner)))
+    return map(ConversionSerializer().to_representation, all_rows(partial(keyset.CONVERSIONS.fetch, owner)))
 
 
 def _all_rows(user: User) -> str:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from transactions import keyset, queries
+from transactions import keyset
 from transactions.case_sections.all_rows import all_rows
 from transactions.models import Document, DocumentType
 from users.backoffice.case.sections import Section
@@ -36,7 +36,7 @@ def records(user: User) -> Iterator[dict[str, Any]]:
     from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
 
     owner = keyset.Owner(user.partner_id, user.external_id)
-    return map(DocumentSerializer().to_representation, all_rows(partial(queries.DOCUMENTS.fetch, owner)))
+    return map(DocumentSerializer().to_representation, all_rows(partial(keyset.DOCUMENTS.fetch, owner)))
 
 
 def _all_rows(user: User) -> str:

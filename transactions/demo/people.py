@@ -1,13 +1,10 @@
-"""The demo's users: a profile for each, and the events of their accounts. The same number gives the same user."""
+"""The demo's users: profiles, and the events of their accounts. The same number gives the same user."""
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
-
-from django.conf import settings
 
 from users.models import Status
 
@@ -29,7 +26,7 @@ NEW_ADDRESS = {"addressLine1": "55 Water St", "addressLine2": "Unit 4"}
 
 # A decision of compliance, or fields sent by the partner.
 Event = Status | Mapping[str, Any]
-# The events of each ten users after their registration. Those without any are pending.
+# The events of each ten users after their registration. Users without any are pending.
 COURSES: tuple[tuple[Event, ...], ...] = (
     (ACTIVE,),
     (ACTIVE,),
@@ -42,18 +39,11 @@ COURSES: tuple[tuple[Event, ...], ...] = (
     (ACTIVE, SUSPENDED, ACTIVE),
     (REJECTED, NEW_ADDRESS, PENDING),
 )
-# What raises risk flags in the profiles of pending users.
-FIRST_PERSON: dict[str, Any] = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}
-FIRST_EMAIL = {"email": "User1@example.com"}
-WRONG_PROVINCE: dict[str, Any] = {"city": "Ottawa", "province": "ON", "postalCode": "J8X 3X1"}
+
+FIRST_PERSON = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}
+SAME_EMAIL = {"email": "User1@example.com"}
+WRONG_PROVINCE = {"city": "Ottawa", "province": "ON", "postalCode": "J8X 3X1"}
 AFFILIATE: dict[str, Any] = {"isCiroAffiliate": True}
-# The first ten are old customers; the others' last event was within so many days.
-OLD_CUSTOMERS = 10
-RECENT_DAYS = 56
-REOPENED_DAYS = 6
-LONGEST_DECISION_HOURS = 96
-OFFICE_HOURS = range(9, 17)
-SATURDAY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,62 +72,50 @@ def external_id(number: int) -> str:
 
 def plan(users: int, *, now: datetime) -> list[Person]:
     """Users 1 to `users` with their events until `now`."""
-    pending_users = _pending_users(now.astimezone(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)).date())
     people: list[Person] = []
-    pending = 0
+    pending = _pending_users(now)
     for number in range(1, users + 1):
         rng = random.Random(number)  # noqa: S311 - repeatable, not secret
-        fields = FIRST_PERSON if number == 1 else {}
-        if course := COURSES[(number - 1) % len(COURSES)]:
-            events = _dated(number, course, now, rng)
-            registered_at = events[0][0] - timedelta(hours=min(rng.lognormvariate(2.3, 0.9), LONGEST_DECISION_HOURS))
+        profile = _profile(number) | (FIRST_PERSON if number == 1 else {})
+        if events := _dated(number, now, rng):
+            hours = min(rng.lognormvariate(2.3, 0.9), 96)
         else:
-            hours, fields = pending_users[pending % len(pending_users)]
-            if pending >= len(pending_users):
-                hours = rng.uniform(0.5, 200)
-            events, registered_at = [], now - timedelta(hours=hours)
-            pending += 1
-        people.append(Person(external_id(number), [(registered_at, _profile(number) | fields), *events], now))
+            hours, fields = pending.pop(0) if pending else (rng.uniform(0.5, 200), rng.choice(_pending_users(now))[1])
+            profile |= fields
+        registered_at = (events[0][0] if events else now) - timedelta(hours=hours)
+        people.append(Person(external_id(number), [(registered_at, profile), *events], now))
     return people
 
 
-def _pending_users(today: date) -> Sequence[tuple[float, dict[str, Any]]]:
-    """Hours since the registration, and profile fields, of pending users. Further ones repeat the fields."""
-    birthday = today - timedelta(days=12)
-    just_adult = {"dateOfBirth": birthday.replace(year=birthday.year - 18, day=min(birthday.day, 28)).isoformat()}
-    return (
+def _pending_users(now: datetime) -> list[tuple[float, Mapping[str, Any]]]:
+    """Hours since the registration, and fields that raise risk flags. Further pending users have any of the fields."""
+    just_adult = {"dateOfBirth": (now - timedelta(days=18 * 365.25 + 12)).date().isoformat()}
+    return [
         (2, {}),
         (30, WRONG_PROVINCE),
         (9, just_adult),
         (0.5, {}),
-        (75, FIRST_PERSON | FIRST_EMAIL),
+        (75, FIRST_PERSON | SAME_EMAIL),
         (20, AFFILIATE),
         (200, WRONG_PROVINCE | AFFILIATE),
-        (4, FIRST_EMAIL),
-    )
+        (4, SAME_EMAIL),
+    ]
 
 
-def _dated(number: int, course: Sequence[Event], now: datetime, rng: random.Random) -> list[tuple[datetime, Event]]:
-    """The events with their times, from the last one back."""
-    is_reopened = course[-1] is PENDING
-    at = now - timedelta(days=rng.uniform(0.3, REOPENED_DAYS if is_reopened else RECENT_DAYS))
-    if number <= OLD_CUSTOMERS and not is_reopened:
+def _dated(number: int, now: datetime, rng: random.Random) -> list[tuple[datetime, Event]]:
+    """A user's events with their times. The first ten users are old customers; reopened users are recent."""
+    course = COURSES[(number - 1) % len(COURSES)]
+    is_reopened = PENDING in course
+    at = now - timedelta(days=rng.uniform(1, 6 if is_reopened else 56))
+    if number <= len(COURSES) and not is_reopened:
         at -= timedelta(days=700 - 50 * number)
     events: list[tuple[datetime, Event]] = []
     for event in reversed(course):
-        if isinstance(event, Status):
-            at = _in_office_hours(at, rng)
+        # In office hours from Monday to Friday.
+        at = (at - timedelta(days=max(0, at.weekday() - 4))).replace(hour=rng.randrange(14, 21))
         events.append((at, event))
         at -= timedelta(days=rng.uniform(2, 10))
     return events[::-1]
-
-
-def _in_office_hours(at: datetime, rng: random.Random) -> datetime:
-    """`at`, or an earlier time in the office hours of compliance."""
-    local = at.astimezone(ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
-    while local.weekday() >= SATURDAY or local.hour not in OFFICE_HOURS:
-        local -= timedelta(hours=rng.uniform(0.5, 7))
-    return local.astimezone(UTC)
 
 
 def _profile(number: int) -> dict[str, Any]:

@@ -66,21 +66,12 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """A staff account with its new password."""
-
-    role: str
-    username: str
-    password: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Seeded:
-    """The demo's data, with the credentials that are shown once."""
+    """The demo's data, with the credentials that are shown once. staff: role, username and password of each."""
 
     partner: Partner
     key: keys.IssuedKey
-    staff: Sequence[Account] = field(repr=False)
+    staff: Sequence[Mapping[str, str]] = field(repr=False)
     users: int
     conversions: int
     documents: int
@@ -110,7 +101,7 @@ def seed(*, users: int, conversions: int, report: Callable[[str], None] = lambda
     return Seeded(partner, keys.issue(partner=partner, label=COMMAND), staff, users, conversions, documents)
 
 
-def _staff_account(username: str, role: str) -> Account:
+def _staff_account(username: str, role: str) -> Mapping[str, str]:
     staff = Staff.objects.filter(username=username).first()
     if staff is None:
         _, password = create_staff(username=username, email=f"{username}@example.com", role=role)
@@ -119,7 +110,7 @@ def _staff_account(username: str, role: str) -> Account:
         staff.set_password(password)
         staff.password_is_one_time = True
         staff.save(update_fields=["password", "password_is_one_time"])
-    return Account(role, username, password)
+    return {"role": role, "username": username, "password": password}
 
 
 def _create_users(partner: Partner, people: Sequence[Person]) -> None:

@@ -15,13 +15,13 @@ from typing import IO, Any
 import structlog
 from django.core.files.storage import storages
 from django.db import DatabaseError, InterfaceError
+from django.db.models import F
+from django.db.models.functions import Now
 from django.http import HttpResponse
 
 from partners.streaming import PiecesResponse, stream
-from transactions import queries
 from transactions.documents.file_types import content_disposition
-from transactions.models import Document, FaultCause
-from transactions.queries import PublishedFile
+from transactions.models import Document, DocumentFault, FaultCause
 
 log = structlog.get_logger("transactions.documents.downloads")
 
@@ -38,49 +38,36 @@ class FaultError(Exception):
         self.cause = cause
 
 
-def file_of(document: Document) -> PublishedFile:
-    """The columns of a document that the ORM has read."""
-    return PublishedFile(
-        document.pk,
-        document.document_id,
-        document.title,
-        document.content_type,
-        document.size_bytes,
-        bytes(document.sha256).hex(),
-        document.storage_name,
-    )
-
-
-def respond(file: PublishedFile, *, owner: str, request_id: str) -> HttpResponse | PiecesResponse:
-    """The response with a file, streamed if it has several chunks (partners/streaming.py).
+def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse | PiecesResponse:
+    """The response with a document's file, streamed if it has several chunks (partners/streaming.py).
 
     owner: whose download it is. Raises FaultError and TooManyStreamsError before the first byte. Content-Length is the
     recorded size, so that every client notices an aborted response.
     """
     headers = {
-        "Content-Type": file.content_type,
-        "Content-Length": str(file.size_bytes),
-        "Content-Disposition": content_disposition(file.title, file.content_type),
-        "ETag": f'"{file.sha256}"',
+        "Content-Type": document.content_type,
+        "Content-Length": str(document.size_bytes),
+        "Content-Disposition": content_disposition(document.title, document.content_type),
+        "ETag": f'"{bytes(document.sha256).hex()}"',
         "Accept-Ranges": "none",
         "X-Content-Type-Options": "nosniff",
     }
-    chunks = _logged_chunks(file, request_id)
+    chunks = _logged_chunks(document, request_id)
     next(chunks)  # raises FaultError
-    if file.size_bytes > CHUNK_BYTES:
+    if document.size_bytes > CHUNK_BYTES:
         return stream(chunks, owner=owner, headers=headers)
     return HttpResponse(b"".join(chunks), headers=headers)
 
 
-def _logged_chunks(file: PublishedFile, request_id: str) -> Generator[bytes, None, None]:
+def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None, None]:
     """Nothing once the first chunk can be sent, then the chunks. Faults are logged, counted, and raised as FaultError.
 
     request_id: for the log, which is written after the request's own line.
     """
-    request_log = log.bind(request_id=request_id, document=str(file.document_id))
+    request_log = log.bind(request_id=request_id, document=str(document.document_id))
     begun, sent = time.perf_counter(), 0
     try:
-        with closing(_verified_chunks(file)) as chunks:
+        with closing(_verified_chunks(document)) as chunks:
             first = next(chunks)
             yield b""
             for chunk in chain((first,), chunks):
@@ -93,7 +80,7 @@ def _logged_chunks(file: PublishedFile, request_id: str) -> Generator[bytes, Non
         request_log.error(
             "document download failed",
             cause=fault.cause.value,
-            file=file.storage_name,
+            file=document.storage_name,
             sent=sent,
             milliseconds=_milliseconds_since(begun),
             exc_info=fault,
@@ -101,7 +88,12 @@ def _logged_chunks(file: PublishedFile, request_id: str) -> Generator[bytes, Non
         # The server prints an exception with the text of its cause, which may be personal.
         fault.__cause__ = None
         try:
-            queries.count_fault(file.id, fault.cause.value)
+            DocumentFault.objects.update_or_create(
+                document=document,
+                cause=fault.cause,
+                defaults={"count": F("count") + 1, "last_at": Now()},
+                create_defaults={},
+            )
         except (DatabaseError, InterfaceError):
             request_log.warning("document fault could not be counted", exc_info=True)
         raise
@@ -112,10 +104,10 @@ def _milliseconds_since(begun: float) -> float:
     return round((time.perf_counter() - begun) * 1000, 1)
 
 
-def _verified_chunks(file: PublishedFile) -> Generator[bytes, None, None]:
+def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
     """The file's chunks, each after the next one has been read, the last after verification."""
-    digest, left, held = hashlib.sha256(), file.size_bytes, b""
-    for chunk in _stored_chunks(file.storage_name):
+    digest, left, held = hashlib.sha256(), document.size_bytes, b""
+    for chunk in _stored_chunks(document.storage_name):
         left -= len(chunk)
         if left < 0:
             raise FaultError(FaultCause.LONGER)
@@ -125,7 +117,7 @@ def _verified_chunks(file: PublishedFile) -> Generator[bytes, None, None]:
         held = chunk
     if left > 0:
         raise FaultError(FaultCause.SHORTER)
-    if digest.hexdigest() != file.sha256:
+    if digest.digest() != bytes(document.sha256):
         raise FaultError(FaultCause.OTHER_BYTES)
     yield held
 

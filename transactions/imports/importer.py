@@ -8,10 +8,13 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from transactions.imports.batches import Batch, Stored
 from transactions.imports.lines import LineProblem, parse_line
 from transactions.imports.runs import Counts
-from transactions.imports.staging import Database
+from transactions.imports.staging import Batch, Database, Stored
+
+BATCH = 5000
+# Lines may be long: this many bytes are a batch too.
+BATCH_BYTES = 8 * 1024 * 1024
 
 
 class Rejected(NamedTuple):
@@ -56,10 +59,8 @@ class Importer:
                 self._batch.refused += 1
                 yield self._reject(number, line, str(problem))
                 continue
-            if not self._batch.add(number, line, conversion):
-                yield from self._flush()
-                self._batch.add(number, line, conversion)
-            if self._batch.is_full:
+            self._batch.add(number, line, conversion)
+            if len(self._batch.lines) >= BATCH or self._batch.size >= BATCH_BYTES:
                 yield from self._flush()
         yield from self._flush()
         yield from self._finish_pending()
@@ -86,7 +87,7 @@ class Importer:
         stored = future.result()
         self.counts.imported += stored.imported
         self.counts.unchanged += stored.unchanged
-        self.line = batch.last_line
+        self.line = max(batch.lines)
         for number in sorted(stored.problems):
             yield self._reject(number, batch.lines[number], stored.problems[number])
 

@@ -1,12 +1,13 @@
 """Stores a batch of conversions, in one transaction.
 
-The batch is copied into a temporary table and inserted from there. Existing conversions, of an earlier run or a
-concurrent one, conflict on the unique conversionId: identical ones are unchanged, others are rejected.
+The batch is copied into a temporary table and inserted from there. A line whose conversionId exists, from an earlier
+line, run or a concurrent run, is unchanged if it is identical, and rejected otherwise.
 """
 
 import time
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from psycopg.errors import LockNotAvailable, QueryCanceled
@@ -14,7 +15,7 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 from partners.db import statements
 from partners.db.statements import answers_within
 from transactions.imports import runs
-from transactions.imports.batches import Batch, Stored
+from transactions.imports.lines import ImportedConversion
 
 UNKNOWN_PARTNER = "partner not found"
 UNKNOWN_USER = "user not found"
@@ -47,10 +48,11 @@ _STAGED = """
       JOIN partners_partner p ON p.slug = s.partner
       JOIN users_user u ON u.partner_id = p.id AND u.external_id = s.external_id
 """
-# Ordered, so that two imports of the same lines wait for each other and do not deadlock.
+# Ordered by conversionId, so that two imports of the same lines wait for each other and do not deadlock, and by line,
+# so that the first of several lines counts.
 _INSERT = f"""
     INSERT INTO transactions_conversion ({_COLUMNS}) {_STAGED}
-     ORDER BY p.id, s.conversion_id
+     ORDER BY p.id, s.conversion_id, s.line
         ON CONFLICT (partner_id, conversion_id) DO NOTHING
 """
 # The lines that differ from what is stored: whether their partner, user and conversion exist.
@@ -81,12 +83,45 @@ _INSERT_REHEARSED = f"""
     {_STAGED}
      WHERE NOT EXISTS (SELECT FROM transactions_conversion c
                         WHERE c.partner_id = p.id AND c.conversion_id = s.conversion_id)
+     ORDER BY p.id, s.conversion_id, s.line
         ON CONFLICT (partner_id, conversion_id) DO NOTHING
 """
 _MISMATCHES_REHEARSED = _MISMATCHES_IN.format(
     conversions=f"""(SELECT {_COLUMNS} FROM transactions_conversion
                       UNION ALL SELECT {_COLUMNS} FROM rehearsed_conversion)"""
 )
+
+
+class Stored(NamedTuple):
+    """The outcome of a batch. problems: the reasons of rejected lines by number."""
+
+    imported: int
+    unchanged: int
+    problems: Mapping[int, str]
+
+
+@dataclass
+class Batch:
+    """Well-formed lines by number, and their rows for COPY.
+
+    refused: the number of malformed lines since the batch before. bytes_read: of the source so far.
+    """
+
+    lines: dict[int, bytes] = field(default_factory=dict)
+    rows: list[str] = field(default_factory=list)
+    size: int = 0
+    refused: int = 0
+    bytes_read: int = 0
+
+    def add(self, number: int, line: bytes, c: ImportedConversion) -> None:
+        """Add a line. Of the characters that COPY escapes, only a backslash can occur, in an externalId."""
+        external_id = c.external_id.replace("\\", "\\\\")
+        self.rows.append(
+            f"{number}\t{c.partner}\t{external_id}\t{c.conversion_id}\t{c.created_at.isoformat()}\t{c.type}\t"
+            f"{c.from_currency}\t{c.from_amount}\t{c.to_currency}\t{c.to_amount}\t{c.rate}\n"
+        )
+        self.lines[number] = line
+        self.size += len(line)
 
 
 @dataclass
@@ -119,15 +154,14 @@ class Database:
         with answers_within(STATEMENT_SECONDS), transaction.atomic():
             _stage(batch)
             imported, problems = self._insert(len(batch.rows))
-            stored = batch.outcome(imported, problems)
+            known = len(batch.rows) - len(problems)
             if self.run is not None:
-                counts = runs.Counts(stored.imported, stored.unchanged, batch.refused + len(stored.problems))
-                recorded = runs.record(self.run, batch.last_line, batch.bytes_read, counts)
+                counts = runs.Counts(imported, known - imported, batch.refused + len(problems))
                 # After a commit whose answer was lost, a retry finds all rows unchanged. The record has the truth.
-                stored = batch.outcome(recorded - self._imported, problems)
-        self._imported += stored.imported
-        self._mostly_existing = stored.imported * 2 < len(batch.rows)
-        return stored
+                imported = runs.record(self.run, max(batch.lines), batch.bytes_read, counts) - self._imported
+        self._imported += imported
+        self._mostly_existing = imported * 2 < len(batch.rows)
+        return Stored(imported, known - imported, problems)
 
     def _insert(self, count: int) -> tuple[int, dict[int, str]]:
         """Insert the staged rows: the number of new ones, and the problems of lines by number."""

@@ -14,7 +14,7 @@ from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.transports import transport
-from transactions.documents.downloads import CHUNK_BYTES, FaultError, file_of, respond
+from transactions.documents.downloads import CHUNK_BYTES, FaultError, respond
 from transactions.documents.storage.folder import DocumentFolder
 from transactions.models import Document, DocumentFault
 from users.models import User
@@ -250,7 +250,7 @@ def test_a_download_is_logged_with_its_request_id(api: PartnerClient, ada: User)
 
 
 def test_an_abandoned_download_is_logged_and_its_file_closed(ada: User, failing: list[_Failing]) -> None:
-    response = respond(file_of(add_document(ada, LONG)), owner="a partner", request_id="of-this-request")
+    response = respond(add_document(ada, LONG), owner="a partner", request_id="of-this-request")
     with capture_logs() as lines:
         next(iter(response))
         response.close()

@@ -31,9 +31,10 @@ from tests.transactions.imports.running import (
     stored,
     write,
 )
-from transactions.imports import batches, runs, staging
-from transactions.imports.batches import Batch, Stored
+from transactions.imports import importer as importing
+from transactions.imports import runs, staging
 from transactions.imports.importer import Importer
+from transactions.imports.staging import Batch, Stored
 from transactions.management.commands import import_conversions
 from transactions.models import Conversion, ImportRun, RunState
 
@@ -65,9 +66,9 @@ def test_a_signal_ends_an_import_with_its_counts(
 def test_an_import_outlives_lost_connections_and_counts_each_line_once(
     tmp_path: Path, line: Line, committed_partner: Partner
 ) -> None:
-    count = batches.BATCH + 10
+    count = importing.BATCH + 10
     file = write(tmp_path / "f", *(line(n) for n in range(count)))
-    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{batches.BATCH}") as second:
+    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{importing.BATCH}") as second:
         process = manage("import_conversions", str(file), "--json")
         end_waiting_session()
         first.rollback()
@@ -111,7 +112,7 @@ def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
 def test_an_unreachable_database_ends_the_import_with_its_counts(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(importing, "BATCH", 2)
     monkeypatch.setattr(staging, "RETRY_PAUSES", (0.01, 0.01))
     stage, stages = staging._stage, iter([staging._stage])
 
@@ -134,7 +135,7 @@ def test_an_unreachable_database_ends_the_import_with_its_counts(
 def test_a_dry_run_reports_what_an_import_will_report_and_writes_nothing(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH", 3)
+    monkeypatch.setattr(importing, "BATCH", 3)
     Result(write(tmp_path / "known", *(line(n) for n in range(4))))
     lines = [line(n) for n in range(2, 9)]
     again = [line(8), line(5), line(5, rate="9"), line(3, rate="9"), line(20, externalId="stranger"), b"{"]
@@ -222,7 +223,7 @@ def test_a_run_that_the_database_ends_has_failed(
     failure: Callable[..., None],
     reason: str,
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(importing, "BATCH", 2)
     monkeypatch.setattr(staging, "RETRY_PAUSES", ())
     stages = iter([staging._stage])
 
@@ -242,7 +243,7 @@ def test_a_crash_records_a_failed_run_with_the_stored_counts(
     def crash(*_: Any) -> None:
         raise RuntimeError("a crash")
 
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(importing, "BATCH", 2)
     monkeypatch.setattr(import_conversions.Command, "_report", crash)
     file = write(tmp_path / "f", *(line(n) for n in range(5)), line(9, rate="0"))
     with pytest.raises(RuntimeError, match="a crash"):

@@ -12,9 +12,10 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import in_process
 from tests.transactions.imports.running import Line, Result, held_up, manage, stored, wait_until_held_up, write
-from transactions.imports import batches, staging
-from transactions.imports.batches import Batch, Stored
+from transactions.imports import importer as importing
+from transactions.imports import staging
 from transactions.imports.importer import Importer
+from transactions.imports.staging import Batch, Stored
 
 
 def test_lines_are_imported_and_listed_with_their_digits(
@@ -160,7 +161,7 @@ def test_blank_lines_and_a_missing_last_line_feed_are_accepted(tmp_path: Path, l
 def test_batches_before_a_failure_stay(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(importing, "BATCH", 2)
     file = write(tmp_path / "f", *(line(n) for n in range(5)))
     store, works = staging.Database(), iter([True, False])
 
@@ -179,8 +180,8 @@ def test_batches_before_a_failure_stay(
 
 
 def test_a_killed_import_can_be_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
-    file = write(tmp_path / "f", *(line(n) for n in range(batches.BATCH + 10)))
-    with held_up(committed_partner, f"cv-{batches.BATCH}"):
+    file = write(tmp_path / "f", *(line(n) for n in range(importing.BATCH + 10)))
+    with held_up(committed_partner, f"cv-{importing.BATCH}"):
         process = manage("import_conversions", str(file))
         # The first batch is stored, the second on its way.
         wait_until_held_up()
@@ -188,8 +189,8 @@ def test_a_killed_import_can_be_run_again(tmp_path: Path, line: Line, committed_
         process.communicate()
     # Fewer than a batch, if reading took longer than a pause.
     count = len(stored(committed_partner))
-    assert 0 < count <= batches.BATCH
-    assert Result(file).counts == (batches.BATCH + 10 - count, count, 0)
+    assert 0 < count <= importing.BATCH
+    assert Result(file).counts == (importing.BATCH + 10 - count, count, 0)
 
 
 def test_two_imports_of_overlapping_files_at_once_give_each_conversion_once(
@@ -251,7 +252,7 @@ def test_a_line_that_contradicts_one_of_its_batch_is_compared_with_what_is_store
 def test_a_file_known_in_part_is_imported_whole(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH", 10)
+    monkeypatch.setattr(importing, "BATCH", 10)
     Result(write(tmp_path / "known", *(line(n) for n in range(0, 60, 2)), *(line(n) for n in range(60, 90))))
     result = Result(write(tmp_path / "f", *(line(n) for n in range(120))))
     assert result.counts == (60, 60, 0)

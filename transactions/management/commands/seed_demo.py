@@ -1,7 +1,6 @@
 """`manage.py seed_demo`."""
 
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
@@ -37,7 +36,7 @@ class Command(ServiceCommand):
             "partner": seeded.partner.slug,
             "apiKey": seeded.key.api_key,
             "secret": seeded.key.secret,
-            "staff": [asdict(account) for account in seeded.staff],
+            "staff": seeded.staff,
             "users": seeded.users,
             "conversions": seeded.conversions,
             "documents": seeded.documents,
@@ -52,5 +51,5 @@ def summary(seeded: Seeded) -> list[str]:
         f"Partner   {seeded.partner.slug}: {counts}",
         f"API key   {seeded.key.api_key}",
         f"Secret    {seeded.key.secret}",
-        *(f"Staff     {account.username:22} {account.password}" for account in seeded.staff),
+        *(f"Staff     {account['username']:22} {account['password']}" for account in seeded.staff),
     ]
