@@ -68,8 +68,9 @@ class UserList(PartnerAPIView):
         if not rows:
             raise no_such_user()
         page = self.paginator.paginate_rows(keyset.without_placeholder(rows))
-        items: Any = self.serializer_class(page, many=True).data
-        return self.paginator.get_paginated_response(items, head={"externalId": external_id, "userId": rows[0].user_id})
+        items = self.serializer_class.items(page)
+        head = {"externalId": external_id, "userId": rows[0].user_id}
+        return self.paginator.get_paginated_response(items, head=head)
 
 
 class TransactionList(UserList):

@@ -3,7 +3,6 @@
 import json
 import random
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -42,41 +41,26 @@ def import_conversions(partner: Partner, people: Sequence[Person], *, conversion
 
 
 def line(partner: Partner, person: Person, number: int) -> dict[str, object]:
-    """A line of an import."""
+    """A line of an import, from a time when the user was active."""
+    if person.active_from is None:
+        raise ValueError("The user was never active.")
     rng = random.Random(f"conversion {number}")  # noqa: S311 - repeatable, not secret
-    # Every tenth conversion has the same time as others of its user. Of the rest, recent ones are more likely.
-    share = 0.25 if number % 10 == 0 else rng.random()
-    source, target = _pair(rng)
-    amount, converted, rate = _amounts(rng, CURRENCIES[source], CURRENCIES[target])
+    # Recent times are more likely. Every tenth conversion has the same time as others of its user.
+    share = 0.25 if number % 10 == 0 else rng.random() ** 2
+    # Mostly from or to Canadian dollars.
+    other, another = rng.sample([name for name in CURRENCIES if name != "CAD"], 2)
+    pairs: list[tuple[str, str]] = [("CAD", other), (other, "CAD"), (other, another)]
+    source, target = rng.choices(pairs, weights=(6, 3, 1))[0]
+    sold, bought = CURRENCIES[source], CURRENCIES[target]
+    amount = round(Decimal(rng.lognormvariate(6, 1)) / sold.value, sold.decimals)
+    rate = round(sold.value / bought.value * Decimal(rng.gauss(1, 0.01)), bought.rate_decimals)
     return {
         "partner": partner.slug,
         "externalId": person.external_id,
         "conversionId": f"demo-cv-{number:08d}",
-        "createdAt": _while_active(person, share).isoformat(),
+        "createdAt": (person.active_until - (person.active_until - person.active_from) * share).isoformat(),
         "type": "conversion",
         "from": {"currency": source, "amount": f"{amount:f}"},
-        "to": {"currency": target, "amount": f"{converted:f}"},
+        "to": {"currency": target, "amount": f"{round(amount * rate, bought.decimals):f}"},
         "rate": f"{rate:f}",
     }
-
-
-def _while_active(person: Person, share: float) -> datetime:
-    if person.active_from is None:
-        raise ValueError("The user was never active.")
-    return person.active_until - timedelta(
-        seconds=(person.active_until - person.active_from).total_seconds() * share**2
-    )
-
-
-def _pair(rng: random.Random) -> tuple[str, str]:
-    """Mostly from or to Canadian dollars."""
-    other, another = rng.sample([name for name in CURRENCIES if name != "CAD"], 2)
-    pairs: list[tuple[str, str]] = [("CAD", other), (other, "CAD"), (other, another)]
-    return rng.choices(pairs, weights=(6, 3, 1))[0]
-
-
-def _amounts(rng: random.Random, source: Currency, target: Currency) -> tuple[Decimal, Decimal, Decimal]:
-    """The amount, the amount received, and the rate."""
-    amount = round(Decimal(rng.lognormvariate(6, 1)) / source.value, source.decimals)
-    rate = round(source.value / target.value * Decimal(rng.gauss(1, 0.01)), target.rate_decimals)
-    return amount, round(amount * rate, target.decimals), rate

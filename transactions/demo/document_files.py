@@ -51,7 +51,7 @@ def papers_of(person: Person, conversions: Sequence[Conversion]) -> Iterator[Pap
             break
         first = (issued - timedelta(days=1)).replace(day=1)
         of_month, month = [one for one in conversions if first <= one.created_at < issued], f"{first:%B %Y}"
-        lines = [_statement_line(one) for one in of_month[:LINES_ON_A_PAGE]] or ["No conversions."]
+        lines = ["   ".join(_columns(one)) for one in of_month[:LINES_ON_A_PAGE]] or ["No conversions."]
         yield _letter(person, DocumentType.ACCOUNT_STATEMENT, f"Statement, {month}", issued, *lines)
         if of_month:
             title = f"Trade confirmations, {month}"
@@ -63,20 +63,14 @@ def papers_of(person: Person, conversions: Sequence[Conversion]) -> Iterator[Pap
             yield _letter(person, DocumentType.TAX_SLIP, f"T5 – {year}", issued)
 
 
-def _statement_line(one: Conversion) -> str:
-    return (
-        f"{one.created_at:%Y-%m-%d}   {one.from_amount:f} {one.from_currency} -> {one.to_amount:f} {one.to_currency}"
-        f"   at {one.rate:f}"
-    )
+def _columns(one: Conversion) -> tuple[str, ...]:
+    source, target = f"{one.from_currency} {one.from_amount:f}", f"{one.to_currency} {one.to_amount:f}"
+    return f"{one.created_at:%Y-%m-%d}", source, target, f"{one.rate:f}", one.conversion_id
 
 
 def _csv(conversions: Sequence[Conversion]) -> bytes:
-    rows = (
-        f"{one.conversion_id},{one.created_at:%Y-%m-%d},{one.from_currency} {one.from_amount:f},"
-        f"{one.to_currency} {one.to_amount:f},{one.rate:f}\r\n"
-        for one in conversions
-    )
-    return f"conversionId,day,from,to,rate\r\n{''.join(rows)}".encode()
+    rows = [("day", "from", "to", "rate", "conversionId"), *map(_columns, conversions)]
+    return "".join(",".join(row) + "\r\n" for row in rows).encode()
 
 
 def _letter(person: Person, kind: DocumentType, title: str, created_at: datetime, *lines: str) -> Paper:

@@ -121,9 +121,10 @@ class Walk:
         reply = (client or self.client).send(method, target, body, key)
         replayed = "   Idempotent-Replayed: true" if reply.header("Idempotent-Replayed") else ""
         self.show(f"   < {reply.status} {reply.reason}{replayed}")
-        content_type = reply.header("Content-Type")
-        is_json = content_type == "application/json"
-        self.show(f"   < {_shortened(reply.body) if is_json else f'({len(reply.body)} bytes of {content_type})'}")
+        if (content_type := reply.header("Content-Type")) == "application/json":
+            self.show(f"   < {_shortened(reply.body)}")
+        else:
+            self.show(f"   < ({len(reply.body)} bytes of {content_type})")
         self.check(reply.status == status, f"{method} {target} answers {status}")
         return reply
 

@@ -14,17 +14,19 @@ from users.services.field_rules import external_id
 
 FIELDS = frozenset({"partner", "externalId", "conversionId", "createdAt", "type", "from", "to", "rate"})
 SIDE_FIELDS = frozenset({"currency", "amount"})
-TYPES = frozenset({"conversion"})
 # Of 12 names and 10 strings. With more quotes, a name may be repeated.
 QUOTES = 44
 # A conversion is about 400 bytes. Longer lines are not kept in memory.
 LONGEST_LINE_BYTES = 64 * 1024
 
-_SLUG = re.compile(r"[a-z0-9-]{1,50}", re.ASCII)
-_CONVERSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-_CURRENCY = re.compile(r"[A-Z0-9]{3,10}", re.ASCII)
-# Plain notation without sign, needless leading zero or exponent: contract, section 6.
-_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?", re.ASCII)
+# Each with its description.
+_SLUG = re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug"
+_CONVERSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII), "1 to 64 of A-Z a-z 0-9 - _ ."
+_CURRENCY = re.compile(r"[A-Z0-9]{3,10}", re.ASCII), "3 to 10 upper-case letters or digits"
+_DECIMAL = (
+    re.compile(r"(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?", re.ASCII),
+    "a plain decimal string, with at most 20 digits before the point and 18 after",
+)
 
 
 class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
@@ -54,18 +56,17 @@ def parse_line(line: bytes) -> ImportedConversion:
     if record.keys() != FIELDS:
         raise LineProblem(_wrong_names(record.keys()))
     source, target = _side(record["from"], "from"), _side(record["to"], "to")
-    kind = _text(record["type"], "type")
-    if kind not in TYPES:
-        raise LineProblem("type must be one of: " + ", ".join(sorted(TYPES)))
-    rate = _decimal(record["rate"], "rate")
+    if record["type"] != "conversion":
+        raise LineProblem("type must be conversion")
+    rate = _matching(record["rate"], "rate", _DECIMAL)
     if not rate.strip("0."):
         raise LineProblem("rate must be more than zero")
     return ImportedConversion(
-        _matching(_SLUG, record["partner"], "partner", "a partner's slug"),
+        _matching(record["partner"], "partner", _SLUG),
         _external_id(record["externalId"]),
-        _matching(_CONVERSION_ID, record["conversionId"], "conversionId", "1 to 64 of A-Z a-z 0-9 - _ ."),
+        _matching(record["conversionId"], "conversionId", _CONVERSION_ID),
         _created_at(record["createdAt"]),
-        kind,
+        "conversion",
         *source,
         *target,
         rate,
@@ -99,14 +100,10 @@ def _wrong_names(names: Any) -> str:
 def _side(value: Any, name: str) -> tuple[str, str]:
     if not isinstance(value, dict) or value.keys() != SIDE_FIELDS:
         raise LineProblem(f"{name} must be an object of currency and amount")
-    currency = _matching(_CURRENCY, value["currency"], f"{name}.currency", "3 to 10 upper-case letters or digits")
-    return currency, _decimal(value["amount"], f"{name}.amount")
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise LineProblem(f"{name} must be a string")
-    return value
+    return (
+        _matching(value["currency"], f"{name}.currency", _CURRENCY),
+        _matching(value["amount"], f"{name}.amount", _DECIMAL),
+    )
 
 
 def _external_id(value: Any) -> str:
@@ -116,21 +113,17 @@ def _external_id(value: Any) -> str:
         raise LineProblem(f"externalId: {problem.message}") from None
 
 
-def _matching(pattern: re.Pattern[str], value: Any, name: str, description: str) -> str:
+def _matching(value: Any, name: str, rule: tuple[re.Pattern[str], str]) -> str:
+    pattern, description = rule
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise LineProblem(f"{name} must be {description}")
     return value
 
 
-def _decimal(value: Any, name: str) -> str:
-    return _matching(
-        _DECIMAL, value, name, "a plain decimal string, with at most 20 digits before the point and 18 after"
-    )
-
-
 def _created_at(value: Any) -> datetime:
-    text = _text(value, "createdAt")
+    if not isinstance(value, str):
+        raise LineProblem("createdAt must be a string")
     try:
-        return parse_created_at(text)
+        return parse_created_at(value)
     except ValueError as error:
         raise LineProblem(f"createdAt {error}") from None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
 from boto3.exceptions import Boto3Error
 from botocore.config import Config
@@ -33,20 +33,13 @@ def _as_os_errors() -> Iterator[None]:
         raise BucketError(f"The bucket could not be used: {type(error).__name__}.") from error
 
 
-class _Body:
+class _Body(File):  # type: ignore[type-arg]
     """A StreamingBody whose failures are OSErrors."""
 
-    def __init__(self, body: Any) -> None:
-        self._body = body
-        self.closed = False
-
+    @_as_os_errors()
     def read(self, size: int = -1) -> bytes:
-        with _as_os_errors():
-            return bytes(self._body.read(None if size < 0 else size))
-
-    def close(self) -> None:
-        self.closed = True
-        self._body.close()
+        body: Any = self.file
+        return bytes(body.read(None if size < 0 else size))
 
 
 class DocumentBucket(S3Storage):  # type: ignore[misc]  # django-storages has no types
@@ -72,22 +65,12 @@ class DocumentBucket(S3Storage):  # type: ignore[misc]  # django-storages has no
             ),
         }
 
+    @_as_os_errors()
     def _open(self, name: str, mode: str = "rb") -> Any:
         # django-storages would fetch the whole file before the first byte.
-        with _as_os_errors():
-            answer = self.connection.meta.client.get_object(Bucket=self.bucket_name, Key=self._normalize_name(name))
-        return File(_Body(answer["Body"]))  # type: ignore[arg-type]
+        answer = self.connection.meta.client.get_object(Bucket=self.bucket_name, Key=self._normalize_name(name))
+        return _Body(answer["Body"])
 
-    def _save(self, name: str, content: IO[Any]) -> str:
-        with _as_os_errors():
-            return str(super()._save(name, content))
-
-    def exists(self, name: str) -> bool:
-        """As S3Storage's. Raises OSError."""
-        with _as_os_errors():
-            return bool(super().exists(name))
-
-    def delete(self, name: str) -> None:
-        """As S3Storage's. Raises OSError."""
-        with _as_os_errors():
-            super().delete(name)
+    _save = _as_os_errors()(S3Storage._save)  # noqa: SLF001 - Django's storages override it
+    exists = _as_os_errors()(S3Storage.exists)
+    delete = _as_os_errors()(S3Storage.delete)
