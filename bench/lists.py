@@ -134,7 +134,7 @@ def _first_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _deep_pages(partner_id: int, users: int) -> list[Place]:
-    from transactions.positions import Position  # noqa: PLC0415
+    from transactions.keyset import Position  # noqa: PLC0415
 
     with connection.cursor() as cursor:
         cursor.execute(_DEEP_PLACES, [partner_id, HEAVIEST, max(1, users // HEAVIEST)])
@@ -142,8 +142,7 @@ def _deep_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _statement(place: Place) -> Callable[[], object]:
-    from transactions.keyset import Owner  # noqa: PLC0415
-    from transactions.queries import CONVERSIONS  # noqa: PLC0415
+    from transactions.keyset import CONVERSIONS, Owner  # noqa: PLC0415
 
     partner_id, external_id, start = place
     owner = Owner(partner_id, external_id)

@@ -22,7 +22,7 @@ from tests.support.client import PartnerClient
 from tests.support.documents import LONG, add_document, path_of, stored_at
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
-from transactions.documents.downloads import PIECE
+from transactions.documents.downloads import CHUNK_BYTES
 from transactions.models import Document, DocumentFault
 from users.models import User
 
@@ -118,10 +118,10 @@ def test_a_file_that_changes_while_it_is_sent_is_broken_off(
     content = LONG * 60
     document = add_document(user, content)
     with begun(client, server, document) as answer:
-        answer.read(PIECE)
+        answer.read(CHUNK_BYTES)
         # More than connections hold: the server has not read so far.
         with path_of(kept, document).open("r+b") as file:
-            file.truncate(len(content) - PIECE)
+            file.truncate(len(content) - CHUNK_BYTES)
         with pytest.raises(http.client.IncompleteRead):
             answer.read()
     assert faults(document) == {"shorter": 1}
@@ -131,7 +131,7 @@ def test_who_goes_away_leaves_the_server_as_it_was(client: PartnerClient, server
     document = add_document(user, LONG * 60)
     for _ in range(4):
         with begun(client, server, document) as answer:
-            answer.read(PIECE)
+            answer.read(CHUNK_BYTES)
     assert client.get(url(document)).status == 200
     assert faults(document) == {}
 

@@ -22,7 +22,7 @@ from partners.client import SignedClient
 from partners.db import privileges
 from tests.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS
-from transactions.demo.plans import external_id
+from transactions.demo.people import external_id
 from transactions.demo.walk import Walk
 
 ROOT = Path(settings.BASE_DIR)

@@ -17,7 +17,7 @@ from tests import factories
 from tests.resilience.replica_pair import LIST_STATEMENT, Pair, following, issue_key
 from tests.support.client import PartnerClient
 from tests.support.watched import wait_until, watched
-from transactions.positions import Position
+from transactions.keyset import Position
 from transactions.replica import PAUSE_SECONDS
 
 _numbers = count(1)

@@ -12,14 +12,14 @@ from django.conf import settings as project_settings
 from pytest_django import Settings
 
 from config.document_storage import document_storage_setting
-from transactions.documents.downloads import PIECE
+from transactions.documents.downloads import CHUNK_BYTES
 from transactions.documents.publishing import publish
 from transactions.models import Document
 from users.models import User
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 # More than two pieces, so that the first is sent before the last is known.
-LONG = bytes(range(256)) * (5 * PIECE // 256) + b"the end"
+LONG = bytes(range(256)) * (5 * CHUNK_BYTES // 256) + b"the end"
 
 
 @pytest.fixture
