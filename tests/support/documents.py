@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as project_settings
 from pytest_django import Settings
 
-from config.document_storage import document_storage_setting
+from config.document_storage import document_storage
 from transactions.documents.downloads import PIECE
 from transactions.documents.publishing import publish
 from transactions.models import Document
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, settings: Settings) -> Path:
 
 def stored_at(url: str) -> dict[str, Any]:
     """The setting STORAGES with this DOCUMENT_STORAGE_URL."""
-    documents = document_storage_setting(url, debug=False, local_folder=Path())
+    documents = document_storage(url, default=None)
     return project_settings.STORAGES | {"documents": documents}
 
 

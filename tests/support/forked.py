@@ -2,8 +2,8 @@
 
 Loading it for each command would take most of a test's time.
 
-python -m tests.support.forked FILE: JSON, a list of objects with "arguments" and "stdin" (text). Writes a list of objects
-with "returncode" and "stderr", in the same order.
+python -m tests.support.forked FILE: JSON, a list of objects with "arguments" and "stdin" (text). Writes a list of
+objects with "returncode" and "stderr", in the same order.
 """
 
 import json
