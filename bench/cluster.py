@@ -41,11 +41,11 @@ class Cluster:
 
     def url(self, database: str) -> str:
         """Where the service reaches a database."""
-        return self._url(SERVICE_ROLE, database)
+        return self._server.url(SERVICE_ROLE, database)
 
     def owner_url(self, database: str) -> str:
         """Where `migrate` and the seeds reach it."""
-        return self._url(OWNER_ROLE, database)
+        return self._server.url(OWNER_ROLE, database)
 
     def create(self, database: str) -> None:
         """Makes an empty database."""
@@ -62,10 +62,7 @@ class Cluster:
 
     def connect(self, database: str) -> psycopg.Connection[Any]:
         """A session of the superuser, each statement a transaction of its own."""
-        return psycopg.connect(self._url(SUPERUSER, database), autocommit=True)
-
-    def _url(self, role: str, database: str) -> str:
-        return f"postgresql://{role}@/{database}?host={self._server.socket_folder}"
+        return psycopg.connect(self._server.url(SUPERUSER, database), autocommit=True)
 
 
 @contextmanager

@@ -1,10 +1,9 @@
-"""What the internal port answers: `/livez`, `/readyz`, `/metrics` (docs/operations.md)."""
+"""The HTTP server of the internal port: `/livez`, `/readyz`, `/metrics` (docs/operations.md)."""
 
 import socket
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple
 
 import orjson
 import structlog
@@ -16,63 +15,56 @@ from partners.monitoring.collector import DatabaseFigures
 log = structlog.get_logger("partners.internal")
 
 JSON = "application/json"
-# How often whoever serves looks for its master.
-LOOK_SECONDS = 1.0
-# For a request to arrive.
-PATIENCE_SECONDS = 5.0
+Answer = tuple[HTTPStatus, str, bytes]
 
 
-class Answer(NamedTuple):
-    """A status and a body."""
-
-    status: HTTPStatus
-    content_type: str
-    body: bytes
+def _health(check: Callable[[], health.Health]) -> Answer:
+    result = check()
+    body = {"status": "ok" if result.is_well else "failing", "checks": result.checks, "warnings": result.warnings}
+    return HTTPStatus.OK if result.is_well else HTTPStatus.SERVICE_UNAVAILABLE, JSON, orjson.dumps(body)
 
 
-def _of_health(look: Callable[[], health.Health]) -> Answer:
-    found = look()
-    status = HTTPStatus.OK if found.is_well else HTTPStatus.SERVICE_UNAVAILABLE
-    told = {"status": "ok" if found.is_well else "failing", "checks": found.checks, "warnings": found.warnings}
-    return Answer(status, JSON, orjson.dumps(told))
+def _metrics() -> Answer:
+    return HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(DatabaseFigures())
 
 
-_answers: dict[str, Callable[[], Answer]] = {
-    "/livez": lambda: _of_health(health.liveness),
-    "/readyz": lambda: _of_health(health.readiness),
-    "/metrics": lambda: Answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(DatabaseFigures())),
-}
-
-
-def _failing(status: HTTPStatus) -> Answer:
-    return Answer(status, JSON, orjson.dumps({"status": "failing"}))
+def _answer(path: str) -> Answer:
+    match path:
+        case "/livez":
+            return _health(health.liveness)
+        case "/readyz":
+            return _health(health.readiness)
+        case "/metrics":
+            return _metrics()
+    return HTTPStatus.NOT_FOUND, JSON, b'{"status":"failing"}'
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = PATIENCE_SECONDS
+    # Seconds for a request to arrive.
+    timeout = 5.0
 
     def do_GET(self) -> None:
-        look = _answers.get(self.path.partition("?")[0])
         try:
-            answer = look() if look else _failing(HTTPStatus.NOT_FOUND)
+            status, content_type, body = _answer(self.path.partition("?")[0])
         except Exception:
-            log.exception("the internal port could not answer")
-            answer = _failing(HTTPStatus.INTERNAL_SERVER_ERROR)
-        self.send_response_only(answer.status)
-        self.send_header("Content-Type", answer.content_type)
-        self.send_header("Content-Length", str(len(answer.body)))
+            log.exception("internal port: no response")
+            status, content_type, body = HTTPStatus.INTERNAL_SERVER_ERROR, JSON, b'{"status":"failing"}'
+        self.send_response_only(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.end_headers()
-        self.wfile.write(answer.body)
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Says nothing: probes come every few seconds."""
+        """Log nothing: probes come every few seconds."""
 
 
 class InternalServer(ThreadingHTTPServer):
-    """Answers on a socket that listens already, a thread for each request."""
+    """Serves from a listening socket, with a thread for each request."""
 
-    timeout = LOOK_SECONDS
+    # Seconds after which handle_request returns without a request.
+    timeout = 1.0
 
     def __init__(self, listener: socket.socket) -> None:
         super().__init__(("", 0), _Handler, bind_and_activate=False)
@@ -80,4 +72,4 @@ class InternalServer(ThreadingHTTPServer):
         self.socket = listener
 
     def handle_error(self, *_: object) -> None:
-        """Says nothing of one who did not wait for the answer."""
+        """Log nothing of clients that closed the connection."""

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
-from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SOCKET, SUPERUSER, EmbeddedServer
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SOCKET, SUPERUSER, EmbeddedServer, give_to_account
 from tests.support.client import PartnerClient
 from tests.support.watched import Watched, wait_until
 
@@ -33,15 +33,14 @@ class Database(EmbeddedServer):
 
     def halt(self) -> None:
         """Stops it as an operator would."""
-        self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
+        self.run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
 
     def follow(self, primary: "Database") -> None:
         """Begins as a copy of `primary` that replays what it writes."""
         self.data.mkdir(mode=0o700, parents=True)
-        if os.geteuid() == 0:
-            os.chown(self.data, self._account().pw_uid, self._account().pw_gid)
-        self._make_reachable()
-        self._run(
+        give_to_account(self.data)
+        self.make_reachable()
+        self.run(
             "pg_basebackup", "-h", str(primary.socket_folder), "-U", SUPERUSER, "-D", str(self.data),
             "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync",
         )  # fmt: skip

@@ -199,5 +199,5 @@ def test_a_port_that_is_taken_stops_the_start_with_one_line(name: str, django_db
         )
     assert ended.returncode == 1
     names = name.replace("PORT", "HOST") + f", {name}"
-    why = f"{names}: 127.0.0.1:{ports[name]} cannot be listened at: Address already in use."
+    why = f"{names}: cannot listen on 127.0.0.1:{ports[name]}: Address already in use."
     assert ended.stderr.splitlines() == [f"Configuration: {why}"]
