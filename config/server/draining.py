@@ -7,10 +7,11 @@ accepts no connections, closes each one with its next response, and stops when n
 import os
 import signal
 import socket
+import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from typing import Any
 
 from config.server.granian_internals import Application
@@ -56,27 +57,21 @@ class DrainingApplication:
     def _stop_when_drained(self) -> None:
         deadline = time.monotonic() + SECONDS
         try:
-            # granian does not tell which connections it has.
-            while any(_connections(self._port)) and time.monotonic() < deadline:
+            while _has_connection(self._port) and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
         finally:
             # Also if no file descriptor is left to list them.
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _connections(port: int) -> Iterator[bool]:
-    """Yield True for each connection of this process on its port."""
-    for descriptor in os.listdir("/dev/fd"):  # noqa: PTH208 - names, not paths
-        try:
-            duplicate = os.dup(int(descriptor))
-        except OSError:  # closed since it was listed
-            continue
-        try:
-            end = socket.socket(fileno=duplicate)
-        except OSError:  # no socket
-            os.close(duplicate)
-            continue
-        with closing(end):
-            is_tcp = end.family in {socket.AF_INET, socket.AF_INET6} and end.type == socket.SOCK_STREAM
-            if is_tcp and not end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and end.getsockname()[1] == port:
-                yield True
+def _has_connection(port: int) -> bool:
+    """Whether this process has a connection on its port; granian does not tell."""
+    for descriptor in map(int, os.listdir("/dev/fd")):  # noqa: PTH208 - names, not paths
+        # Descriptors may be closed after they were listed.
+        with suppress(OSError):
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                continue
+            with closing(socket.socket(fileno=os.dup(descriptor))) as end:
+                if end.getsockname()[1:2] == (port,) and not end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    return True
+    return False
