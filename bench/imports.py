@@ -1,7 +1,7 @@
 """Speed of an import compared with a bare COPY of the same rows: `python -m bench.imports [--lines 1000000]`.
 
-Needs a database with users of `bench.load` (docs/scaling.md). All rows go to `transactions_conversion`, with indexes and
-constraints, and stay there.
+Needs a database with users of `bench.load` (docs/scaling.md). All rows go to `transactions_conversion`, with indexes
+and constraints, and stay there.
 """
 
 import argparse
