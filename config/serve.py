@@ -3,9 +3,8 @@
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from granian.http import HTTP1Settings
@@ -13,9 +12,8 @@ from granian.log import LogLevels
 
 from config.server import log_format
 from config.server.granian_internals import WorkerFactory
-from config.server.internal_port import InternalPort
 from config.server.master import CONTEXT, Master
-from config.server.worker import Slot
+from config.server.worker import METRICS_FOLDER, Kind, Slot
 
 # Of a worker; granian starts a thread when a request waits for one. More than partners/streaming.MOST_AT_ONCE.
 THREADS = 6
@@ -57,8 +55,12 @@ def main() -> None:
         log_level=LogLevels.warning,
         log_dictconfig=log_format.LOGGING,
     )
-    master = Master(_slots(settings), _internal_port(settings), factory, stopping_seconds=STOPPING_SECONDS)
-    master.serve()
+    slots = _slots(settings)
+    with TemporaryDirectory(prefix="psi-metrics-", ignore_cleanup_errors=True) as folder:
+        if settings.internal_port:
+            os.environ[METRICS_FOLDER] = folder
+        master = Master(slots, factory, stopping_seconds=STOPPING_SECONDS)
+        master.serve()
     if master.has_failed:
         sys.exit("The service cannot be loaded.")
 
@@ -75,29 +77,21 @@ def read_settings() -> ServeSettings:
 
 
 def _slots(settings: ServeSettings) -> list[Slot]:
-    with _exit_on_error("HOST, PORT", settings.host, settings.port):
-        slots = [Slot(settings.host, settings.port, backlog=BACKLOG) for _ in range(settings.web_workers)]
-    if settings.staff_port:
-        with _exit_on_error("HOST, STAFF_PORT", settings.host, settings.staff_port):
-            slots.append(Slot(settings.host, settings.staff_port, backlog=BACKLOG, for_staff=True))
+    """Return a slot for each worker. Exits with one line if an address cannot be bound."""
+    # The settings of the address; host, port, what the workers serve, and their number.
+    table = [
+        ("HOST, PORT", settings.host, settings.port, Kind.PARTNERS, settings.web_workers),
+        ("HOST, STAFF_PORT", settings.host, settings.staff_port, Kind.STAFF, 1),
+        ("INTERNAL_HOST, INTERNAL_PORT", settings.internal_host, settings.internal_port, Kind.INTERNAL, 1),
+    ]
+    slots = []
+    for names, host, port, kind, number in table:
+        try:
+            slots += [Slot(host, port, kind, backlog=BACKLOG) for _ in range(number if port else 0)]
+        except OSError as error:
+            reason = str(error.strerror).partition(" (")[0]
+            sys.exit(f"Configuration: {names}: cannot listen on {host}:{port}: {reason}.")
     return slots
-
-
-def _internal_port(settings: ServeSettings) -> InternalPort | None:
-    if not settings.internal_port:
-        return None
-    with _exit_on_error("INTERNAL_HOST, INTERNAL_PORT", settings.internal_host, settings.internal_port):
-        return InternalPort(settings.internal_host, settings.internal_port)
-
-
-@contextmanager
-def _exit_on_error(names: str, host: str, port: int) -> Iterator[None]:
-    """Exit with one line if an address cannot be bound. names: its settings."""
-    try:
-        yield
-    except OSError as error:
-        reason = str(error.strerror).partition(" (")[0]
-        sys.exit(f"Configuration: {names}: cannot listen on {host}:{port}: {reason}.")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""The HTTP server of the internal port: `/livez`, `/readyz`, `/metrics` (docs/operations.md)."""
+"""The WSGI application of the internal port: `/livez`, `/readyz`, `/metrics` (docs/operations.md)."""
 
-import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import orjson
 import structlog
@@ -15,61 +14,34 @@ from partners.monitoring.collector import DatabaseFigures
 log = structlog.get_logger("partners.internal")
 
 JSON = "application/json"
-Answer = tuple[HTTPStatus, str, bytes]
+FAILING = b'{"status":"failing"}'
+Response = tuple[HTTPStatus, str, bytes]
 
 
-def _health(check: Callable[[], health.Health]) -> Answer:
-    result = check()
-    body = {"status": "ok" if result.is_well else "failing", "checks": result.checks, "warnings": result.warnings}
-    return HTTPStatus.OK if result.is_well else HTTPStatus.SERVICE_UNAVAILABLE, JSON, orjson.dumps(body)
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Respond to a request (PEP 3333)."""
+    try:
+        status, content_type, body = _response(environ["PATH_INFO"])
+    except Exception:
+        log.exception("internal port: no response")
+        status, content_type, body = HTTPStatus.INTERNAL_SERVER_ERROR, JSON, FAILING
+    headers = {"Content-Type": content_type, "Content-Length": str(len(body)), "Cache-Control": "no-store"}
+    start_response(f"{status.value} {status.phrase}", [*headers.items()])
+    return [body]
 
 
-def _metrics() -> Answer:
-    return HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(DatabaseFigures())
-
-
-def _answer(path: str) -> Answer:
+def _response(path: str) -> Response:
     match path:
         case "/livez":
             return _health(health.liveness)
         case "/readyz":
             return _health(health.readiness)
         case "/metrics":
-            return _metrics()
-    return HTTPStatus.NOT_FOUND, JSON, b'{"status":"failing"}'
+            return HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(DatabaseFigures())
+    return HTTPStatus.NOT_FOUND, JSON, FAILING
 
 
-class _Handler(BaseHTTPRequestHandler):
-    # Seconds for a request to arrive.
-    timeout = 5.0
-
-    def do_GET(self) -> None:
-        try:
-            status, content_type, body = _answer(self.path.partition("?")[0])
-        except Exception:
-            log.exception("internal port: no response")
-            status, content_type, body = HTTPStatus.INTERNAL_SERVER_ERROR, JSON, b'{"status":"failing"}'
-        self.send_response_only(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing: probes come every few seconds."""
-
-
-class InternalServer(ThreadingHTTPServer):
-    """Serves from a listening socket, with a thread for each request."""
-
-    # Seconds after which handle_request returns without a request.
-    timeout = 1.0
-
-    def __init__(self, listener: socket.socket) -> None:
-        super().__init__(("", 0), _Handler, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listener
-
-    def handle_error(self, *_: object) -> None:
-        """Log nothing of clients that closed the connection."""
+def _health(check: Callable[[], health.Health]) -> Response:
+    result = check()
+    body = {"status": "ok" if result.is_well else "failing", "checks": result.checks, "warnings": result.warnings}
+    return HTTPStatus.OK if result.is_well else HTTPStatus.SERVICE_UNAVAILABLE, JSON, orjson.dumps(body)

@@ -14,8 +14,7 @@ from granian.log import logger
 
 from config.server import draining
 from config.server.granian_internals import WorkerFactory
-from config.server.internal_port import InternalPort
-from config.server.worker import Slot, Worker
+from config.server.worker import Kind, Slot, Worker
 
 # Workers are forked from a master that has not imported the service, so that new ones load new code and settings.
 CONTEXT = get_context("fork")
@@ -35,12 +34,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 class Master:
     """Keeps a worker in each slot. SIGHUP replaces the workers one by one, SIGTERM and SIGINT stop them."""
 
-    def __init__(
-        self, slots: Sequence[Slot], internal: InternalPort | None, factory: WorkerFactory, *, stopping_seconds: float
-    ) -> None:
+    def __init__(self, slots: Sequence[Slot], factory: WorkerFactory, *, stopping_seconds: float) -> None:
         """stopping_seconds: for requests of a draining worker."""
         self._slots = slots
-        self._internal = internal
         self._factory = factory
         self._stopping_seconds = stopping_seconds
         # Whether it ended because no worker could load the service.
@@ -94,11 +90,9 @@ class Master:
                 slot.listener.close()
 
     def _replace_dead(self, *, skip: Slot | None = None) -> None:
-        """Start the processes that have ended and whose pause is over. skip: a slot to leave alone."""
+        """Start the workers that have ended and whose pause is over. skip: a slot to leave alone."""
         if self._is_stopping:
             return
-        if self._internal is not None:
-            self._internal.keep_running(self._release)
         for slot in self._slots:
             if slot is skip:
                 continue
@@ -106,7 +100,7 @@ class Master:
                 slot.empty(slot.worker)
             if slot.worker is None and time.monotonic() >= slot.start_at:
                 self._start(slot)
-        if all(slot.failed_to_load for slot in self._slots):
+        if all(slot.failed_to_load for slot in self._slots if slot.kind != Kind.INTERNAL):
             self.has_failed = self._is_stopping = True
 
     def _start(self, slot: Slot) -> None:
@@ -132,8 +126,6 @@ class Master:
 
     def _reload(self) -> None:
         self._reload_requested = False
-        if self._internal is not None:
-            self._internal.restart(self._release)
         for slot in self._slots:
             # New code may help workers that died.
             slot.start_at = 0.0
@@ -172,8 +164,6 @@ class Master:
         for worker in workers:
             worker.drain()
         self._wait_for([*workers, *self._draining])
-        if self._internal is not None:
-            self._internal.stop()
 
     def _wait_for(self, workers: Iterable[Worker]) -> None:
         """Wait until workers have drained, and kill those that take too long; replace others that die meanwhile.

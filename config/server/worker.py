@@ -1,17 +1,22 @@
 """A worker process, and its slot: the socket that it accepts from, and when a successor may start.
 
-Each worker accepts from a socket of its own (SO_REUSEPORT: the kernel spreads the connections). The master holds the
-socket too, so that after a reload the successor takes over the connections that wait there. If a worker dies, its
-socket is closed at once: no connection waits at a socket without a worker.
+Workers serve partners, staff if they have a port, or the internal port. Each accepts from a socket of its own, those
+for partners with SO_REUSEPORT: the kernel spreads the connections. The master holds the sockets too, so that after a
+reload the successor takes over the connections that wait there. If a worker dies, its socket is closed at once: no
+connection waits at a socket without a worker.
 """
 
 import gc
 import os
+import shutil
 import signal
 import socket
 import sys
+import threading
 import time
 from contextlib import suppress
+from enum import Enum, auto
+from importlib import import_module
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 
@@ -22,6 +27,9 @@ from config.server import draining
 # Before a worker that died is replaced, by the number of deaths in a row. After STEADY_SECONDS a death is the first.
 RESTART_PAUSES_SECONDS = (0, 1, 2, 4, 8, 16, 30)
 STEADY_SECONDS = 60.0
+MASTER_CHECK_SECONDS = 1.0
+# Read by prometheus_client: the folder of all workers' metrics (partners/monitoring/multiprocess.py).
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Worker:
@@ -55,14 +63,30 @@ class Worker:
         self.process.join()
 
 
-class Slot:
-    """The place of one worker. for_staff: whether it serves no partners. worker: None while the slot is empty."""
+class Kind(Enum):
+    """What a worker serves. PARTNERS: everything, if staff have no port."""
 
-    def __init__(self, host: str, port: int, *, backlog: int, for_staff: bool = False) -> None:
+    PARTNERS = auto()
+    STAFF = auto()
+    INTERNAL = auto()
+
+
+APPLICATIONS = {
+    Kind.PARTNERS: "config.wsgi",
+    Kind.STAFF: "config.wsgi",
+    Kind.INTERNAL: "config.server.internal_app",
+}
+
+
+class Slot:
+    """The place of one worker. worker: None while the slot is empty."""
+
+    def __init__(self, host: str, port: int, kind: Kind, *, backlog: int) -> None:
         """backlog: connections that wait to be accepted. Raises OSError if the address cannot be bound."""
+        self.kind = kind
+        self._master = os.getpid()
         self._address = (host, port)
         self._backlog = backlog
-        self._for_staff = for_staff
         self._deaths = 0
         self.worker: Worker | None = None
         self.start_at = 0.0
@@ -75,7 +99,8 @@ class Slot:
         self.listener = socket.socket(socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET)
         try:
             self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            # Not for the internal port: a second service on it would go unnoticed.
+            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self.kind != Kind.INTERNAL)
             self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if hasattr(socket, "TCP_DEFER_ACCEPT"):
                 # Accept connections with their first bytes: none is closed while its request is in transit.
@@ -103,23 +128,36 @@ class Slot:
         self.start_at = time.monotonic() + seconds
 
     def load(self, loaded: Event) -> draining.DrainingApplication:
-        """Load the service in a worker, and listen. Exits with one line if the settings are bad."""
+        """Load the application in a worker, and listen. Exits with one line if the settings are bad."""
         # Not imported in the master: new workers load new code.
+        import django  # noqa: PLC0415
         from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
 
         try:
-            from config.wsgi import application  # noqa: PLC0415
+            django.setup(set_prefix=False)
+            application = import_module(APPLICATIONS[self.kind]).application
         except ImproperlyConfigured as error:
             sys.exit(f"Configuration: {error}")
-        from partners.monitoring import metrics  # noqa: PLC0415
-
         draining_application = draining.DrainingApplication(application, self.listener)
         signal.signal(draining.SIGNAL, draining_application.drain)
         # From here on connections wait for this worker, which can drain.
         self.listener.listen(self._backlog)
-        metrics.mark_serving(for_staff=self._for_staff)
+        if self.kind == Kind.INTERNAL:
+            threading.Thread(target=_end_with, args=(self._master,), daemon=True).start()
+        else:
+            from partners.monitoring import metrics  # noqa: PLC0415
+
+            metrics.mark_serving(for_staff=self.kind == Kind.STAFF)
         # A garbage collection over all loaded modules would delay requests by some 70 ms.
         gc.collect()
         gc.freeze()
         loaded.set()
         return draining_application
+
+
+def _end_with(master: int) -> None:
+    """End this process when the master has died: a service whose workers are not replaced is not healthy."""
+    while os.getppid() == master:
+        time.sleep(MASTER_CHECK_SECONDS)
+    shutil.rmtree(os.environ[METRICS_FOLDER], ignore_errors=True)
+    os._exit(0)
