@@ -124,8 +124,8 @@ def test_in_production_all_is_json_and_no_value_is_told() -> None:
         "lost %s",
         "django.security.csrf",
         "warning",
-        "not caught",
-        "not caught",
+        "uncaught exception",
+        "uncaught exception",
     ]
     assert lines[3]["category"] == "RuntimeWarning"
     assert [line["failure"][0] for line in lines[4:]] == ["builtins.ValueError"] * 2
