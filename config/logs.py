@@ -21,7 +21,7 @@ import structlog
 from structlog.processors import add_log_level
 from structlog.typing import EventDict, WrappedLogger
 
-from partners.monitoring.request_context import facts
+from partners.monitoring.request_context import request_context
 
 # Whose texts are made of what was sent, or of the path.
 MADE_OF_VALUES = ("django.security", "django.request")
@@ -51,11 +51,11 @@ def describe(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
     event["timestamp"] = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
     if "exc_info" in event:
         _describe_exception(event)
-    if facts.request_id is not None:
-        event.setdefault("request_id", facts.request_id)
-    if facts.partner is not None:
-        event.setdefault("partner", facts.partner)
-        event.setdefault("key", facts.key)
+    if request_context.request_id is not None:
+        event.setdefault("request_id", request_context.request_id)
+    if request_context.partner is not None:
+        event.setdefault("partner", request_context.partner)
+        event.setdefault("key", request_context.key)
     return event
 
 

@@ -2,9 +2,6 @@
 
 from django.apps import AppConfig
 
-from partners.monitoring import database_gauges
-from transactions.imports import metrics
-
 
 class TransactionsConfig(AppConfig):
     """Conversions and documents, and their lists."""
@@ -12,7 +9,7 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Says which roles of staff see these, shows them where a user is looked at, and imports in the metrics."""
+        """Says which roles of staff see these and shows them where a user is looked at."""
         from transactions.case_sections import register_sections  # noqa: PLC0415
         from users.services import roles  # noqa: PLC0415
 
@@ -22,4 +19,3 @@ class TransactionsConfig(AppConfig):
         # A tax slip holds what a viewer does not see: birth date and address.
         roles.extend(["transactions.download_document"], roles=("reviewer", "auditor"))
         register_sections()
-        database_gauges.add_source(metrics.imports)

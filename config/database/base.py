@@ -35,7 +35,7 @@ from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
 from config.database.pipeline import BEGIN, COMMIT, Pipeline
 from partners.db.statements import Query, Result, is_stale_plan
-from partners.monitoring.request_context import facts
+from partners.monitoring.request_context import request_context
 
 # Between what the server is told to end and what is waited for here: an answer of the server's own comes first.
 MARGIN_SECONDS = 0.5
@@ -182,7 +182,7 @@ class DatabaseWrapper(PostgresWrapper):
                 self.pipeline.forget_statements()
             raise
         finally:
-            facts.add_statements(len(queries), time.perf_counter() - begun)
+            request_context.add_statements(len(queries), time.perf_counter() - begun)
         return results[len(before) : len(before) + len(queries)]
 
     # --- Transactions ---
@@ -274,14 +274,14 @@ class _Timed(CursorWrapper):
         try:
             return super().execute(sql, params)
         finally:
-            facts.add_statements(1, time.perf_counter() - begun)
+            request_context.add_statements(1, time.perf_counter() - begun)
 
     def executemany(self, sql: Any, param_list: Any) -> Any:
         begun = time.perf_counter()
         try:
             return super().executemany(sql, param_list)
         finally:
-            facts.add_statements(1, time.perf_counter() - begun)
+            request_context.add_statements(1, time.perf_counter() - begun)
 
 
 class _TimedCursor(_Timed):

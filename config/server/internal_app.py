@@ -11,7 +11,8 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from partners.monitoring import health, multiprocess
-from partners.monitoring.collector import DatabaseFigures
+from partners.monitoring.database_gauges import DatabaseCollector, sessions
+from transactions.imports.metrics import imports
 
 log = structlog.get_logger("partners.internal")
 
@@ -32,15 +33,16 @@ class Answer(NamedTuple):
 
 def _of_health(look: Callable[[], health.Health]) -> Answer:
     found = look()
-    status = HTTPStatus.OK if found.is_well else HTTPStatus.SERVICE_UNAVAILABLE
-    told = {"status": "ok" if found.is_well else "failing", "checks": found.checks, "warnings": found.warnings}
+    status = HTTPStatus.OK if found.is_healthy else HTTPStatus.SERVICE_UNAVAILABLE
+    told = {"status": "ok" if found.is_healthy else "failing", "checks": found.checks, "warnings": found.warnings}
     return Answer(status, JSON, orjson.dumps(told))
 
 
+_database_gauges = DatabaseCollector(sessions, imports)
 _answers: dict[str, Callable[[], Answer]] = {
     "/livez": lambda: _of_health(health.liveness),
     "/readyz": lambda: _of_health(health.readiness),
-    "/metrics": lambda: Answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(DatabaseFigures())),
+    "/metrics": lambda: Answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(_database_gauges)),
 }
 
 

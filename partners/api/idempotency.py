@@ -17,7 +17,7 @@ from django.db import transaction
 
 from partners.api.errors import ApiError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
-from partners.authentication.signature_authentication import refused
+from partners.authentication.signature_authentication import unauthorized
 from partners.db import history_context, statements
 from partners.db.statements import Query, Result
 from partners.usage.failures import AuthenticationFailure
@@ -99,7 +99,7 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
         with transaction.atomic():
             return _run_claimed(claim, effect)
     except AlreadyClaimedError:
-        raise refused(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
+        raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
 
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:

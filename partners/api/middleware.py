@@ -17,7 +17,7 @@ from partners.api.errors import InternalError
 from partners.api.json import JsonRenderer
 from partners.api.response import json_response
 from partners.monitoring import metrics
-from partners.monitoring.request_context import facts
+from partners.monitoring.request_context import request_context
 
 log = structlog.get_logger("partners.request")
 
@@ -52,7 +52,7 @@ class RequestMiddleware:
         # It guards nothing; to ask the kernel for randomness would let go of the interpreter.
         request_id = str(uuid.UUID(int=random.getrandbits(128), version=4))
         request.request_id = request_id  # type: ignore[attr-defined]
-        facts.begin(request_id)
+        request_context.begin(request_id)
         # The language of the page before, on this thread: partners are answered in English.
         if _thread.has_spoken:
             translation.deactivate()
@@ -103,16 +103,16 @@ def _report(request: HttpRequest, response: HttpResponseBase, seconds: float) ->
     route = request.resolver_match.route if request.resolver_match else None
     log.info(
         "request",
-        partner=facts.partner,
-        key=facts.key,
+        partner=request_context.partner,
+        key=request_context.key,
         method=method,
         route=route,
         status=response.status_code,
         milliseconds=round(seconds * 1000, 1),
-        sql_statements=facts.statements,
-        sql_milliseconds=round(facts.sql_seconds * 1000, 1),
+        sql_statements=request_context.statements,
+        sql_milliseconds=round(request_context.sql_seconds * 1000, 1),
     )
     is_replay = "Idempotent-Replayed" in response.headers
     metrics.count_request(
-        facts, method=method, route=route, status=response.status_code, seconds=seconds, is_replay=is_replay
+        request_context, method=method, route=route, status=response.status_code, seconds=seconds, is_replay=is_replay
     )

@@ -1,4 +1,4 @@
-"""What the database itself promises of an API key, whoever writes: it is whose it was, and its life only shortens."""
+"""Triggers that keep an API key's identity, revocation and expiry, whatever SQL is run."""
 
 import pgtrigger
 
@@ -26,7 +26,7 @@ KEY_TRIGGERS = [
         name="expiry_comes_no_later",
         when=pgtrigger.Before,
         operation=pgtrigger.Update,
-        # Of one that never expires and one that does, the later is never.
+        # A null never expires.
         condition=pgtrigger.Condition("coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity')"),
         func=refuse("An API key expires no later than it was to."),
     ),

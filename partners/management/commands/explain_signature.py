@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from partners.authentication import pasted_signatures
-from partners.authentication.pasted_signatures import Verified
+from partners.authentication.pasted_signatures import Verification
 from partners.doctor import NotUnderstoodError, diagnose
 from partners.doctor.causes import counted
 from partners.doctor.parsing import LONGEST_TEXT
@@ -80,7 +80,7 @@ def visible(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
-def _lines(data: dict[str, Any], verified: Verified | None) -> Iterator[str]:
+def _lines(data: dict[str, Any], verified: Verification | None) -> Iterator[str]:
     request = data["request"]
     yield f"{request['method']} {request['target']}, {counted(request['bodyBytes'], 'byte')} of body"
     yield ""

@@ -21,7 +21,7 @@ from users.models import User
 
 __all__ = ("transport",)
 
-NOT_VALID = "The API key or the signature is not valid."
+NOT_VALID = "Invalid API key or signature."
 KEY, TIMESTAMP, SIGNATURE = "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"
 
 
@@ -211,7 +211,7 @@ def test_nobody_can_sign_for_an_unknown_key(request_: Request) -> None:
     request_.sign_anew(secret="none")
     header(KEY, "psi_key_unknown")(request_)
     assert assert_error(request_.answer(), 401)["message"] == NOT_VALID
-    assert not keys.nobody().may_call
+    assert not keys.unknown_caller().may_call
 
 
 @pytest.mark.parametrize(

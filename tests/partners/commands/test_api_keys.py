@@ -79,7 +79,7 @@ def test_revoking_a_revoked_key_changes_nothing_and_says_so(partner: Partner) ->
 @pytest.mark.parametrize("command", ["revoke_api_key", "rotate_api_key"])
 @pytest.mark.parametrize("key", ["psi_key_", "psi_key_unknown_", "", "%"])
 def test_an_unknown_key_is_one_line(command: str, key: str) -> None:
-    assert refusal(command, key) == "No API key has this value or prefix."
+    assert refusal(command, key) == "API key not found."
 
 
 def test_after_a_rotation_both_keys_work_until_the_overlap_ends(partner: Partner) -> None:

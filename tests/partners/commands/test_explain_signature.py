@@ -145,7 +145,7 @@ def test_a_signature_that_fits_is_told(pasted: Any, issued: keys.IssuedKey) -> N
     lines = printed("explain_signature", request, "--verify").splitlines()
     assert lines[-2:] == [
         f"API key {issued.record.prefix} of asking is in force.",
-        "The signature fits the request: it was valid at its time.",
+        "The signature matches the request: it was valid at its time.",
     ]
 
 
@@ -181,7 +181,7 @@ def test_a_signature_in_another_form_is_tried_too(pasted: Any, issued: keys.Issu
 def test_ones_own_canonical_request_is_tried_too(pasted: Any, issued: keys.IssuedKey) -> None:
     request = pasted(request_of(issued.api_key, signing.sign(issued.secret, "something else")))
     assert verified(request)["fits"] is None
-    assert "fits none of" in printed("explain_signature", request, "--verify")
+    assert "matches none of" in printed("explain_signature", request, "--verify")
     assert verified(request, "--canonical", pasted("something else", "canonical"))["fits"]["cause"] == "own"
 
 

@@ -29,7 +29,7 @@ def lost(api: PartnerClient, partner: Partner) -> PartnerClient:
 
 
 def counted() -> float:
-    return REGISTRY.get_sample_value("psi_lost_secrets_total") or 0.0
+    return REGISTRY.get_sample_value("psi_undecryptable_secrets_total") or 0.0
 
 
 def test_a_key_in_force_is_answered_with_an_internal_error(

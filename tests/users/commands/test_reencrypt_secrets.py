@@ -27,11 +27,11 @@ def under_the_old_key(settings: Settings, db: None) -> Iterator[None]:
     """Nothing is in the tables but what a test puts there, under the old key."""
     settings.SECRETS_ENCRYPTION_KEYS = [OLD]
     settings.STAFF_MFA_REQUIRED = True
-    keys.nobody.cache_clear()
+    keys.unknown_caller.cache_clear()
     assert not ApiKey.objects.exists()
     yield
     keys._decrypt.cache_clear()
-    keys.nobody.cache_clear()
+    keys.unknown_caller.cache_clear()
 
 
 def use(settings: Settings, *encryption_keys: str) -> None:
@@ -93,7 +93,7 @@ def test_a_dry_run_counts_and_changes_nothing(settings: Settings, partner: Partn
         "secondFactors": counts(),
     }
     assert stored(record.prefix) == record.encrypted_secret
-    assert "API keys: 1 to be encrypted anew, 0 under" in printed("reencrypt_secrets", "--dry-run")
+    assert "API keys: 1 to re-encrypt, 0 already" in printed("reencrypt_secrets", "--dry-run")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
@@ -119,7 +119,7 @@ def test_what_no_key_decrypts_is_named_and_the_rest_is_done(settings: Settings, 
         f"TOTP Authenticator of {staff.username}: under no present key.",
     ]
     assert lost.record.encrypted_secret not in end.output + end.errors
-    # The mends, after which nothing is left to say.
+    # The remedies.
     outcome("revoke_api_key", lost.record.prefix)
     outcome("reset_staff_mfa", staff.username, "--reason", "The encryption key is lost.")
     assert run("reencrypt_secrets").status == 0
@@ -147,7 +147,7 @@ def test_a_session_begun_under_a_secret_key_goes_on_while_that_is_a_fallback(set
     client, forgotten = come_in(staff), come_in(staff)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a-newer-0123456789-abcdefghijklmnopqrstu", [older]
     assert where_to(client) == ""
-    # Signed anew by that: the fallback is not needed for it any more.
+    # It is signed with the new key now, and does not need the fallback.
     settings.SECRET_KEY_FALLBACKS = []
     assert where_to(client) == ""
     assert where_to(forgotten) == "/admin/login/"
