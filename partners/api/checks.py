@@ -1,4 +1,4 @@
-"""System checks: what a view or the settings of DRF declare is used, or refused at the start."""
+"""System checks that refuse DRF attributes and settings that are not used."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.urls import URLPattern, URLResolver, get_resolver
 
-# What the base view does not use, since it has a dispatch of its own (partners/api/base.py).
+# PartnerAPIView.dispatch does not use these.
 UNUSED_ATTRIBUTES = frozenset(
     {
         *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
@@ -22,7 +22,7 @@ USED_SETTINGS = frozenset(
 
 @register(Tags.urls)
 def check_views(**_: Any) -> list[CheckMessage]:
-    """Errors for each view under /v1 that declares what is not used."""
+    """Errors for views under /v1 that declare unused attributes."""
     from partners.api.base import PartnerAPIView  # noqa: PLC0415 - it needs the apps to be ready
 
     views = {callback.view_class for callback in _callbacks(get_resolver()) if hasattr(callback, "view_class")}
@@ -52,7 +52,7 @@ def _check_view(view: type[Any], base: type[Any]) -> Iterator[CheckMessage]:
     if len(view.renderer_classes) != 1:
         yield Error(
             f"{view.__name__}.renderer_classes must name one class.",
-            hint="Accept is not looked at: contract, section 1.",
+            hint="Accept is ignored: contract, section 1.",
             obj=view,
             id="partners.E002",
         )

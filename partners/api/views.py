@@ -1,4 +1,4 @@
-"""The first signed call that everybody makes."""
+"""GET /v1/ping."""
 
 from datetime import UTC, datetime
 
@@ -31,5 +31,5 @@ class Ping(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        """The partner that the API key belongs to, and the service's clock."""
+        """The API key's partner, and the service's clock."""
         return self.read({"partner": request.user.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})

@@ -22,7 +22,7 @@ from partners.usage.failures import AuthenticationFailure
 
 log = structlog.get_logger("partners.authentication")
 
-NOT_VALID = "Invalid API key or signature."
+NOT_VALID = UnauthorizedError.default_detail
 
 
 class Signature(NamedTuple):

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from partners.api.errors import FieldError, invalid_fields, invalid_parameter
 from partners.api.json import JsonRenderer, rfc_3339
-from partners.api.response import json_response
+from partners.api.response import JsonResponse
 from transactions import keyset
 from transactions.positions import HIGHEST_LIMIT, Position
 
@@ -88,7 +88,7 @@ class CursorPagination(BasePagination):
     def get_paginated_response(self, data: list[Any], head: Mapping[str, object] = {}) -> HttpResponse:  # type: ignore[override]
         """The answer with a page. head: what comes before it, such as whose list it is."""
         body = {**head, "nextCursor": self.next_cursor, "items": data}
-        return json_response(200, JsonRenderer().render(body))
+        return JsonResponse(200, JsonRenderer().render(body))
 
 
 def _single(values: Sequence[str]) -> str | None:

@@ -7,6 +7,7 @@ from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerial
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiExample, OpenApiParameter
 
+from partners.api import idempotency
 from partners.api.errors import UnprocessableEntityError, invalid_parameter
 from partners.api.schema import response_header
 from users.api.serializer_fields import CONTROL, EXTERNAL_ID, NullableTextField
@@ -44,7 +45,7 @@ LOCATION = response_header(
 )
 BAD_PATH = invalid_parameter("externalId", "Must not hold a slash.")
 BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
-KEY_REUSED = invalid_parameter("Idempotency-Key", "This key was used within 24 hours for another request.")
+KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED)
 TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")
 
 NEW_USER: dict[str, Any] = {

@@ -22,7 +22,7 @@ def crash(*_: object, **__: object) -> None:
 BREAK: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
     "counting": lambda patch: patch.setattr(recording, "record_answer", crash),
     "metrics": lambda patch: patch.setattr(metrics, "count_request", crash),
-    "the log line": lambda patch: patch.setattr(middleware, "_report", crash),
+    "the log line": lambda patch: patch.setattr(middleware, "_log_and_count", crash),
 }
 REQUESTS: dict[str, tuple[int, Callable[[PartnerClient, str], Response]]] = {
     "read": (200, lambda api, _: api.get("/v1/users/ada")),
