@@ -35,7 +35,7 @@ class ListedRow(Protocol):
 
     @property
     def created_at(self) -> str:
-        """For statements.rfc_3339."""
+        """For statements.rfc_3339_from_text."""
 
     @property
     def tiebreak(self) -> str:
@@ -48,7 +48,7 @@ _FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT 
 
 def position(row: ListedRow) -> Position:
     """The row's position in its user's list."""
-    return Position(statements.rfc_3339(row.created_at), int(row.tiebreak))
+    return Position(statements.rfc_3339_from_text(row.created_at), int(row.tiebreak))
 
 
 class UserRows(Generic[Row]):

@@ -14,7 +14,7 @@ from users.models.columns import PROFILE_COLUMNS
 
 
 class UserSummary(NamedTuple):
-    """What answers say of a user. updated_at: as PostgreSQL writes it (statements.rfc_3339)."""
+    """What answers say of a user. updated_at: as PostgreSQL writes it (statements.rfc_3339_from_text)."""
 
     id: str
     external_id: str
@@ -23,7 +23,7 @@ class UserSummary(NamedTuple):
 
 
 class StoredUser(NamedTuple):
-    """A user's row. updated_at: as PostgreSQL writes it (statements.rfc_3339)."""
+    """A user's row. updated_at: as PostgreSQL writes it (statements.rfc_3339_from_text)."""
 
     id: str
     external_id: str

@@ -27,11 +27,11 @@ INSTANT = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d{2}-\d
 
 @extend_schema_field(INSTANT)
 class InstantField(serializers.Field[Any, Any, Any, Any]):
-    """A date-time in a response, from a model's datetime or from PostgreSQL's text (`partners.db.statements`)."""
+    """A date-time in a response, from a datetime or from PostgreSQL's text (contract, section 6)."""
 
     def to_representation(self, value: datetime | str) -> str:
-        """RFC 3339 in UTC with six fraction digits: contract, section 6."""
-        return statements.rfc_3339(value) if isinstance(value, str) else json.rfc_3339(value)
+        """In UTC with six fraction digits."""
+        return statements.rfc_3339_from_text(value) if isinstance(value, str) else json.rfc_3339(value)
 
 
 class StrictSerializer(serializers.Serializer[Instance]):
