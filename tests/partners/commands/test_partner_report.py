@@ -87,7 +87,7 @@ def test_a_partner_that_never_asked_has_an_empty_report(partner: Partner) -> Non
     assert (day["requests"]["total"], day["requests"]["errorShare"], day["requests"]["busiestHour"]) == (0, None, None)
     assert (day["unauthorized"], day["clock"], day["clockByKey"]) == ([], None, {})
     text = printed("partner_report", partner.slug)
-    for line in ("Requests: none", "Unauthorized: none", "Their clock against ours: none", "API keys: none"):
+    for line in ("Requests: none", "Unauthorized: none", "Clock skew: none", "API keys: none"):
         assert line in text.splitlines()
 
 
@@ -124,7 +124,7 @@ def test_no_report_shows_a_key_or_a_secret(form: tuple[str, ...], api: PartnerCl
 
 @pytest.mark.django_db
 def test_an_unknown_partner_is_one_line() -> None:
-    assert refusal("partner_report", "nobody") == "There is no partner 'nobody'."
+    assert refusal("partner_report", "nobody") == "Partner 'nobody' not found."
 
 
 def test_without_a_partner_it_is_a_wrong_use() -> None:

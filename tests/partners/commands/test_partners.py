@@ -82,7 +82,7 @@ def test_enabling_and_disabling_at_once_is_a_wrong_use(partner: Partner) -> None
     "command", [("set_partner", "nobody", "--enable"), ("issue_api_key", "nobody"), ("list_api_keys", "nobody")]
 )
 def test_an_unknown_partner_is_one_line(command: tuple[str, ...]) -> None:
-    assert refusal(*command) == "There is no partner 'nobody'."
+    assert refusal(*command) == "Partner 'nobody' not found."
 
 
 @pytest.mark.django_db

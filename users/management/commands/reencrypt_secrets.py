@@ -1,5 +1,3 @@
-"""`manage.py reencrypt_secrets`."""
-
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -14,15 +12,12 @@ MAX_BATCH_SIZE = 10_000
 
 
 class Command(ServiceCommand):
-    """Re-encrypts API secrets and second factors; exits with 1 if one of them cannot be decrypted."""
-
     help = (
         "Re-encrypts stored secrets under the first of SECRETS_ENCRYPTION_KEYS, in batches; safe while serving, and"
         " safe to repeat. Exit status 1 if a secret is under no present key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """[--dry-run] [--batch-size 100]."""
         super().add_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="only count; change nothing")
         parser.add_argument(
@@ -34,13 +29,11 @@ class Command(ServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Exit with 1 if a secret is unreadable."""
         super().handle(*args, **options)
         if self.unreadable:
             sys.exit(1)
 
     def perform(self, *, dry_run: bool, batch_size: int, **_: Any) -> Outcome:
-        """Batches that are committed stay so if a later one fails."""
         counts = {store.key: reencrypt(store, batch_size=batch_size, dry_run=dry_run) for store in STORES}
         self.unreadable = [name for count in counts.values() for name in count.unreadable]
         for name in self.unreadable:
