@@ -15,7 +15,7 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.middleware import is_api_path
 from partners.api.request import has_body
-from partners.streaming import PiecesResponse
+from partners.streaming import LimitedStreamingResponse
 
 # Passes on what PEP 3333 leaves to the server, and wsgiref refuses: a Connection header.
 GRANIAN = "Granian"
@@ -75,7 +75,7 @@ class ServiceHandler(WSGIHandler):
         if is_api_path(environ["PATH_INFO"]):
             return self._answer_api(environ, start_response)
         response = super().__call__(environ, start_response)
-        if not response.streaming or isinstance(response, PiecesResponse):
+        if not response.streaming or isinstance(response, LimitedStreamingResponse):
             return response
         with closing(response):
             return [b"".join(response)]

@@ -18,7 +18,7 @@ from config.server.master import CONTEXT, Master
 from config.server.worker import Address, Slot
 
 # Of a worker, at most: granian starts one when a request waits for it. Slow readers of downloads can hold
-# partners/streaming.MOST_AT_ONCE of them.
+# partners/streaming.MAX_STREAMS of them.
 THREADS = 6
 # A thread has a connection to the database: it is kept over a quiet minute.
 THREAD_IDLE_SECONDS = 300

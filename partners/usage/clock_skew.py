@@ -7,19 +7,19 @@ _EXACT_BELOW = 100
 
 
 def rounded(seconds: float) -> int:
-    """Whole seconds; from 100 on, two significant digits. Few values, so that many requests share a counter."""
+    """Whole seconds; from 100 on, two significant digits, so that many requests share a counter."""
     return round(seconds) if abs(seconds) < _EXACT_BELOW else int(float(f"{seconds:.2g}"))
 
 
 def text(seconds: int) -> str:
-    """Such as "3 seconds ahead", in the reader's language."""
+    """Such as "3 seconds ahead", translated."""
     if not seconds:
         return "0 s"
     return str((_("%s ahead") if seconds > 0 else _("%s behind")) % _duration(abs(seconds)))
 
 
 def worst_text(seconds: int) -> str:
-    """Such as "up to 3 seconds ahead": the largest of several, in the reader's language."""
+    """Such as "up to 3 seconds ahead", translated."""
     return str((_("up to %s ahead") if seconds > 0 else _("up to %s behind")) % _duration(abs(seconds)))
 
 

@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from config.serve import THREADS
 from partners.models import Partner
-from partners.streaming import MOST_OF_ONE
+from partners.streaming import MAX_STREAMS_PER_OWNER
 from tests import factories
 from tests.live.conftest import Server, start_server
 from tests.support.client import PartnerClient
@@ -143,7 +143,9 @@ def test_slow_readers_leave_threads_for_everybody_else(
     with ExitStack() as stack:
         # More than connections hold, and more readers than the worker has threads; none of them reads on.
         answers = [stack.enter_context(begun(client, server, document)) for _ in range(THREADS + 2)]
-        assert [answer.status for answer in answers] == [200] * MOST_OF_ONE + [503] * (THREADS + 2 - MOST_OF_ONE)
+        assert [answer.status for answer in answers] == [200] * MAX_STREAMS_PER_OWNER + [503] * (
+            THREADS + 2 - MAX_STREAMS_PER_OWNER
+        )
         assert answers[-1].getheader("Retry-After")
         # Another partner downloads as ever, and what is one piece is sent to all.
         others = User.objects.get(pk=other_client.post("/v1/users", factories.user_body()).json()["userId"])

@@ -16,7 +16,7 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpResponse
 
-from partners.streaming import PiecesResponse, stream
+from partners.streaming import LimitedStreamingResponse, stream
 from transactions import queries
 from transactions.documents.file_types import content_disposition
 from transactions.models import Document, FaultCause
@@ -113,7 +113,7 @@ class Sending(Iterator[bytes]):
         return round((time.perf_counter() - self._begun) * 1000, 1)
 
 
-def respond(file: PublishedFile, *, owner: str, request_id: str) -> HttpResponse | PiecesResponse:
+def respond(file: PublishedFile, *, owner: str, request_id: str) -> HttpResponse | LimitedStreamingResponse:
     """The answer that sends a file: whole where it is one piece, else in pieces (partners/streaming.py).
 
     owner: whose download it is. Raises FaultError and TooManyStreamsError before the first byte.

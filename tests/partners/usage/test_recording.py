@@ -268,4 +268,4 @@ def test_a_process_stops_though_its_counts_cannot_be_written() -> None:
         check=True,
     )
     assert stopped.stderr.count("could not be written") == 1
-    assert stopped.stderr.count("are lost") == 1
+    assert stopped.stderr.count("lost at exit") == 1
