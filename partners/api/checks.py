@@ -18,6 +18,7 @@ UNUSED_ATTRIBUTES = frozenset(
 USED_SETTINGS = frozenset(
     {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
 )
+HINT = "See PartnerAPIView in partners/api/base.py."
 
 
 @register(Tags.urls)
@@ -33,36 +34,19 @@ def check_views(**_: Any) -> list[CheckMessage]:
 @register()
 def check_settings(**_: Any) -> list[CheckMessage]:
     """Errors for settings of DRF that no view uses."""
-    return [
-        Error(
-            f"REST_FRAMEWORK[{name!r}] is not used.",
-            hint="Views declare their classes: see PartnerAPIView in partners/api/base.py.",
-            id="partners.E003",
-        )
-        for name in sorted(settings.REST_FRAMEWORK.keys() - USED_SETTINGS)
-    ]
+    unused = sorted(settings.REST_FRAMEWORK.keys() - USED_SETTINGS)
+    return [Error(f"REST_FRAMEWORK[{name!r}] is not used.", hint=HINT, id="partners.E003") for name in unused]
 
 
 def _check_view(view: type[Any], base: type[Any]) -> Iterator[CheckMessage]:
     declared = {name for cls in view.__mro__ if issubclass(cls, base) and cls is not base for name in vars(cls)}
     for name in sorted(declared & UNUSED_ATTRIBUTES):
-        yield Error(
-            f"{view.__name__}.{name} is not used.", hint="See PartnerAPIView.dispatch.", obj=view, id="partners.E001"
-        )
+        yield Error(f"{view.__name__}.{name} is not used.", hint=HINT, obj=view, id="partners.E001")
     if len(view.renderer_classes) != 1:
-        yield Error(
-            f"{view.__name__}.renderer_classes must name one class.",
-            hint="Accept is ignored: contract, section 1.",
-            obj=view,
-            id="partners.E002",
-        )
+        yield Error(f"{view.__name__}.renderer_classes must be one class.", hint=HINT, obj=view, id="partners.E002")
     if not any(issubclass(cls, base.authentication_classes) for cls in view.authentication_classes):
-        yield Error(
-            f"{view.__name__}.authentication_classes lacks SignatureAuthentication.",
-            hint="Every request under /v1 is signed: contract, section 3.",
-            obj=view,
-            id="partners.E004",
-        )
+        message = f"{view.__name__}.authentication_classes lacks SignatureAuthentication."
+        yield Error(message, hint=HINT, obj=view, id="partners.E004")
 
 
 def _callbacks(resolver: URLResolver) -> Iterable[Any]:

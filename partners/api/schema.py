@@ -70,10 +70,8 @@ def response_header(
 # A body that is too large is refused before the rate limit is counted.
 _COUNTED = [status for status in range(200, 600) if status != BodyTooLargeError.status_code]
 COMMON_HEADERS = [
-    response_header(
-        "X-Request-Id", "The request's id, made by the service: quote it to support.", REQUEST_ID, format="uuid"
-    ),
-    response_header("Cache-Control", "Caches must not keep the response.", "no-store", const="no-store"),
+    response_header("X-Request-Id", "The request's id, for support.", REQUEST_ID, format="uuid"),
+    response_header("Cache-Control", "Responses must not be cached.", "no-store", const="no-store"),
     response_header(
         "RateLimit-Policy",
         "The limit: `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers-10).",
@@ -84,7 +82,7 @@ COMMON_HEADERS = [
     ),
     response_header(
         "RateLimit",
-        "What is left: `r` requests, for `t` more seconds.",
+        "The remaining quota: `r` requests in `t` more seconds.",
         '"default";r=599;t=42',
         pattern='^"default";r=[0-9]+;t=[0-9]+$',
         statuses=_COUNTED,
@@ -133,12 +131,12 @@ class SignatureScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untype
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
         """One scheme per header."""
         descriptions = {
-            "X-Api-Key": "The API key, as issued: it names the key whose secret signs.",
+            "X-Api-Key": "The API key, as issued.",
             "X-Request-Timestamp": "When the request was signed: an RFC 3339 date-time with an offset or Z, line 4 of"
-            " the canonical request. It may differ from the service's clock by 300 seconds either way, unless you were"
-            " told otherwise.",
+            " the canonical request. It may differ from the service's clock by 300 seconds either way, unless agreed"
+            " otherwise.",
             "X-Request-Signature": "The hex HMAC-SHA256 of the canonical request under the key's secret. The guide at"
-            " /docs says how the canonical request is made.",
+            " /docs describes the canonical request.",
         }
         return [
             {"type": "apiKey", "in": "header", "name": header, "description": description}
@@ -150,20 +148,20 @@ class FieldErrorSerializer(serializers.Serializer[FieldError]):
     """A field, parameter or header that is not valid."""
 
     field = serializers.CharField(help_text="Its name on the wire.")
-    message = serializers.CharField(help_text="What is wrong with it; never what was sent.")
+    message = serializers.CharField(help_text="The problem; never contains the value sent.")
 
 
 @cache
 def _error_serializer(code: str, *, with_fields: bool) -> serializers.Serializer[Any]:
     """The error object (contract, section 1), with a schema for each `error` for generated clients."""
     fields: dict[str, Any] = {
-        "error": serializers.ChoiceField([code], help_text="The kind of error, for programs."),
-        "message": serializers.CharField(help_text="For people; its words may change."),
+        "error": serializers.ChoiceField([code], help_text="The error code, for programs."),
+        "message": serializers.CharField(help_text="For people; may change."),
         "requestId": serializers.UUIDField(help_text="The same as X-Request-Id."),
     }
     if with_fields:
         fields["fieldErrors"] = FieldErrorSerializer(
-            many=True, help_text="Every field, parameter or header that is not valid; empty where there is none."
+            many=True, help_text="Every field, parameter or header that is not valid."
         )
     return inline_serializer("".join(word.capitalize() for word in code.split("_")), fields)
 

@@ -151,4 +151,4 @@ class PingSerializer(serializers.Serializer[Any]):
     partner = serializers.RegexField(
         "^[a-z0-9]+(-[a-z0-9]+)*$", min_length=1, max_length=50, help_text="The partner that the API key belongs to."
     )
-    serverTime = InstantField(help_text="The service's clock: compare yours with it.")
+    serverTime = InstantField(help_text="The service's clock.")

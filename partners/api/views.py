@@ -18,9 +18,8 @@ class Ping(PartnerAPIView):
     @extend_schema(
         operation_id="ping",
         tags=["Ping"],
-        summary="Say hello",
-        description="The first signed call that everybody makes: it changes nothing, and its answer means that key,"
-        " clock and signature are right.",
+        summary="Check the signature",
+        description="Changes nothing. Success means that key, clock and signature are right.",
         responses={
             200: success(
                 PingSerializer,

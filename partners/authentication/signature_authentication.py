@@ -44,7 +44,6 @@ class SignatureAuthentication(BaseAuthentication):
         _required_header(request, "X-Api-Key")
         timestamp = _required_header(request, "X-Request-Timestamp")
         signature = _required_header(request, "X-Request-Signature")
-
         signed_at, skew = _checked_clock(request, timestamp)
 
         # Every request reads its key, so that a revoked one is refused by the next, in every process. The view's query
@@ -70,7 +69,6 @@ class SignatureAuthentication(BaseAuthentication):
             raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
         if not caller.may_call:
             raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, NOT_VALID, skew_seconds=skew)
-
         if caller.should_touch:
             keys.touch(caller.key_id)
         if rows:
