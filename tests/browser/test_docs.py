@@ -205,7 +205,7 @@ def test_a_language_chosen_once_is_chosen_everywhere(page: Page) -> None:
 
 def test_languages_can_be_chosen_by_the_keyboard(page: Page) -> None:
     page.goto("/docs")
-    page.get_by_role("group", name="Say hello: language").get_by_label("Python").focus()
+    page.get_by_role("group", name="Check the signature: language").get_by_label("Python").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("region", name="ping.mjs")).to_be_visible()
 
@@ -213,7 +213,7 @@ def test_languages_can_be_chosen_by_the_keyboard(page: Page) -> None:
 def test_without_a_script_languages_can_be_chosen_as_well(new_page: Callable[..., Page]) -> None:
     page = new_page(java_script_enabled=False)
     page.goto("/docs")
-    page.get_by_role("group", name="Say hello: language").get_by_text("Bash", exact=True).click()
+    page.get_by_role("group", name="Check the signature: language").get_by_text("Bash", exact=True).click()
     expect(page.get_by_role("region", name="ping.sh")).to_be_visible()
     expect(page.get_by_role("region", name="ping.py")).to_be_hidden()
     expect(page.get_by_role("button")).to_have_count(0)

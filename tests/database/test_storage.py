@@ -107,7 +107,7 @@ def lacking() -> set[tuple[str, str]]:
     return found | {(table, "TRUNCATE trigger") for (table,) in rows(_STATEMENT_TRIGGERS, tables)}
 
 
-def test_the_document_names_all_that_stands_in_the_way_of_shards(db: None) -> None:
+def test_the_document_names_all_obstacles_to_sharding(db: None) -> None:
     text = (Path(settings.BASE_DIR) / "docs" / "scaling.md").read_text()
     section = text.split("### What it refuses", 1)[1].split("\n#", 1)[0]
     assert set(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)) == lacking()

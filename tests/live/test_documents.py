@@ -97,7 +97,7 @@ def test_a_file_arrives_whole(client: PartnerClient, user: User) -> None:
     ],
     ids=["last byte", "first byte", "a byte less", "a byte more", "twice"],
 )
-def test_what_is_not_as_published_is_broken_off_before_its_last_byte(
+def test_a_changed_document_is_cut_off_before_its_last_byte(
     client: PartnerClient, user: User, kept: Path, cause: str, damage: Callable[[bytes], bytes]
 ) -> None:
     document = add_document(user, LONG)
@@ -127,7 +127,9 @@ def test_a_file_that_changes_while_it_is_sent_is_broken_off(
     assert faults(document) == {"shorter": 1}
 
 
-def test_who_goes_away_leaves_the_server_as_it_was(client: PartnerClient, server: Server, user: User) -> None:
+def test_a_client_that_disconnects_leaves_no_trace_in_the_server(
+    client: PartnerClient, server: Server, user: User
+) -> None:
     document = add_document(user, LONG * 60)
     for _ in range(4):
         with begun(client, server, document) as answer:

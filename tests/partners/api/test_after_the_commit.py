@@ -71,7 +71,7 @@ def test_a_write_succeeds_where_nothing_at_all_can_be_logged(
 
 
 @pytest.mark.parametrize("break_it", BREAK.values(), ids=BREAK)
-def test_an_error_stays_what_it_is(
+def test_an_error_response_stays_the_same(
     api: PartnerClient, monkeypatch: pytest.MonkeyPatch, break_it: Callable[[pytest.MonkeyPatch], object]
 ) -> None:
     break_it(monkeypatch)

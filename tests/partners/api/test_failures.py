@@ -18,7 +18,7 @@ from users.models import User
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
-def test_a_crash_is_an_internal_error_that_tells_nothing(
+def test_an_exception_is_an_internal_error_without_details(
     api: PartnerClient,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,

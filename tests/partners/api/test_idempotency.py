@@ -137,7 +137,9 @@ def test_the_same_request_in_another_encoding_is_the_same(api: PartnerClient, ad
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_what_is_no_uuid_of_36_characters_is_refused(api: PartnerClient, ada: str, method: str, key: str) -> None:
+def test_a_key_that_is_not_a_uuid_of_36_characters_is_refused(
+    api: PartnerClient, ada: str, method: str, key: str
+) -> None:
     target = ada if method == "PATCH" else "/v1/users"
     answer = api.send(method, target, factories.user_body(externalId="bob"), key=key)
     assert failing_fields(answer) == ["Idempotency-Key"]
@@ -286,7 +288,7 @@ def test_the_media_type_is_checked_before_the_signature_is_used_up(api: PartnerC
     assert in_process("PATCH", ada, headers, b"{}").status == 200
 
 
-def test_the_same_update_signed_anew_takes_effect(api: PartnerClient, ada: str) -> None:
+def test_the_same_update_with_a_new_signature_takes_effect(api: PartnerClient, ada: str) -> None:
     assert [api.patch(ada, {"city": city}).status for city in ("Ottawa", "Toronto", "Ottawa")] == [200, 200, 200]
 
 

@@ -71,7 +71,7 @@ def counts(answer: Response) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def test_an_answer_gives_the_policy_and_what_is_left(api: PartnerClient, settings: Settings) -> None:
+def test_a_response_has_the_policy_and_the_remaining_quota(api: PartnerClient, settings: Settings) -> None:
     settings.PARTNER_RATE_LIMIT = "600/minute"
     answers = [api.get("/v1/ping") for _ in range(3)]
     assert {answer.header("RateLimit-Policy") for answer in answers} == {'"default";q=600;w=60'}
@@ -93,7 +93,7 @@ def test_every_authenticated_answer_gives_it(api: PartnerClient, method: str, ta
 @pytest.mark.parametrize(
     "headers", [{"X-Request-Signature": "0" * 64}, {"X-Api-Key": None}], ids=["forged", "unsigned"]
 )
-def test_who_is_not_authenticated_is_told_nothing_and_not_counted(
+def test_an_unauthenticated_request_gets_no_rate_limit_headers_and_is_not_counted(
     api: PartnerClient, limit: Callable[[str], None], headers: dict[str, str | None]
 ) -> None:
     limit("1/hour")

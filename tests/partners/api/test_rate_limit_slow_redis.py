@@ -98,7 +98,7 @@ def test_requests_are_counted_again_once_redis_is_quick(
     assert left(api.get("/v1/ping")) < 1000
 
 
-def test_after_the_pause_one_request_at_a_time_asks_until_an_answer_is_quick() -> None:
+def test_after_the_pause_one_request_at_a_time_uses_redis_until_an_answer_is_quick() -> None:
     circuit = throttling.RedisCircuit()
     circuit.open()
     later = time.monotonic() + throttling.REDIS_PAUSE_SECONDS

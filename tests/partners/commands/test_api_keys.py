@@ -41,13 +41,13 @@ def test_a_number_of_days_that_is_none_is_a_wrong_use(partner: Partner, days: st
     assert not partner.api_keys.exists()
 
 
-def test_people_are_told_that_the_secret_is_shown_once(partner: Partner) -> None:
+def test_the_output_for_people_says_that_the_secret_is_shown_once(partner: Partner) -> None:
     text = printed("issue_api_key", partner.slug)
     assert "psi_secret_" in text
     assert "shown this once" in text
 
 
-def test_people_are_told_that_the_partner_is_disabled(partner: Partner) -> None:
+def test_the_output_for_people_says_that_the_partner_is_disabled(partner: Partner) -> None:
     assert "disabled" not in printed("issue_api_key", partner.slug)
     outcome("set_partner", partner.slug, "--disable")
     assert "is disabled" in printed("issue_api_key", partner.slug)

@@ -56,7 +56,7 @@ def test_default_gives_the_rate_limit_back_to_the_service(partner: Partner) -> N
     assert Partner.objects.get(pk=partner.pk).rate_limit == ""
 
 
-def test_what_is_not_named_stays(partner: Partner) -> None:
+def test_omitted_options_change_nothing(partner: Partner) -> None:
     outcome("set_partner", partner.slug, "--rate-limit", "7/hour")
     assert outcome("set_partner", partner.slug, "--disable")["rateLimit"] == "7/hour"
     assert outcome("set_partner", partner.slug, "--rate-limit", "8/hour")["enabled"] is False

@@ -54,7 +54,7 @@ def accepted(staff: Staff, code: str) -> bool:
     return where_to(client) == ""
 
 
-def test_with_the_old_key_retired_partners_still_sign_and_staff_still_come_in(
+def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
     settings: Settings, partner: Partner
 ) -> None:
     api, staff = factories.client_of(partner, in_process), enrolled()
@@ -73,7 +73,7 @@ def test_without_it_they_do_not(settings: Settings, partner: Partner) -> None:
     assert api.get("/v1/ping").status == 500
 
 
-def test_what_is_under_the_newest_key_is_left_as_it_is(settings: Settings, partner: Partner) -> None:
+def test_texts_under_the_newest_key_are_unchanged(settings: Settings, partner: Partner) -> None:
     old = keys.issue(partner=partner).record
     use(settings, NEW, OLD)
     new = keys.issue(partner=partner).record
@@ -104,7 +104,7 @@ def test_batches_of_any_size_reach_every_row(settings: Settings, partner: Partne
     assert outcome("reencrypt_secrets", "--batch-size", str(size))["apiKeys"] == counts(4)
 
 
-def test_what_no_key_decrypts_is_named_and_the_rest_is_done(settings: Settings, partner: Partner) -> None:
+def test_undecryptable_secrets_are_named_and_the_rest_is_reencrypted(settings: Settings, partner: Partner) -> None:
     settings.SECRETS_ENCRYPTION_KEYS = ["lost-long-ago-0123456789-abcdefghijklm"]
     lost, staff = keys.issue(partner=partner), enrolled()
     Authenticator.objects.filter(user=staff, type="recovery_codes").delete()
