@@ -1,4 +1,4 @@
-"""What the serving role may do, table by table: this table and no more. A new table is denied until it stands here."""
+"""The serving role's privileges on each table. A new table must be added here."""
 
 from collections.abc import Iterator
 from datetime import timedelta

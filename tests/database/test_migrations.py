@@ -1,4 +1,4 @@
-"""Migrations run while the version before them serves."""
+"""Migrations run while the previous version serves."""
 
 import pytest
 from django.contrib.postgres.operations import AddConstraintNotValid, AddIndexConcurrently

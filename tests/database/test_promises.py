@@ -1,4 +1,4 @@
-"""What the database keeps, whoever writes: tried in SQL, under the role that serves."""
+"""The database's constraints and triggers, tried in SQL under the serving role."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""How the tables are kept: pages with room for updates, changes that nothing waits for, and the way to shards."""
+"""The tables' storage parameters, changes without long locks, and obstacles to sharding."""
 
 import importlib
 import re

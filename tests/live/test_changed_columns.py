@@ -1,4 +1,4 @@
-"""A migration widens columns while the service runs: connections that have prepared statements go on."""
+"""A migration that widens columns does not break connections with prepared statements."""
 
 import uuid
 from collections.abc import Callable, Iterator

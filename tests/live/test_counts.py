@@ -1,4 +1,4 @@
-"""Usage counters outlive the process that made them, unless it is killed."""
+"""Usage counters are written when a process stops."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A document on its way to a partner over a real connection: whole, or visibly broken off, and never in memory."""
+"""Documents over a real connection: complete, or visibly cut off, and never in memory."""
 
 import hashlib
 import http.client

@@ -1,4 +1,4 @@
-"""What only a real server shows: the bytes of paths, bodies without a length, methods without an answer's body."""
+"""Behaviour that only a real server shows: bytes of paths, bodies without a length, HEAD."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Staff's pages as production serves them, behind a proxy that ends TLS."""
+"""Staff pages as in production, behind a TLS proxy."""
 
 import socket
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""Nothing after the commit turns a success into an error: what fails there is logged, and dropped."""
+"""Failures after the commit are logged and do not change a success into an error."""
 
 from collections.abc import Callable
 from unittest.mock import Mock

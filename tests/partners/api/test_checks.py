@@ -1,4 +1,4 @@
-"""The start is refused where a view or a setting declares what is not used."""
+"""System checks refuse views and settings that declare unused attributes."""
 
 from collections.abc import Iterator
 from typing import Any

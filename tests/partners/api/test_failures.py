@@ -1,4 +1,4 @@
-"""What a partner sees of a failure of ours: contract, section 1."""
+"""Responses to internal failures: contract, section 1."""
 
 from uuid import uuid4
 

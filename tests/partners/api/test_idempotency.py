@@ -1,4 +1,4 @@
-"""At most once: contract, section 4, and the one-use signature of section 3."""
+"""Idempotency: contract, section 4, and the one-use signature of section 3."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The API's description: OpenAPI 3.1, true, and the same as the one that is kept in docs/."""
+"""The OpenAPI document: valid, correct, and the same as in docs/."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How often a partner may ask: contract, section 5."""
+"""Rate limits: contract, section 5."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A Redis that answers slowly is treated as an absent one: docs/operations.md."""
+"""A slow Redis is treated like an unreachable one: docs/operations.md."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What holds for every request under /v1, whoever sends it and whatever it holds: contract, section 1."""
+"""Rules for every request under /v1: contract, section 1."""
 
 import gc
 import json

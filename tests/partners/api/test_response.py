@@ -1,4 +1,4 @@
-"""JsonResponse is an HttpResponse in all but what making it costs."""
+"""JsonResponse behaves like Django's HttpResponse."""
 
 import pytest
 from django.http import BadHeaderError, HttpResponse

@@ -1,4 +1,4 @@
-"""A key that is not in force is refused by the next request, and never counted; limits hold from the next request."""
+"""Revoked keys, disabled partners and new limits take effect with the next request."""
 
 from collections.abc import Callable
 from pathlib import Path

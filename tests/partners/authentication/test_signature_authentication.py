@@ -1,4 +1,4 @@
-"""Who gets in: contract, section 3. Each attack is one change to a request that would have been accepted."""
+"""Authentication: contract, section 3. Each attack is one change to an acceptable request."""
 
 import base64
 from collections.abc import Callable

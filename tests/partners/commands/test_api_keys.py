@@ -1,4 +1,4 @@
-"""API keys issued, rotated, revoked and listed by ops: docs/operations.md."""
+"""Commands that issue, rotate, revoke and list API keys: docs/operations.md."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""`manage.py call`: one signed request to a running service, and its answer."""
+"""`manage.py call`: a signed request to a running service."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""`manage.py explain_signature`: the signature doctor on a terminal."""
+"""`manage.py explain_signature`: the signature doctor in a terminal."""
 
 import base64
 import hmac

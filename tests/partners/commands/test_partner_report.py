@@ -1,4 +1,4 @@
-"""`manage.py partner_report`: how a partner's requests went, for who is on the telephone with it."""
+"""`manage.py partner_report`: a partner's usage, for support."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Partners made, changed and listed by ops: docs/operations.md."""
+"""Commands that create, change and list partners: docs/operations.md."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""`manage.py purge_expired`: what has served its time goes, the rest stays."""
+"""`manage.py purge_expired`: expired rows are removed, others stay."""
 
 import uuid
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""`manage.py setup_database_roles`: the wall between the service and what it must not alter."""
+"""`manage.py setup_database_roles`: the serving role cannot alter history."""
 
 import secrets
 from collections.abc import Callable, Iterator

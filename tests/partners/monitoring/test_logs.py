@@ -1,4 +1,4 @@
-"""Log lines: what each request's has, and how they are written."""
+"""The content and the format of log lines."""
 
 import json
 import secrets

@@ -1,4 +1,4 @@
-"""Metrics on the internal port: what all workers have counted together, whoever of them still lives."""
+"""Metrics on the internal port: the sum of all workers, ended ones included."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Why a partner's requests were refused: counted for support, and shown to nobody else."""
+"""Authentication failures are counted by cause and shown to support only."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

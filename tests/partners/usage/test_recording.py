@@ -1,4 +1,4 @@
-"""Usage counters: counted in memory, written later, all of them and once."""
+"""Usage counters are counted in memory and written later, each request once."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a partner's requests were answered, and how far its clock is: counted for staff and for reports."""
+"""A partner's requests and clock skew, reported from usage counters."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

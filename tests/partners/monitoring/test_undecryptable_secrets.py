@@ -1,4 +1,4 @@
-"""An API secret that no present key decrypts is a fault of the service, not of the partner: docs/operations.md."""
+"""An API secret that no present key decrypts is the service's fault, not the partner's: docs/operations.md."""
 
 from datetime import timedelta
 from pathlib import Path
