@@ -1,5 +1,6 @@
 """Partners, their API keys, records of writes, and usage counters."""
 
+import pgtrigger
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
@@ -8,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from partners.api.rates import parse_rate
-from partners.authentication.key_triggers import KEY_TRIGGERS
+from partners.db.triggers import PermanentTrigger, refuse
 
 
 def validate_rate(value: str) -> None:
@@ -64,6 +65,35 @@ class Partner(models.Model):
         return self.slug
 
 
+_IDENTITY = "{0}.id, {0}.partner_id, {0}.prefix, {0}.digest, {0}.created_at"
+_KEY_TRIGGERS = [
+    PermanentTrigger(
+        name=name,
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update,
+        condition=pgtrigger.Condition(condition),
+        func=refuse(message),
+    )
+    for name, condition, message in (
+        (
+            "key_identity_immutable",
+            f"ROW({_IDENTITY.format('OLD')}) IS DISTINCT FROM ROW({_IDENTITY.format('NEW')})",
+            "The identity of an API key does not change.",
+        ),
+        (
+            "revocation_stays",
+            "OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL",
+            "A revoked API key stays revoked.",
+        ),
+        (
+            "expiry_comes_no_later",
+            "coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity')",
+            "An API key expires no later than it was to.",
+        ),
+    )
+]
+
+
 class ApiKey(models.Model):
     """A partner's API key and its secret (partners/authentication/keys.py)."""
 
@@ -84,7 +114,7 @@ class ApiKey(models.Model):
         verbose_name = _("API key")
         verbose_name_plural = _("API keys")
         ordering = ("-created_at", "-id")
-        triggers = KEY_TRIGGERS
+        triggers = _KEY_TRIGGERS
 
     def __str__(self) -> str:
         return self.prefix

@@ -9,7 +9,7 @@ import math
 import threading
 import time
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -49,15 +49,8 @@ class PartnerRateThrottle(BaseThrottle):
         return self._seconds
 
 
-class Counter(Protocol):
-    """Counts requests in the present window of each partner and rate."""
-
-    def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """Count a request; return the count, and when the window ends in seconds since the epoch."""
-
-
 class LocalCounter:
-    """Counts within this process."""
+    """Counts within this process, in a window for each partner and rate."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,7 +58,7 @@ class LocalCounter:
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """See Counter."""
+        """Count a request; return the count, and when the window ends in seconds since the epoch."""
         now = time.time()
         with self._lock:
             count, reset = self._windows.get((partner_id, rate), (0, 0.0))
@@ -132,7 +125,7 @@ class RedisCounter:
         self._circuit = RedisCircuit()
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """See Counter."""
+        """As LocalCounter.hit."""
         now, begun = time.time(), time.monotonic()
         if self._circuit.allows(begun):
             try:
@@ -161,7 +154,7 @@ _counter_lock = threading.Lock()
 
 
 @lru_cache(maxsize=1)
-def _counter() -> Counter:
+def _counter() -> LocalCounter | RedisCounter:
     # The lock keeps threads from seeing half-imported modules.
     with _counter_lock:
         return RedisCounter(settings.REDIS_URL) if settings.REDIS_URL else LocalCounter()

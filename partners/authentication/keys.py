@@ -174,7 +174,7 @@ def find_caller(key_digest: bytes, *queries: Query[Any]) -> tuple[Caller | None,
 def last_caller(key_digest: bytes) -> Caller:
     """The caller as this process last read it, or `unknown_caller()`.
 
-    Its partner is still right (partners/authentication/key_triggers.py); its secret and `may_call` may be outdated.
+    Its partner is still right (a trigger on ApiKey); its secret and `may_call` may be outdated.
     """
     return _last_callers.get(key_digest) or unknown_caller()
 

@@ -46,10 +46,15 @@ def set_up() -> tuple[str, int]:
     Raises ImproperlyConfigured if the settings do not name two roles, the owner lacks the right, or the role has
     further privileges.
     """
-    _required_role()
+    role = serving_role()
+    if not role:
+        raise ImproperlyConfigured(
+            "OWNER_DATABASE_URL is not set, or DATABASE_URL names the same role or none: set OWNER_DATABASE_URL to the"
+            " URL of the role that owns the schema, and DATABASE_URL to that of the role that the service runs under."
+        )
     try:
         with transaction.atomic(using=OWNER):
-            role = create_serving_role()
+            _create_or_update(role)
             tables = grant(role)
             _require_no_more(role)
     except ProgrammingError as error:
@@ -62,9 +67,7 @@ def set_up() -> tuple[str, int]:
     return role, tables
 
 
-def create_serving_role() -> str:
-    """Create the role of DATABASE_URL, or update its password; return its name. Raises ImproperlyConfigured."""
-    role = _required_role()
+def _create_or_update(role: str) -> None:
     connection = connections[OWNER]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -83,17 +86,6 @@ def create_serving_role() -> str:
         elif not can_login:
             cursor.execute(_compose("ALTER ROLE {} LOGIN", role))
         _set_password(cursor, connection.connection, role)
-    return role
-
-
-def _required_role() -> str:
-    role = serving_role()
-    if not role:
-        raise ImproperlyConfigured(
-            "OWNER_DATABASE_URL is not set, or DATABASE_URL names the same role or none: set OWNER_DATABASE_URL to the"
-            " URL of the role that owns the schema, and DATABASE_URL to that of the role that the service runs under."
-        )
-    return role
 
 
 def _set_password(cursor: CursorWrapper, connection: psycopg.Connection[Any], role: str) -> None:
