@@ -112,7 +112,7 @@ def stored(partner: Partner) -> tuple[int, ...]:
 
 def counted_in_window() -> int:
     """Requests counted against the limit."""
-    return sum(count for count, _ in throttling._counter()._windows.values())  # type: ignore[attr-defined]
+    return sum(count for count, _ in throttling._counter()._windows.values())
 
 
 def counted(partner: Partner) -> tuple[int, dict[int, int], dict[AuthenticationFailure, int]]:
