@@ -9,13 +9,7 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Says which roles of staff see these and shows them where a user is looked at."""
+        """Add the sections of the case page."""
         from transactions.case_sections import register_sections  # noqa: PLC0415
-        from users.services import roles  # noqa: PLC0415
 
-        roles.extend(
-            ["transactions.view_conversion", "transactions.view_document"], roles=("viewer", "reviewer", "auditor")
-        )
-        # A tax slip holds what a viewer does not see: birth date and address.
-        roles.extend(["transactions.download_document"], roles=("reviewer", "auditor"))
         register_sections()

@@ -8,7 +8,7 @@ from partners.admin.base import ReadOnlyAdmin
 from partners.models import Partner
 from transactions.admin.base import ListOfUsers
 from transactions.models import Conversion
-from users.services.search import FOUND_AT_MOST
+from users.services.search import MAX_MATCHES
 
 
 @admin.register(Conversion)
@@ -33,7 +33,7 @@ class ConversionAdmin(ListOfUsers, ReadOnlyAdmin):
     def matching(self, term: str) -> Q:
         """By conversionId, whose index begins with the partner."""
         found = Conversion.objects.filter(partner__in=Partner.objects.order_by().values("pk"), conversion_id=term)
-        return Q(pk__in=list(found.order_by().values_list("pk", flat=True)[:FOUND_AT_MOST]))
+        return Q(pk__in=list(found.order_by().values_list("pk", flat=True)[:MAX_MATCHES]))
 
     @admin.display(description=_("from"))
     def from_what(self, conversion: Conversion) -> str:

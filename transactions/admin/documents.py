@@ -22,9 +22,9 @@ from partners.streaming import STAFF, TooManyStreamsError
 from transactions.admin.base import ListOfUsers
 from transactions.documents.downloads import FaultError, file_of, respond
 from transactions.models import Document, FaultCause
+from users.backoffice.access import record_access
 from users.backoffice.exports.streams import too_many_downloads
 from users.models import AccessKind
-from users.services import access_log
 
 MAY_DOWNLOAD = "transactions.download_document"
 FIELDS = (
@@ -100,7 +100,7 @@ class DocumentAdmin(ListOfUsers, SectionedAdmin):
         """The file, as a partner gets it; recorded in the access log before its first byte."""
         self.require(request, MAY_DOWNLOAD)
         document = get_object_or_404(Document.objects.select_related("user"), pk=row_id)
-        record = access_log.record(
+        record = record_access(
             request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"
         )
         try:

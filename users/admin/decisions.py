@@ -19,8 +19,8 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from partners.admin.sections import SectionedAdmin
-from users.backoffice.case.page import head_of
-from users.backoffice.case.views import USERS_PAGE
+from users.backoffice.case.page import header_context
+from users.backoffice.case.views import USER_PAGE
 from users.backoffice.queue import approval
 from users.models import Staff, User
 from users.services import bulk_approval, claims, compliance
@@ -61,13 +61,13 @@ class DecidingAdmin(SectionedAdmin):
     def approve_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
         """Asks for the reason, and then approves as the queue does. See Django's admin actions, intermediate pages."""
         if "confirmed" in request.POST:
-            form = bulk_approval.approval_form(request.POST)
+            form = approval.approval_form(request.POST)
             if form.is_valid():
                 return approval.approve(
-                    request, by=_staff(request), back=request.get_full_path(), back_title=_("Back to the list")
+                    request, form, by=_staff(request), back=request.get_full_path(), back_title=_("Back to the list")
                 )
         else:
-            form = bulk_approval.approval_form()
+            form = approval.approval_form()
         users = self._chosen(request, queryset)
         if not users:
             return None
@@ -91,13 +91,13 @@ class DecidingAdmin(SectionedAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Django's page, with what the case page has at its head. The window's title has nothing personal."""
         if (obj := kwargs.get("obj")) is not None:
-            context |= head_of(obj, _staff(request)) | {
+            context |= header_context(obj, _staff(request)) | {
                 "title": _("User %(id)s") % {"id": str(obj.pk)[:8]},
                 "subtitle": None,
                 "page_name": f"{obj.first_name} {obj.last_name}",
                 # Where a decision comes back to.
-                "decided_on": USERS_PAGE,
-                "leads_to_case": True,
+                "decided_on": USER_PAGE,
+                "links_to_case": True,
             }
         return super().render_change_form(request, context, **kwargs)
 

@@ -20,11 +20,11 @@ from partners.admin.key_age import badge
 from partners.admin.sections import Table
 from users.admin import history
 from users.admin.decisions import DecidingAdmin
-from users.backoffice.labels import birth_in_words
+from users.backoffice.access import record_access
 from users.backoffice.waiting_time import AgeState, age_of
 from users.models import AccessKind, AccessRecord, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
-from users.services import access_log
+from users.services.labels import birth_in_words
 from users.services.reasons import label_of
 from users.services.search import find_user_ids
 
@@ -94,7 +94,7 @@ class UserAdmin(DecidingAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Django's; whoever is shown a user here has looked at them as on the case page."""
-        access_log.record(request, AccessKind.OPENED, user=kwargs["obj"], detail=access_log.USER_PAGE)
+        record_access(request, AccessKind.OPENED, user=kwargs["obj"], detail=AccessRecord.USER_PAGE)
         context |= {"show_history": request.user.has_perm("users.view_userevent")}
         return super().render_change_form(request, context, **kwargs)
 
@@ -201,7 +201,7 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's; whoever is shown what a user was has looked at them."""
-        access_log.record(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=access_log.HISTORY_PAGE)
+        record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=AccessRecord.HISTORY_PAGE)
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("when"))

@@ -1,19 +1,23 @@
-"""Paths of the back office's own pages, under /admin/, in the order in which they are matched.
+"""URLs of the back office, under /admin/."""
 
-Each module names its own paths; their names begin with `backoffice_`.
-"""
+from django.contrib import admin
+from django.urls import URLPattern, path, re_path
 
-from django.urls import URLPattern
-
-from users.backoffice import dashboard, landing
 from users.backoffice.case import views as case
+from users.backoffice.dashboard import dashboard
 from users.backoffice.exports import views as exports
+from users.backoffice.landing import landing
 from users.backoffice.queue import views as queue
 
+_staff = admin.site.admin_view
+
 urlpatterns: list[URLPattern] = [
-    *landing.urlpatterns,
+    path("", _staff(landing), name="backoffice_landing"),
     *queue.urlpatterns,
-    *case.urlpatterns,
-    *dashboard.urlpatterns,
-    *exports.urlpatterns,
+    path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
+    path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
+    path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
+    path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
+    path("exports/", _staff(exports.exports), name="backoffice_exports"),
+    re_path(r"^exports/users\.(?P<extension>csv|ndjson)$", _staff(exports.user_list), name="backoffice_user_list"),
 ]

@@ -102,7 +102,7 @@ def test_each_role_lands_on_a_page_of_its_own(role: str, page: str, db: None) ->
 
 
 def test_who_has_no_role_is_told_so(db: None) -> None:
-    assert "Your account has no role yet" in client_as("nobody").get("/admin/").content.decode()
+    assert "Your account has no role" in client_as("nobody").get("/admin/").content.decode()
 
 
 # What is listed

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import number_format
 
-from users.backoffice.case.decisions import DecisionForm
+from users.backoffice.case.forms import DecisionForm
+from users.backoffice.queue.approval import approval_form
 from users.backoffice.queue.filters import CHANGED, ME, WAITING, QueueFilters, View
 from users.backoffice.queue.page import COUNTED, Page, Place, count, page_of
 from users.backoffice.queue.rows import rows_of
@@ -70,7 +71,7 @@ def context_of(
         "may_claim": reader.has_perm(claims.PERMISSION),
         "may_approve": reader.has_perm(compliance.PERMISSION) and any(row.choice for row in rows),
         "mine": Claim.objects.filter(staff=reader)[: COUNTED + 1].count(),
-        "approval": approval or bulk_approval.approval_form(),
+        "approval": approval or approval_form(),
         "chosen": chosen,
         "at_most": bulk_approval.AT_MOST,
     }

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from users.backoffice.queue.filters import Criteria
 from users.models import User
-from users.services.risk_flags import count_hints
+from users.services.risk_flags import count_risk_flags
 
 ROWS = 50
 # Counted so far and no further.
@@ -68,7 +68,7 @@ def page_of(criteria: Criteria, *, after: Place | None, sees_identity: bool) -> 
     walk = _Walk(criteria)
     if criteria.with_hints is None:
         page = _plain(walk, after)
-        page.hints = count_hints(page.rows, sees_identity=sees_identity) if page.rows else {}
+        page.hints = count_risk_flags(page.rows, sees_identity=sees_identity) if page.rows else {}
         return page
     return _sifted(walk, after, with_hints=criteria.with_hints, sees_identity=sees_identity)
 
@@ -138,7 +138,7 @@ def _sifted(walk: _Walk, after: Place | None, *, with_hints: bool, sees_identity
     page = Page()
     until, looked_at = walk.end(after), 0
     for batch in _batches(walk, after, until):
-        hints = count_hints(batch, sees_identity=sees_identity)
+        hints = count_risk_flags(batch, sees_identity=sees_identity)
         for user in batch:
             if len(page.rows) == ROWS:
                 return page

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from psycopg.errors import QueryCanceled
 
-from users.backoffice.case.decisions import DecisionForm
+from users.backoffice.case.forms import DecisionForm
 from users.backoffice.queue import approval
 from users.backoffice.queue.context import context_of
 from users.backoffice.queue.filters import CHANGED, WAITING, View
 from users.models import Staff, User
-from users.services import bulk_approval, claims, compliance, reviews
+from users.services import claims, compliance, decisions
 from users.services.changes import Version
 
 SEEN_BY = "users.view_user"
@@ -97,8 +97,8 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     user = get_object_or_404(User, pk=user_id)
     shown = Version.parse(request.POST.get("version", ""))
     try:
-        reviews.mark_reviewed(user_id=user.pk, shown=shown, by=staff, request_id=_request_id(request))
-    except reviews.ReviewRefusedError as refusal:
+        decisions.mark_reviewed(user_id=user.pk, shown=shown, by=staff, request_id=_request_id(request))
+    except compliance.DecisionRefusedError as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
@@ -109,7 +109,7 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
 def approve(request: HttpRequest) -> HttpResponse:
     """Approves the chosen rows, and reports what was done and what was not."""
     staff = _staff(request, SEEN_BY, compliance.PERMISSION)
-    form = bulk_approval.approval_form(request.POST)
+    form = approval.approval_form(request.POST)
     if not approval.choices_of(request):
         messages.error(request, _("Nobody was chosen: tick the cases to approve."))
         return _back(request)
@@ -117,7 +117,7 @@ def approve(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Nothing was done: say why they are approved."))
         sent = frozenset(request.POST.getlist("chosen"))
         return _list(request, _view(request), unapproved=form, chosen=sent, code=422)
-    return approval.approve(request, by=staff, back=_address(request, WAITING), back_title=_("Back to the queue"))
+    return approval.approve(request, form, by=staff, back=_address(request, WAITING), back_title=_("Back to the queue"))
 
 
 def _list(
