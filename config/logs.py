@@ -21,7 +21,7 @@ from structlog.processors import JSONRenderer, add_log_level
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, WrappedLogger
 
-from partners.monitoring.request_context import facts
+from partners.monitoring.request_context import request_context
 
 # Loggers whose templates hold values of the request already.
 UNSAFE_TEMPLATES = ("django.security", "django.request")
@@ -81,11 +81,11 @@ def add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict
     event["timestamp"] = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
     if "exc_info" in event:
         _replace_exception(event)
-    if facts.request_id is not None:
-        event.setdefault("request_id", facts.request_id)
-    if facts.partner is not None:
-        event.setdefault("partner", facts.partner)
-        event.setdefault("key", facts.key)
+    if request_context.request_id is not None:
+        event.setdefault("request_id", request_context.request_id)
+    if request_context.partner is not None:
+        event.setdefault("partner", request_context.partner)
+        event.setdefault("key", request_context.key)
     return event
 
 

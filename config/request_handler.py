@@ -14,7 +14,7 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.middleware import is_api_path
 from partners.api.request import has_body
-from partners.streaming import PiecesResponse
+from partners.streaming import LimitedStreamingResponse
 
 # It accepts a Connection header, which PEP 3333 leaves to the server and wsgiref refuses.
 GRANIAN = "Granian"
@@ -71,7 +71,7 @@ class ServiceHandler(WSGIHandler):
         if is_api_path(environ["PATH_INFO"]):
             return self._respond_api(environ, start_response)
         response = super().__call__(environ, start_response)
-        if not response.streaming or isinstance(response, PiecesResponse):
+        if not response.streaming or isinstance(response, LimitedStreamingResponse):
             return response
         with closing(response):
             return [b"".join(response)]

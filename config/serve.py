@@ -15,7 +15,7 @@ from config.server.granian_internals import WorkerFactory
 from config.server.master import CONTEXT, Master
 from config.server.worker import METRICS_FOLDER, Kind, Slot
 
-# Of a worker; granian starts a thread when a request waits for one. More than partners/streaming.MOST_AT_ONCE.
+# Of a worker; granian starts a thread when a request waits for one. More than partners/streaming.MAX_STREAMS.
 THREADS = 6
 # A thread keeps its database connection over quiet minutes.
 THREAD_IDLE_SECONDS = 300

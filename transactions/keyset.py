@@ -95,7 +95,7 @@ Row = TypeVar("Row", bound=ConversionRow | DocumentRow)
 
 def position(row: ConversionRow | DocumentRow) -> Position:
     """The row's position in its user's list."""
-    return Position(statements.rfc_3339(row.created_at), int(row.tiebreak))
+    return Position(statements.rfc_3339_from_text(row.created_at), int(row.tiebreak))
 
 
 def without_placeholder(rows: list[Row]) -> list[Row]:

@@ -26,7 +26,7 @@ from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
 from config.database.pipeline import BEGIN, COMMIT, Pipeline
 from partners.db.statements import Query, Result, is_stale_plan
-from partners.monitoring.request_context import facts
+from partners.monitoring.request_context import request_context
 
 # By how much the wait for an answer exceeds `statement_timeout`: the server's own error comes first.
 MARGIN_SECONDS = 0.5
@@ -171,7 +171,7 @@ class DatabaseWrapper(PostgresWrapper):
                 self.pipeline.forget_statements()
             raise
         finally:
-            facts.add_statements(len(queries), time.perf_counter() - begun)
+            request_context.add_statements(len(queries), time.perf_counter() - begun)
         return results[len(before) : len(before) + len(queries)]
 
     # --- Transactions ---
@@ -258,7 +258,7 @@ def _timed() -> Iterator[None]:
     try:
         yield
     finally:
-        facts.add_statements(1, time.perf_counter() - begun)
+        request_context.add_statements(1, time.perf_counter() - begun)
 
 
 class _TimedCursor(CursorWrapper):

@@ -9,13 +9,16 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from partners.monitoring import health, multiprocess
-from partners.monitoring.collector import DatabaseFigures
+from partners.monitoring.database_gauges import DatabaseCollector, sessions
+from transactions.imports.metrics import imports
 
 log = structlog.get_logger("partners.internal")
 
 JSON = "application/json"
 FAILING = b'{"status":"failing"}'
 Response = tuple[HTTPStatus, str, bytes]
+
+_database_gauges = DatabaseCollector(sessions, imports)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -37,11 +40,11 @@ def _response(path: str) -> Response:
         case "/readyz":
             return _health(health.readiness)
         case "/metrics":
-            return HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(DatabaseFigures())
+            return HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(_database_gauges)
     return HTTPStatus.NOT_FOUND, JSON, FAILING
 
 
 def _health(check: Callable[[], health.Health]) -> Response:
     result = check()
-    body = {"status": "ok" if result.is_well else "failing", "checks": result.checks, "warnings": result.warnings}
-    return HTTPStatus.OK if result.is_well else HTTPStatus.SERVICE_UNAVAILABLE, JSON, orjson.dumps(body)
+    body = {"status": "ok" if result.is_healthy else "failing", "checks": result.checks, "warnings": result.warnings}
+    return HTTPStatus.OK if result.is_healthy else HTTPStatus.SERVICE_UNAVAILABLE, JSON, orjson.dumps(body)

@@ -4,8 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Min, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +12,7 @@ from django.utils.translation import ngettext
 
 from partners.admin import key_forms
 from partners.admin.date_formatting import moment
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, Partner, in_force
 
 # After so long a key should have been rotated: it has been in too many hands and too many backups.
 OLD = timedelta(days=180)
@@ -57,9 +56,9 @@ def expiry(key: ApiKey) -> Any:
 
 def with_keys(partners: QuerySet[Partner]) -> QuerySet[Partner]:
     """Partners with how many of their keys are in force, and since when the oldest of these exists."""
-    in_force = Q(api_keys__revoked_at=None) & (Q(api_keys__expires_at=None) | Q(api_keys__expires_at__gt=Now()))
+    condition = in_force("api_keys__")
     return partners.annotate(
-        keys_in_force=Count("api_keys", filter=in_force), oldest_key=Min("api_keys__created_at", filter=in_force)
+        keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
     )
 
 

@@ -74,7 +74,7 @@ def version(partner: Partner | int) -> str:
 
 def is_in_force(key: ApiKey) -> bool:
     """Whether the key is neither revoked nor expired; its partner may be disabled all the same."""
-    return key.revoked_at is None and (key.expires_at is None or key.expires_at > timezone.now())
+    return key.is_in_force
 
 
 def issue_action(partner: Partner, data: QueryDict | None = None) -> Action:

@@ -1,4 +1,4 @@
-"""A migration widens columns while the service runs: connections that have prepared statements go on."""
+"""A migration that widens columns does not break connections with prepared statements."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -139,7 +139,7 @@ def test_writes_go_on_and_take_effect_once(
     assert partner.users.get(external_id=user).city == "City 15"
 
 
-def test_a_replay_is_found(api: PartnerClient, partner: Partner, alter: Alter) -> None:
+def test_a_stored_response_is_replayed(api: PartnerClient, partner: Partner, alter: Alter) -> None:
     body, key = factories.user_body(), str(uuid.uuid4())
     first = api.post("/v1/users", body, key=key)
     assert often(lambda: api.post("/v1/users", body, key=key)) == {201}

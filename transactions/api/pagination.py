@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from partners.api.errors import FieldError, invalid_fields, invalid_parameter
 from partners.api.json import JsonRenderer, rfc_3339
-from partners.api.response import json_response
+from partners.api.response import JsonResponse
 from transactions import keyset
 from transactions.keyset import HIGHEST_LIMIT, Position
 
@@ -84,7 +84,7 @@ class CursorPagination(BasePagination):
     def get_paginated_response(self, data: list[Any], head: Mapping[str, object] = {}) -> HttpResponse:  # type: ignore[override]
         """The response with a page. head: fields before it, such as the user's."""
         body = {**head, "nextCursor": self.next_cursor, "items": data}
-        return json_response(200, JsonRenderer().render(body))
+        return JsonResponse(200, JsonRenderer().render(body))
 
 
 def _single(values: Sequence[str]) -> str:

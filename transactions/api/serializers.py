@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from rest_framework import serializers
 
 from partners.api.serializers import InstantField
-from partners.db.statements import rfc_3339
+from partners.db.statements import rfc_3339_from_text
 from transactions.documents.file_types import EXTENSIONS
 from transactions.keyset import HIGHEST_LIMIT, TIEBREAK_DIGITS, ConversionRow, DocumentRow
 from transactions.models import TITLE_LENGTH, DocumentType
@@ -60,7 +60,7 @@ class ConversionSerializer(RowSerializer[ConversionRow]):
         return [
             {
                 "conversionId": conversion_id,
-                "createdAt": f"{at[:10]}T{at[11:19]}.{at[20:-3]:0<6}Z",  # statements.rfc_3339
+                "createdAt": f"{at[:10]}T{at[11:19]}.{at[20:-3]:0<6}Z",  # statements.rfc_3339_from_text
                 "type": kind,
                 "from": {"currency": from_currency, "amount": from_amount},
                 "to": {"currency": to_currency, "amount": to_amount},
@@ -85,7 +85,7 @@ class DocumentSerializer(RowSerializer[DocumentRow]):
         """The item of the list."""
         return {
             "documentId": instance.document_id,
-            "createdAt": rfc_3339(instance.created_at),
+            "createdAt": rfc_3339_from_text(instance.created_at),
             "type": instance.type,
             "title": instance.title,
             "contentType": instance.content_type,

@@ -19,7 +19,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.http import HttpResponse
 
-from partners.streaming import PiecesResponse, stream
+from partners.streaming import LimitedStreamingResponse, stream
 from transactions.documents.file_types import content_disposition
 from transactions.models import Document, DocumentFault, FaultCause
 
@@ -38,7 +38,7 @@ class FaultError(Exception):
         self.cause = cause
 
 
-def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse | PiecesResponse:
+def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse | LimitedStreamingResponse:
     """The response with a document's file, streamed if it has several chunks (partners/streaming.py).
 
     owner: whose download it is. Raises FaultError and TooManyStreamsError before the first byte. Content-Length is the

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from partners.management.base import Outcome, ServiceCommand, moment, table, whole_number
+from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339, table, whole_number
 from transactions.models import ImportRun
 
 MOST = 10_000
@@ -28,9 +28,9 @@ class Command(ServiceCommand):
                 "id": run.pk,
                 "source": run.source,
                 "state": run.state,
-                "startedAt": moment(run.started_at),
-                "updatedAt": moment(run.updated_at),
-                "endedAt": moment(run.ended_at),
+                "startedAt": optional_rfc_3339(run.started_at),
+                "updatedAt": optional_rfc_3339(run.updated_at),
+                "endedAt": optional_rfc_3339(run.ended_at),
                 "sizeBytes": run.size_bytes,
                 "bytesRead": run.bytes_read,
                 "line": run.line,
