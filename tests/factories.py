@@ -1,122 +1,33 @@
-"""Rows and bodies for tests, made by the service's own functions."""
+"""Factories of each model, by the service's own functions where it has one, and of the bodies that partners send."""
 
-import itertools
+import io
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import factory
 from django.utils import timezone
+from factory.declarations import LazyFunction, SelfAttribute, Sequence, SubFactory
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests.support.client import PartnerClient, Transport
-from transactions.models import Conversion
-from users.models import Staff, Status, User
-from users.models.columns import Profile
-from users.services import profile as users
+from transactions.documents.publishing import publish
+from transactions.models import Conversion, Document, DocumentType, ImportRun
+from users.models import AccessKind, AccessRecord, Claim, Staff, Status, StatusChange, User
+from users.models.columns import PROFILE_COLUMNS, Profile
+from users.services import claims
+from users.services import profile as profiles
 from users.services.compliance import change_status
 from users.services.staff import create_staff
 
-_numbers = itertools.count(1)
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+REASON = "Papers seen."
 
-
-class PartnerFactory(factory.django.DjangoModelFactory[Partner]):
-    """A partner."""
-
-    class Meta:
-        model = Partner
-
-    slug = factory.declarations.Sequence(lambda n: f"made-{n}")  # type: ignore[no-untyped-call]
-    name = "A Partner Inc."
-
-
-def client_of(partner: Partner, transport: Transport) -> PartnerClient:
-    """A client with a new key of this partner."""
-    issued = keys.issue(partner=partner)
-    return PartnerClient(issued.api_key, issued.secret, transport)
-
-
-def issued_days_ago(key: ApiKey, days: float, **fields: Any) -> None:
-    """Makes `key` another one of its partner, issued so long ago: when a key was issued never changes."""
-    key.pk, key.prefix, key.digest = None, f"{keys.KEY_PREFIX}aged{next(_numbers):04}", secrets.token_bytes(32)
-    key.created_at = timezone.now() - timedelta(days=days)
-    for name, value in fields.items():
-        setattr(key, name, value)
-    key.save(force_insert=True)
-
-
-def profile(**columns: Any) -> Profile:
-    """The profile of a new user."""
-    values: dict[str, Any] = {
-        "email": "ada@example.com",
-        "first_name": "Ada",
-        "last_name": "Byron",
-        "date_of_birth": date(1990, 12, 10),
-        "address_line1": "100 King St W",
-        "address_line2": "",
-        "city": "Toronto",
-        "postal_code": "",
-        "province": "",
-        "country": "CA",
-        "occupation": "Engineer",
-        "is_ciro_affiliate": False,
-    }
-    return Profile(**values | columns)
-
-
-def create_user(partner: Partner, external_id: str = "") -> User:
-    """A new user, by default with an externalId of its own."""
-    external_id = external_id or f"user-{next(_numbers)}"
-    return User.objects.get(pk=users.create_user(partner_id=partner.pk, external_id=external_id, profile=profile()).id)
-
-
-def user_body(**fields: Any) -> dict[str, Any]:
-    """The body of a create that passes every rule, with an externalId of its own."""
-    return {
-        "externalId": f"user-{next(_numbers)}",
-        "email": "ada@example.com",
-        "firstName": "Ada",
-        "lastName": "Byron",
-        "dateOfBirth": "1990-12-10",
-        "addressLine1": "100 King St W",
-        "addressLine2": "Suite 200",
-        "city": "Toronto",
-        "postalCode": "M5X 1A9",
-        "province": "ON",
-        "country": "CA",
-        "occupation": "Engineer",
-        "isCiroAffiliate": False,
-    } | fields
-
-
-def make_staff(role: str = "reviewer") -> Staff:
-    """A staff account in a role, whose owner has chosen a password already."""
-    number = next(_numbers)
-    staff, _ = create_staff(username=f"staff-{number}", email=f"staff-{number}@example.com", role=role)
-    staff.password_is_one_time = False
-    staff.save(update_fields=["password_is_one_time"])
-    return staff
-
-
-def conversion_fields(user: User, **fields: Any) -> dict[str, Any]:
-    """The columns of a conversion of this user, with a conversionId of its own."""
-    return {
-        "partner": user.partner,
-        "user": user,
-        "conversion_id": f"cv-{next(_numbers)}",
-        "created_at": datetime(2026, 1, 15, 10, 30, tzinfo=UTC),
-        "from_currency": "CAD",
-        "from_amount": Decimal("100.00"),
-        "to_currency": "USD",
-        "to_amount": Decimal("71.50"),
-        "rate": Decimal("0.715"),
-    } | fields
-
-
-_WAYS = {
+_DECISIONS: dict[str, tuple[Status, ...]] = {
     Status.PENDING_COMPLIANCE: (),
     Status.ACTIVE: (Status.ACTIVE,),
     Status.REJECTED: (Status.REJECTED,),
@@ -125,14 +36,237 @@ _WAYS = {
 }
 
 
-def move_to(user: User, status: Status) -> None:
-    """Has staff decide about a new user until they stand in `status`."""
-    for step in _WAYS[status]:
-        change_status(user=user, to_status=step, by=make_staff(), reason="Papers seen.")
+class PartnerFactory(factory.django.DjangoModelFactory[Partner]):
+    """A partner."""
+
+    class Meta:
+        model = Partner
+
+    slug = Sequence(lambda n: f"made-{n}")
+    name = "A Partner Inc."
 
 
-def add_conversions(user: User, moments: Iterable[datetime], **fields: Any) -> list[Conversion]:
-    """Records a conversion of the user at each of these moments."""
+class ApiKeyFactory(factory.django.DjangoModelFactory[ApiKey]):
+    """A key; with `age`, one issued that long ago: no function makes one, because created_at never changes."""
+
+    class Meta:
+        model = ApiKey
+
+    partner = SubFactory(PartnerFactory)
+
+    @classmethod
+    def _create(cls, model_class: type[ApiKey], *, age: timedelta | None = None, **fields: Any) -> ApiKey:
+        partner = fields.pop("partner")
+        key = keys.issue(partner=partner).record
+        if age is not None:
+            key.pk, key.prefix, key.digest = None, f"{keys.KEY_PREFIX}{secrets.token_hex(4)}", secrets.token_bytes(32)
+            key.created_at = timezone.now() - age
+            for name, value in fields.items():
+                setattr(key, name, value)
+            key.save(force_insert=True)
+        return key
+
+
+class StaffFactory(factory.django.DjangoModelFactory[Staff]):
+    """A staff account in a role, whose owner has chosen a password; `role=""` gives a superuser without one."""
+
+    class Meta:
+        model = Staff
+
+    username = Sequence(lambda n: f"staff-{n}")
+    role = "reviewer"
+
+    @classmethod
+    def _create(cls, model_class: type[Staff], *, username: str, role: str) -> Staff:
+        if not role:
+            return Staff.objects.create(username=username, is_staff=True, is_superuser=True)
+        staff, _ = create_staff(username=username, email=f"{username}@example.com", role=role)
+        staff.password_is_one_time = False
+        staff.save(update_fields=["password_is_one_time"])
+        return staff
+
+
+class ProfileFactory(factory.base.Factory[Profile]):
+    """The columns that a partner may change."""
+
+    class Meta:
+        model = Profile
+
+    email = "ada@example.com"
+    first_name = "Ada"
+    last_name = "Byron"
+    date_of_birth = date(1990, 12, 10)
+    address_line1 = "100 King St W"
+    address_line2 = ""
+    city = "Toronto"
+    postal_code = ""
+    province = ""
+    country = "CA"
+    occupation = "Engineer"
+    is_ciro_affiliate = False
+
+
+class UserFactory(factory.django.DjangoModelFactory[User]):
+    """A user, in a status that staff decided."""
+
+    class Meta:
+        model = User
+
+    partner = SubFactory(PartnerFactory)
+    external_id = Sequence(lambda n: f"user-{n}")
+    status = Status.PENDING_COMPLIANCE
+
+    @classmethod
+    def _create(cls, model_class: type[User], **fields: Any) -> User:
+        partner, external_id, status = (fields.pop(name) for name in ("partner", "external_id", "status"))
+        profile = ProfileFactory.build(**{name: fields.pop(name) for name in PROFILE_COLUMNS if name in fields})
+        assert not fields, fields
+        created = profiles.create_user(partner_id=partner.pk, external_id=external_id, profile=profile)
+        user = User.objects.get(pk=created.id)
+        decide(user, status)
+        return user
+
+
+class StatusChangeFactory(factory.django.DjangoModelFactory[StatusChange]):
+    """A decision on a pending user."""
+
+    class Meta:
+        model = StatusChange
+
+    user = SubFactory(UserFactory)
+    to_status = Status.ACTIVE
+    by = SubFactory(StaffFactory)
+    reason = REASON
+
+    @classmethod
+    def _create(cls, model_class: type[StatusChange], **fields: Any) -> StatusChange:
+        return change_status(**fields)
+
+
+class ClaimFactory(factory.django.DjangoModelFactory[Claim]):
+    """A claim on a pending user."""
+
+    class Meta:
+        model = Claim
+
+    user = SubFactory(UserFactory)
+    staff = SubFactory(StaffFactory)
+
+    @classmethod
+    def _create(cls, model_class: type[Claim], *, user: User, staff: Staff) -> Claim:
+        return claims.claim(user=user, staff=staff)
+
+
+class AccessRecordFactory(factory.django.DjangoModelFactory[AccessRecord]):
+    """An entry of the access log."""
+
+    class Meta:
+        model = AccessRecord
+
+    kind = AccessKind.OPENED
+    user = SubFactory(UserFactory)
+    staff = SubFactory(StaffFactory)
+
+
+class UserBodyFactory(factory.base.DictFactory):
+    """See user_body."""
+
+    externalId = Sequence(lambda n: f"user-{n}")
+    email = "ada@example.com"
+    firstName = "Ada"
+    lastName = "Byron"
+    dateOfBirth = "1990-12-10"
+    addressLine1 = "100 King St W"
+    addressLine2 = "Suite 200"
+    city = "Toronto"
+    postalCode = "M5X 1A9"
+    province = "ON"
+    country = "CA"
+    occupation = "Engineer"
+    isCiroAffiliate = False
+
+
+class ConversionFactory(factory.django.DjangoModelFactory[Conversion]):
+    """A conversion; imports store them by COPY, so this saves the model."""
+
+    class Meta:
+        model = Conversion
+
+    user = SubFactory(UserFactory)
+    partner = SelfAttribute("user.partner")
+    conversion_id = Sequence(lambda n: f"cv-{n}")
+    created_at = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+    from_currency = "CAD"
+    from_amount = Decimal("100.00")
+    to_currency = "USD"
+    to_amount = Decimal("71.50")
+    rate = Decimal("0.715")
+
+
+class DocumentFactory(factory.django.DjangoModelFactory[Document]):
+    """A document; with `content` it is published and has a file, otherwise it is a row for lists."""
+
+    class Meta:
+        model = Document
+
+    user = SubFactory(UserFactory)
+    partner = SelfAttribute("user.partner")
+    created_at = NOON
+    type = DocumentType.ACCOUNT_STATEMENT
+    title = "March 2026"
+    content_type = "application/pdf"
+    size_bytes = 10
+    sha256 = b"\x07" * 32
+    storage_name = LazyFunction(lambda: f"absent/{uuid4()}")
+
+    @classmethod
+    def _create(cls, model_class: Any, *, content: bytes | None = None, **fields: Any) -> Document:
+        if content is None:
+            return Document.objects.create(**fields)
+        named = {name: fields[name] for name in ("user", "title", "content_type", "created_at")}
+        return publish(source=io.BytesIO(content), kind=fields["type"], **named)
+
+
+class ImportRunFactory(factory.django.DjangoModelFactory[ImportRun]):
+    """A running import."""
+
+    class Meta:
+        model = ImportRun
+
+    source = "-"
+
+
+def user_body(**fields: Any) -> dict[str, Any]:
+    """Return the body of a create that passes every rule, with an externalId of its own."""
+    body: dict[str, Any] = UserBodyFactory.create(**fields)
+    return body
+
+
+def columns_of(model_factory: type[factory.base.Factory[Any]], **fields: Any) -> dict[str, Any]:
+    """Return what a factory would store, by the model's fields."""
+    columns: dict[str, Any] = factory.helpers.build(dict, FACTORY_CLASS=model_factory, **fields)
+    return columns
+
+
+def client_of(partner: Partner, transport: Transport) -> PartnerClient:
+    """A client with a new key of this partner."""
+    issued = keys.issue(partner=partner)
+    return PartnerClient(issued.api_key, issued.secret, transport)
+
+
+def decide(user: User, status: str) -> None:
+    """Have staff decide on a pending user until the user has this status."""
+    for to_status in _DECISIONS[status]:
+        StatusChangeFactory.create(user=user, to_status=to_status)
+
+
+def add_conversions(user: User, times: Iterable[datetime], **fields: Any) -> list[Conversion]:
+    """Store a conversion of the user at each of these times."""
     return Conversion.objects.bulk_create(
-        [Conversion(**conversion_fields(user, created_at=moment, **fields)) for moment in moments]
+        [ConversionFactory.build(user=user, created_at=time, **fields) for time in times]
     )
+
+
+def add_documents(user: User, times: Iterable[datetime], **fields: Any) -> list[Document]:
+    """Store a document without a file at each of these times."""
+    return [DocumentFactory.create(user=user, created_at=time, **fields) for time in times]

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
-from tests.support.documents import LONG, add_document, add_rows, folder
+from tests.support.documents import LONG, add_document, add_documents, folder
 from tests.support.round_trips import round_trips
 from users.models import User
 
@@ -83,7 +83,7 @@ def test_a_request_that_is_not_authenticated_takes_at_most_one(api: PartnerClien
 def test_a_page_takes_one_round_trip_whatever_its_length(
     api: PartnerClient, ada: User, rows: int, limit: int, what: str
 ) -> None:
-    add = factories.add_conversions if what == "transactions" else add_rows
+    add = factories.add_conversions if what == "transactions" else add_documents
     add(ada, [NOON + timedelta(hours=n) for n in range(rows)])
     path = f"{ADA}/{what}?limit={limit}"
     answer = api.get(path)

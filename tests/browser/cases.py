@@ -33,7 +33,7 @@ def client(committed_partner: Partner, server_url: str) -> PartnerClient:
 @pytest.fixture
 def empty_queue(committing: None) -> None:
     """Decides about whoever an earlier test left waiting, so that *next case* brings this test's own."""
-    reviewer = factories.make_staff()
+    reviewer = factories.StaffFactory.create()
     for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
         change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason="Left by an earlier test.")
 

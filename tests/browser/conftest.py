@@ -116,7 +116,7 @@ def enrolled() -> Callable[[str], Staff]:
     """Makes somebody of a role (as in tests/support/staff.py) who has been here before: PASSWORD, and totp.SECRET."""
 
     def make(role: str) -> Staff:
-        staff = factories.make_staff("viewer" if role == "superuser" else role)
+        staff = factories.StaffFactory.create(role="viewer" if role == "superuser" else role)
         staff.is_superuser = role == "superuser"
         staff.set_password(PASSWORD)
         staff.save()

@@ -82,7 +82,7 @@ def register(client: PartnerClient, number: int, person: tuple[str, ...], **fiel
 
 def decide_for_a_month(clients: list[PartnerClient], numbers: "itertools.count[int]", chance: random.Random) -> None:
     """Decisions on each day, after between an hour and two days."""
-    reviewers = [factories.make_staff() for _ in range(2)]
+    reviewers = [factories.StaffFactory.create() for _ in range(2)]
     for day in range(DAYS):
         for _ in range(chance.randint(1, 4)):
             user = register(chance.choice(clients), next(numbers), chance.choice(PEOPLE))
@@ -109,7 +109,7 @@ def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") ->
         move_back("users_user", "status_since", user.pk, timezone.now() - timedelta(hours=hours))
     claims.claim(
         user=User.objects.get(last_name="Gagnon", status=Status.PENDING_COMPLIANCE),
-        staff=named(factories.make_staff(), "sam.okafor"),
+        staff=named(factories.StaffFactory.create(), "sam.okafor"),
         request_id="",
     )
     assert shown

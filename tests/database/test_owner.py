@@ -11,7 +11,6 @@ from django.db.utils import IntegrityError
 from partners.db import serving_role
 from tests import factories
 from tests.support.client import in_process
-from transactions.models import Conversion
 from users.models import StatusChange, User
 
 TABLES = ("users_userevent", "users_statuschange", "transactions_conversion", "users_user")
@@ -30,10 +29,11 @@ def rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         client = factories.client_of(partner, in_process)
         assert client.post("/v1/users", factories.user_body()).status == 201
         user = User.objects.get(partner=partner)
+        reviewer = factories.StaffFactory.create()
         StatusChange.objects.create(
-            user=user, from_status="pendingCompliance", to_status="active", by=factories.make_staff(), reason="why"
+            user=user, from_status="pendingCompliance", to_status="active", by=reviewer, reason="why"
         )
-        Conversion.objects.create(**factories.conversion_fields(user))
+        factories.ConversionFactory.create(user=user)
         yield
 
 

@@ -11,8 +11,6 @@ from django.db.utils import IntegrityError, ProgrammingError
 from partners.models import Partner
 from tests import factories
 from tests.support.client import Response
-from tests.support.documents import document_fields
-from transactions.models import Conversion, Document
 from users.models import User, UserEvent
 
 HISTORY = ("users_userevent", "users_statuschange", "transactions_conversion", "transactions_document")
@@ -93,7 +91,7 @@ def test_every_change_is_in_the_history_whatever_the_session_sets(switch: str, u
 
 
 def test_a_status_change_must_begin_where_the_user_is(user: User) -> None:
-    staff = factories.make_staff()
+    staff = factories.StaffFactory.create()
     with pytest.raises(IntegrityError, match="not in the status"):
         run(
             "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
@@ -105,7 +103,7 @@ def test_a_status_change_must_begin_where_the_user_is(user: User) -> None:
 
 @pytest.mark.parametrize("status", ["closed", "suspended", "pendingCompliance"])
 def test_a_status_change_moves_only_as_the_contract_allows(user: User, status: str) -> None:
-    staff = factories.make_staff()
+    staff = factories.StaffFactory.create()
     with pytest.raises(IntegrityError, match="does not move between"):
         run(
             "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
@@ -133,11 +131,11 @@ def test_history_cannot_be_forged_by_its_trigger_on_another_table(user: User) ->
 def test_a_conversion_belongs_to_its_users_own_partner(user: User) -> None:
     stranger = factories.PartnerFactory.create()
     with pytest.raises(IntegrityError, match="conversion_user_of_partner"):
-        Conversion.objects.create(**factories.conversion_fields(user, partner=stranger))
+        factories.ConversionFactory.create(user=user, partner=stranger)
 
 
 def test_a_status_change_cannot_be_dated_back_and_moves_the_user(user: User) -> None:
-    staff = factories.make_staff()
+    staff = factories.StaffFactory.create()
     run(
         "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, created_at)"
         " VALUES (%s, 'pendingCompliance', 'active', %s, 'why', '2020-01-01')",
@@ -168,8 +166,8 @@ def test_a_status_change_cannot_be_dated_back_and_moves_the_user(user: User) -> 
     ],
 )
 def test_a_conversion_outside_the_contract_is_refused(user: User, column: str, value: str) -> None:
-    given = factories.conversion_fields(user)
-    values = given | {"partner": user.partner_id, "user": user.pk, "conversion_id": "cv-1"} | {column: value}
+    columns = factories.columns_of(factories.ConversionFactory, user=user)
+    values = columns | {"partner": user.partner_id, "user": user.pk, "conversion_id": "cv-1"} | {column: value}
     names = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in values)
     marks = ", ".join(["%s"] * len(values))
     with pytest.raises(IntegrityError, match="violates check constraint"):
@@ -177,16 +175,15 @@ def test_a_conversion_outside_the_contract_is_refused(user: User, column: str, v
 
 
 def test_one_conversion_id_is_there_once_for_a_partner(user: User) -> None:
-    fields = factories.conversion_fields(user)
-    Conversion.objects.create(**fields)
+    factories.ConversionFactory.create(user=user, conversion_id="cv-1")
     with pytest.raises(IntegrityError, match="conversion_partner_id"):
-        Conversion.objects.create(**fields)
+        factories.ConversionFactory.create(user=user, conversion_id="cv-1")
 
 
 def test_a_document_belongs_to_its_users_own_partner(user: User) -> None:
     stranger = factories.PartnerFactory.create()
     with pytest.raises(IntegrityError, match="document_user_of_partner"):
-        Document.objects.create(**document_fields(user, partner=stranger))
+        factories.DocumentFactory.create(user=user, partner=stranger)
 
 
 @pytest.mark.parametrize(
@@ -207,8 +204,9 @@ def test_a_document_belongs_to_its_users_own_partner(user: User) -> None:
     ],
 )
 def test_a_document_outside_the_contract_is_refused(user: User, column: str, value: object) -> None:
-    given = document_fields(user) | {"partner": user.partner_id, "user": user.pk, "document_id": uuid4()}
-    values = given | {column: value}
+    columns = factories.columns_of(factories.DocumentFactory, user=user)
+    columns |= {"partner": user.partner_id, "user": user.pk, "document_id": uuid4()}
+    values = columns | {column: value}
     names = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in values)
     marks = ", ".join(["%s"] * len(values))
     with pytest.raises(IntegrityError, match="violates check constraint"):
@@ -217,6 +215,6 @@ def test_a_document_outside_the_contract_is_refused(user: User, column: str, val
 
 @pytest.mark.parametrize("column", ["document_id", "storage_name"])
 def test_no_two_documents_share_an_id_or_a_file(user: User, column: str) -> None:
-    first = Document.objects.create(**document_fields(user))
+    first = factories.DocumentFactory.create(user=user)
     with pytest.raises(IntegrityError, match=column):
-        Document.objects.create(**document_fields(user, **{column: getattr(first, column)}))
+        factories.DocumentFactory.create(user=user, **{column: getattr(first, column)})

@@ -58,7 +58,7 @@ def test_a_profile_is_updated_within_its_page(
     create_user(externalId="first")
     # Enough to fill the first user's page as far as inserts do.
     for _ in range(60):
-        factories.create_user(partner)
+        factories.UserFactory.create(partner=partner)
     before = rows(f"{_IN_PLACE} FROM pg_class WHERE relname = 'users_user'")[0]
     assert api.patch("/v1/users/first", {"city": "Ottawa"}).status == 200
     after = rows(f"{_IN_PLACE} FROM pg_class WHERE relname = 'users_user'")[0]

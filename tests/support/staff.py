@@ -7,7 +7,7 @@ from html import unescape
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from tests.factories import make_staff
+from tests.factories import StaffFactory
 from users.models import Staff
 
 _numbers = itertools.count(1)
@@ -32,7 +32,7 @@ def client_as(role: str) -> Client:
         return client_of(
             Staff.objects.create(username=f"{role}-{next(_numbers)}", is_staff=True, is_superuser=role == "superuser")
         )
-    return client_of(make_staff(role))
+    return client_of(StaffFactory.create(role=role))
 
 
 def hidden_version(page: str, action: str) -> str:

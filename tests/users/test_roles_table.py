@@ -79,11 +79,11 @@ def world(api: PartnerClient, partner: Partner, folder: Path) -> World:
         return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
 
     user, held, changed = create(), create(), create()
-    colleague = factories.make_staff("viewer")
+    colleague = factories.StaffFactory.create(role="viewer")
     Claim.objects.create(
-        user=held, staff=factories.make_staff("reviewer"), claimed_at=timezone.now() - timedelta(days=1)
+        user=held, staff=factories.StaffFactory.create(role="reviewer"), claimed_at=timezone.now() - timedelta(days=1)
     )
-    factories.move_to(changed, Status.ACTIVE)
+    factories.decide(changed, Status.ACTIVE)
     api.patch(f"/v1/users/{changed.external_id}", {"lastName": "King"})
     changed.refresh_from_db()
     assert changed.identity_changed_at is not None
@@ -100,8 +100,8 @@ def world(api: PartnerClient, partner: Partner, folder: Path) -> World:
         changed=changed,
         event=UserEvent.objects.filter(pgh_obj=user).latest("pgh_id"),
         decision=StatusChange.objects.get(user=changed),
-        access=AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=factories.make_staff("reviewer")),
-        conversion=Conversion.objects.create(**factories.conversion_fields(user)),
+        access=factories.AccessRecordFactory.create(user=user),
+        conversion=factories.ConversionFactory.create(user=user),
         document=add_document(user),
         partner=partner,
         key=keys.issue(partner=partner, label="production").record,

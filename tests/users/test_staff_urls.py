@@ -105,7 +105,7 @@ def test_ones_own_password_is_not_changed_without_the_present_one(db: None) -> N
 
 
 def test_a_colleagues_new_password_is_for_one_time_however_they_are_named(db: None) -> None:
-    colleague = factories.make_staff("viewer")
+    colleague = factories.StaffFactory.create(role="viewer")
     passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
     answer = client_as("administrator").post(f"/admin/users/staff/0{colleague.pk}/password/", passwords)
     assert answer.status_code == 302
@@ -119,7 +119,7 @@ EVIL = ("//evil.example/", "https://evil.example/", "/\\evil.example", "javascri
 
 @pytest.mark.parametrize("to", EVIL)
 def test_no_parameter_leads_to_another_host(to: str, user: User) -> None:
-    staff = factories.make_staff("reviewer")
+    staff = factories.StaffFactory.create(role="reviewer")
     staff.set_password("correct horse battery")
     staff.save()
     given = {"login": staff.username, "username": staff.username, "password": "correct horse battery", "next": to}
@@ -138,7 +138,7 @@ def test_no_parameter_leads_to_another_host(to: str, user: User) -> None:
 
 
 def test_a_login_does_not_keep_the_session_that_somebody_planted(db: None) -> None:
-    staff = factories.make_staff("reviewer")
+    staff = factories.StaffFactory.create(role="reviewer")
     staff.set_password("correct horse battery")
     staff.save()
     client = Client()

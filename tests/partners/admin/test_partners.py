@@ -100,7 +100,7 @@ def test_getting_an_actions_address_changes_nothing(action: str, key: ApiKey) ->
 
 @pytest.mark.parametrize("action", ["issue", "rotate", "revoke"])
 def test_a_form_from_elsewhere_is_refused(action: str, key: ApiKey) -> None:
-    client = client_of(factories.make_staff("partner-manager"), enforce_csrf_checks=True)
+    client = client_of(factories.StaffFactory.create(role="partner-manager"), enforce_csrf_checks=True)
     assert client.post(url(action, key), fields(client, action, key)).status_code == 403
     assert not log_lines()
 
@@ -261,7 +261,7 @@ def test_a_key_says_how_it_stands(state: str, key: ApiKey) -> None:
 
 @pytest.mark.parametrize(("days", "warnings"), [(0, 0), (179, 0), (181, 1)])
 def test_a_key_in_force_for_too_long_is_warned_of(days: int, warnings: int, key: ApiKey) -> None:
-    factories.issued_days_ago(key, days)
+    key = factories.ApiKeyFactory.create(partner=key.partner, age=timedelta(days=days))
     client = client_as("partner-manager")
     for path in (PARTNERS, KEYS, page_of(key), page_of(key.partner)):
         assert client.get(path).content.decode().count("over 180 days") == warnings
@@ -270,7 +270,7 @@ def test_a_key_in_force_for_too_long_is_warned_of(days: int, warnings: int, key:
 
 @pytest.mark.parametrize("ended", ["expires_at", "revoked_at"])
 def test_an_old_key_that_has_ended_is_not_warned_of(ended: str, key: ApiKey) -> None:
-    factories.issued_days_ago(key, 400, **{ended: timezone.now()})
+    key = factories.ApiKeyFactory.create(partner=key.partner, age=timedelta(days=400), **{ended: timezone.now()})
     client = client_as("partner-manager")
     for path in (PARTNERS, KEYS, page_of(key), page_of(key.partner)):
         assert "over 180 days" not in client.get(path).content.decode()

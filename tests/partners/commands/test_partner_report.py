@@ -69,8 +69,10 @@ def test_a_period_begins_with_a_whole_hour(period: str, hours: int, partner: Par
 
 
 def test_keys_are_reported_with_their_age(partner: Partner) -> None:
-    expiring = keys.issue(partner=partner, label="old", expires_at=timezone.now() + timedelta(days=9, hours=1)).record
-    factories.issued_days_ago(expiring, 200.1)
+    in_nine_days = timezone.now() + timedelta(days=9, hours=1)
+    expiring = factories.ApiKeyFactory.create(
+        partner=partner, age=timedelta(days=200.1), label="old", expires_at=in_nine_days
+    )
     revoked = keys.issue(partner=partner).record
     keys.revoke(revoked)
     told: dict[str, Any] = {key["prefix"]: key for key in outcome("partner_report", partner.slug)["apiKeys"]}

@@ -137,7 +137,7 @@ def test_a_worker_that_is_killed_takes_no_count_with_it(
 
 
 def test_a_running_import_shows_its_progress(service: Watched, committed_partner: Partner) -> None:
-    run = ImportRun.objects.create(source="-", size_bytes=400, bytes_read=100, imported=7, rejected=2)
+    run = factories.ImportRunFactory.create(source="-", size_bytes=400, bytes_read=100, imported=7, rejected=2)
     lines = {
         outcome: total(service, "psi_import_lines", run=str(run.pk), outcome=outcome)
         for outcome in ("imported", "unchanged", "rejected")

@@ -28,7 +28,7 @@ def conversion(user: User) -> Conversion:
 
 
 def make(user: User, **fields: object) -> Conversion:
-    return Conversion.objects.create(**factories.conversion_fields(user, **fields))
+    return factories.ConversionFactory.create(user=user, **fields)
 
 
 def page_of(conversion: Conversion) -> str:

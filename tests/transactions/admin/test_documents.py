@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from partners.admin import base
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.documents import LONG, NOON, add_document, add_rows, path_of
+from tests.support.documents import LONG, NOON, add_document, add_documents, path_of
 from tests.support.staff import client_as, client_of
 from transactions.case_sections import document_records
 from transactions.documents.downloads import FaultError
@@ -86,7 +86,7 @@ def test_nobody_adds_changes_or_deletes_one(document: Document) -> None:
 
 
 def test_a_download_is_the_file_and_stands_in_the_access_log(document: Document) -> None:
-    staff = factories.make_staff("reviewer")
+    staff = factories.StaffFactory.create(role="reviewer")
     answer = client_of(staff).get(file_of(document))
     # Before its first byte is read.
     assert exports() == [(staff.username, f"Document {document.document_id}")]
@@ -137,8 +137,8 @@ def test_there_is_no_file_of_no_document(user: User) -> None:
 
 
 def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., Response]) -> None:
-    mine, earlier = add_rows(user, [NOON, NOON - timedelta(days=1)])
-    (others,) = add_rows(User.objects.get(pk=create_user().json()["userId"]), [NOON])
+    mine, earlier = add_documents(user, [NOON, NOON - timedelta(days=1)])
+    (others,) = add_documents(User.objects.get(pk=create_user().json()["userId"]), [NOON])
     client = client_as("auditor")
 
     def found(**query: str) -> list[Document]:
@@ -154,7 +154,7 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
 
 
 def test_a_long_list_is_cut_and_goes_on(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {one.pk for one in add_rows(user, [datetime(2026, 3, day, tzinfo=UTC) for day in (3, 1, 4, 2, 5)])}
+    made = {one.pk for one in add_documents(user, [datetime(2026, 3, day, tzinfo=UTC) for day in (3, 1, 4, 2, 5)])}
     monkeypatch.setattr(base, "LIST_LIMIT", 3)
     client = client_as("viewer")
     for query in ("", f"?user={user.pk}"):
@@ -167,12 +167,12 @@ def test_the_list_takes_as_many_statements_for_many_rows_as_for_one(
     user: User, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     client = client_as("viewer")
-    add_rows(user, [NOON])
+    add_documents(user, [NOON])
     client.get(DOCUMENTS)
     for count in (1, 5):
         with django_assert_num_queries(7):  # session, staff, two of permissions, partners, count, rows
             client.get(DOCUMENTS)
-        add_rows(user, [NOON] * count)
+        add_documents(user, [NOON] * count)
 
 
 def test_no_odd_request_is_a_crash(document: Document) -> None:
@@ -190,7 +190,7 @@ def test_no_odd_request_is_a_crash(document: Document) -> None:
 
 def test_a_case_shows_the_latest_to_who_may_see_them(user: User) -> None:
     add_document(user, b"%PDF", title="The older", created_at=NOON)
-    newer = add_document(user, LONG, title="The <newer>", kind="taxSlip", created_at=NOON + timedelta(days=1))
+    newer = add_document(user, LONG, title="The <newer>", type="taxSlip", created_at=NOON + timedelta(days=1))
     page = client_as("viewer").get(f"/admin/cases/{user.pk}/").content.decode()
     assert 0 < page.index("The &lt;newer&gt;") < page.index("The older")
     assert f'href="{page_of(newer)}"' in page
@@ -201,5 +201,5 @@ def test_the_evidence_pack_lists_what_the_api_lists(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("transactions.case_sections.ROWS_AT_ONCE", 2)
-    add_rows(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
+    add_documents(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(document_records(user)) == api.get("/v1/users/ada/documents").json()["items"]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
-from tests.support.documents import NOON, add_document, add_rows
+from tests.support.documents import NOON, add_document, add_documents
 from tests.support.transports import transport
 from transactions.models import Document
 from users.models import User
@@ -60,20 +60,20 @@ def test_a_user_without_documents_has_an_empty_list(api: PartnerClient, ada: Use
 
 
 def test_a_list_does_not_reveal_storage_names(api: PartnerClient, ada: User) -> None:
-    (made,) = add_rows(ada, [NOON])
+    (made,) = add_documents(ada, [NOON])
     assert made.storage_name.encode() not in api.get(LIST).body
 
 
 def test_a_list_holds_only_the_users_own(api: PartnerClient, ada: User, create_user: Callable[..., Response]) -> None:
     bob = User.objects.get(pk=create_user(externalId="bob").json()["userId"])
-    hers, his = add_rows(ada, [NOON]), add_rows(bob, [NOON])
+    hers, his = add_documents(ada, [NOON]), add_documents(bob, [NOON])
     assert ids(api.get(LIST)) == [str(hers[0].document_id)]
     assert ids(api.get("/v1/users/bob/documents")) == [str(his[0].document_id)]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 4, 12, 100])
 def test_pages_hold_each_document_once_newest_first_ties_or_not(api: PartnerClient, ada: User, limit: int) -> None:
-    add_rows(ada, [*hours(4), *[NOON] * 8])
+    add_documents(ada, [*hours(4), *[NOON] * 8])
     in_order = Document.objects.filter(user=ada).order_by("-created_at", "-tiebreak")
     expected = [str(one) for one in in_order.values_list("document_id", flat=True)]
     seen, query = list[str](), f"limit={limit}"
@@ -83,12 +83,12 @@ def test_pages_hold_each_document_once_newest_first_ties_or_not(api: PartnerClie
         cursor = answer.json()["nextCursor"]
         query = f"limit={limit}&cursor={cursor}" if cursor else ""
         # What arrives meanwhile neither hides nor repeats one.
-        add_rows(ada, [NOON + timedelta(days=9)])
+        add_documents(ada, [NOON + timedelta(days=9)])
     assert seen == expected
 
 
 def test_a_last_page_that_is_full_says_that_nothing_follows(api: PartnerClient, ada: User) -> None:
-    add_rows(ada, hours(3))
+    add_documents(ada, hours(3))
     assert api.get(f"{LIST}?limit=3").json()["nextCursor"] is None
     assert api.get(f"{LIST}?limit=2").json()["nextCursor"] is not None
 
@@ -97,8 +97,8 @@ def test_a_cursor_of_another_list_is_refused(
     api: PartnerClient, ada: User, create_user: Callable[..., Response]
 ) -> None:
     bob = User.objects.get(pk=create_user(externalId="bob").json()["userId"])
-    add_rows(ada, hours(3))
-    add_rows(bob, hours(3))
+    add_documents(ada, hours(3))
+    add_documents(bob, hours(3))
     cursor = api.get("/v1/users/bob/documents?limit=1").json()["nextCursor"]
     assert failing_fields(api.get(f"{LIST}?cursor={cursor}")) == ["cursor"]
 
@@ -113,7 +113,7 @@ def test_parameters_are_checked_before_the_user_is_looked_for(api: PartnerClient
 
 
 def test_another_partners_user_is_not_found(other_api: PartnerClient, ada: User) -> None:
-    add_rows(ada, hours(1))
+    add_documents(ada, hours(1))
     assert assert_error(other_api.get(LIST), 404)["error"] == "not_found"
 
 

@@ -16,7 +16,7 @@ from partners.db import statements
 from partners.db.statements import Query
 from partners.models import Partner
 from tests import factories
-from tests.support.documents import add_rows
+from tests.support.documents import add_documents
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.tables import vacuum
 from transactions import keyset
@@ -38,11 +38,13 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
     with django_db_blocker.unblock():
         partner: Partner = factories.PartnerFactory.create(slug="of-the-plans")
         with transaction.atomic():
-            users = [factories.create_user(partner, f"plan-{number}") for number in range(MANY)]
+            users = [
+                factories.UserFactory.create(partner=partner, external_id=f"plan-{number}") for number in range(MANY)
+            ]
             ada = users[7]
             moments = [NEWEST - timedelta(minutes=number) for number in range(ROWS)]
             factories.add_conversions(ada, moments)
-            add_rows(ada, moments)
+            add_documents(ada, moments)
         for _ in range(MANY // 10):
             keys.issue(partner=partner)
         vacuum("users_user", "partners_apikey", "partners_partner", "transactions_conversion", "transactions_document")
@@ -112,7 +114,7 @@ _INSERT_CONVERSIONS = """
 
 
 def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partner: Partner) -> None:
-    users = [factories.create_user(partner).pk for _ in range(400)]
+    users = [factories.UserFactory.create(partner=partner).pk for _ in range(400)]
     with connection.cursor() as cursor:
         cursor.execute(_INSERT_CONVERSIONS, [partner.pk, users])
         cursor.execute("ANALYZE users_user, transactions_conversion")

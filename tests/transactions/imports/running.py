@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from partners.db import serving_role
 from partners.models import Partner
 from tests.conftest import database_url
-from tests.factories import conversion_fields
+from tests.factories import ConversionFactory, columns_of
 from tests.support.watched import wait_until
 from transactions.models import Conversion, ImportRun
 from users.models import User
@@ -58,8 +58,9 @@ def stored(partner: Partner) -> set[str]:
 @contextmanager
 def held_up(partner: Partner, conversion_id: str) -> Iterator[psycopg.Connection[Any]]:
     """Keeps imports of this conversion waiting inside their transaction, until the block ends or rolls back."""
-    fields = conversion_fields(User.objects.get(partner=partner), conversion_id=conversion_id)
-    fields |= {"partner": partner.pk, "user": fields["user"].pk}
+    user = User.objects.get(partner=partner)
+    fields = columns_of(ConversionFactory, user=user, conversion_id=conversion_id)
+    fields |= {"partner": partner.pk, "user": user.pk}
     columns = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in fields)
     places = ", ".join(["%s"] * len(fields))
     with psycopg.connect(database_url(serving_role.OWNER)) as blocker:

@@ -58,7 +58,7 @@ def confirm(client: Client, page: str, **fields: str) -> str:
 
 def test_a_row_says_who_whose_in_which_status_and_how_long_they_have_waited(make: Make) -> None:
     waiting, active = make(firstName="Grace", lastName="Hopper"), make()
-    factories.move_to(active, Status.ACTIVE)
+    factories.decide(active, Status.ACTIVE)
     page = text_of(client_as("viewer"), USERS)
     rows = {row: page.partition(row)[2].partition("</tr>")[0] for row in ("Grace Hopper", f"Ada {active.last_name}")}
     assert all(
@@ -70,7 +70,7 @@ def test_a_row_says_who_whose_in_which_status_and_how_long_they_have_waited(make
 
 def test_the_list_leads_to_those_of_one_status_and_keeps_the_search(make: Make) -> None:
     waiting, active = make(), make()
-    factories.move_to(active, Status.ACTIVE)
+    factories.decide(active, Status.ACTIVE)
     client = client_as("viewer")
     page = text_of(client, f"{USERS}?q={waiting.external_id}")
     assert f'href="?q={waiting.external_id}&status__exact=pendingCompliance"' in page
@@ -112,9 +112,9 @@ def test_nobody_else_acts(role: str, make: Make) -> None:
 
 def test_chosen_cases_are_claimed_and_given_back_and_each_refusal_is_told(make: Make) -> None:
     free, held, decided = make(), make(), make()
-    holder, reviewer = factories.make_staff(), factories.make_staff()
+    holder, reviewer = factories.StaffFactory.create(), factories.StaffFactory.create()
     claims.claim(user=held, staff=holder)
-    factories.move_to(decided, Status.ACTIVE)
+    factories.decide(decided, Status.ACTIVE)
     page = act(client_of(reviewer), "claim_selected", free, held, decided)
     assert "1 case is yours." in page
     assert f"{held.external_id}: {holder.username} has claimed this case." in page
@@ -224,7 +224,7 @@ def test_who_may_decide_does_so_on_the_users_page(role: str, make: Make) -> None
 
 
 def test_what_somebody_else_works_on_is_not_decided_on_the_users_page(make: Make) -> None:
-    user, holder = make(), factories.make_staff()
+    user, holder = make(), factories.StaffFactory.create()
     claims.claim(user=user, staff=holder)
     page = text_of(client_as("superuser"), page_of(user))
     assert "/decide/" not in page
@@ -244,7 +244,7 @@ def test_a_users_page_takes_as_many_statements_for_a_long_history_as_for_a_short
 
 def test_the_button_that_closes_an_account_is_not_named_as_the_one_that_leaves_the_page(make: Make) -> None:
     user = make()
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     page = text_of(client_as("reviewer"), page_of(user))
     labels = [words(label) for label in re.findall(r"<(?:a|button)\b[^>]*>(.*?)</(?:a|button)>", page, re.DOTALL)]
     assert "Close account" in labels
@@ -288,7 +288,7 @@ def test_the_report_leads_back_to_the_list_that_the_choices_came_from(make: Make
 @pytest.mark.parametrize("role", sorted(READERS))
 def test_the_sidebar_leads_those_who_may_decide_to_the_users_who_wait(role: str, make: Make) -> None:
     waiting, active = make(), make()
-    factories.move_to(active, Status.ACTIVE)
+    factories.decide(active, Status.ACTIVE)
     client = client_as(role)
     pending = f"{USERS}?status__exact=pendingCompliance"
     page = text_of(client, "/admin/queue/")

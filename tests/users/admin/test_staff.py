@@ -19,7 +19,7 @@ def staff_fields(**fields: object) -> dict[str, object]:
 
 
 def group_of(role: str) -> int:
-    return factories.make_staff(role).groups.get().pk
+    return factories.StaffFactory.create(role=role).groups.get().pk
 
 
 def test_an_administrator_adds_staff_in_a_role(db: None) -> None:
@@ -32,7 +32,7 @@ def test_an_administrator_adds_staff_in_a_role(db: None) -> None:
 
 
 def test_an_administrator_cannot_raise_themselves(db: None) -> None:
-    staff = factories.make_staff("administrator")
+    staff = factories.StaffFactory.create(role="administrator")
     fields = {"username": staff.username, "is_active": "on", "is_staff": "on", "is_superuser": "on"}
     answer = client_of(staff).post(
         f"/admin/users/staff/{staff.pk}/change/", fields | {"groups": [group_of("reviewer")]}
@@ -54,7 +54,7 @@ def test_an_administrator_cannot_touch_a_superuser(db: None) -> None:
 
 
 def test_staff_made_inactive_are_out_at_once(db: None) -> None:
-    staff = factories.make_staff("reviewer")
+    staff = factories.StaffFactory.create(role="reviewer")
     client = client_of(staff)
     assert client.get(USERS).status_code == 200
     client_as("administrator").post(
@@ -64,7 +64,7 @@ def test_staff_made_inactive_are_out_at_once(db: None) -> None:
 
 
 def test_a_new_password_is_in_the_log_without_its_text(db: None) -> None:
-    staff = factories.make_staff("viewer")
+    staff = factories.StaffFactory.create(role="viewer")
     passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
     client_as("administrator").post(f"/admin/users/staff/{staff.pk}/password/", passwords)
     staff.refresh_from_db()

@@ -78,7 +78,7 @@ def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
 @pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log", "accesses"])
 def test_nobody_deletes_anything(page: str, user: User) -> None:
     client = client_as("superuser")
-    person = factories.make_staff()
+    person = factories.StaffFactory.create()
     rows = {"users": user.pk, "staff": person.pk, "roles": person.groups.get().pk}
     assert client.post(f"{url(page, user)}{rows.get(page, 1)}/delete/", {"post": "yes"}).status_code in {302, 403}
     client.post(url(page, user), {"action": "delete_selected", "_selected_action": [str(rows.get(page, 1))], "post": 1})
@@ -190,7 +190,7 @@ def test_the_decisions_take_as_many_statements_for_many_as_for_few(
     for number in (1, 4):
         for _ in range(number):
             user = User.objects.get(pk=create_user().json()["userId"])
-            factories.move_to(user, Status.ACTIVE)
+            factories.decide(user, Status.ACTIVE)
         with django_assert_num_queries(7):
             assert user.partner.name in client.get(CHANGES).content.decode()
 

@@ -35,7 +35,7 @@ def test_a_partner_learns_what_compliance_has_decided(
 ) -> None:
     user = User.objects.get(pk=create_user(externalId="ada").json()["userId"])
     before = api.get("/v1/users/ada").json()["updatedAt"]
-    factories.move_to(user, status)
+    factories.decide(user, status)
     read = api.get("/v1/users/ada").json()
     assert read["status"] == status.value
     assert (read["updatedAt"] > before) == (status != Status.PENDING_COMPLIANCE)

@@ -28,7 +28,7 @@ STORED = UserSummary(str(uuid4()), "ada", "active", "2026-01-15 10:30:00.1234+00
 
 
 def update(data: dict[str, Any], **columns: Any) -> UserSerializer:
-    profile = factories.profile(**{"postal_code": "M5X 1A9", "province": "ON"} | columns)
+    profile = factories.ProfileFactory.build(**{"postal_code": "M5X 1A9", "province": "ON"} | columns)
     return UserSerializer(profile, data=data, partial=True)
 
 
@@ -56,7 +56,7 @@ def test_a_create_is_validated_from_a_plain_dict() -> None:
 def test_the_profile_of_a_create_and_of_an_update_is_typed() -> None:
     create = UserSerializer(data=factories.user_body(addressLine2=None, postalCode="m5x1a9"))
     assert create.is_valid()
-    assert create.profile == factories.profile(postal_code="M5X 1A9", province="ON")
+    assert create.profile == factories.ProfileFactory.build(postal_code="M5X 1A9", province="ON")
     changed = update({"city": "Ottawa"})
     assert changed.is_valid()
     assert changed.profile == create.profile._replace(city="Ottawa")

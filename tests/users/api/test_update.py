@@ -187,7 +187,7 @@ def test_an_update_that_fails_changes_nothing(api: PartnerClient, user: dict[str
 
 @pytest.mark.parametrize("status", Status)
 def test_a_user_can_be_updated_in_every_status(api: PartnerClient, user: dict[str, Any], status: Status) -> None:
-    factories.move_to(User.objects.get(), status)
+    factories.decide(User.objects.get(), status)
     answer = api.patch(ADA, {"city": "Ottawa"})
     assert (answer.status, answer.json()["status"]) == (200, status.value)
     assert row()["city"] == "Ottawa"

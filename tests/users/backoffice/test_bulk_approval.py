@@ -69,7 +69,7 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
     edited, decided, claimed, fine = make(), make(), make(), make()
     chosen = choices(client)
     api.patch(f"/v1/users/{edited.external_id}", {"city": "Ottawa"})
-    rejecter, holder = factories.make_staff(), factories.make_staff()
+    rejecter, holder = factories.StaffFactory.create(), factories.StaffFactory.create()
     change_status(user=decided, to_status=Status.REJECTED, by=rejecter, reason="No.")
     claims.claim(user=claimed, staff=holder)
     text = approve(client, chosen)
@@ -167,7 +167,7 @@ def test_the_same_press_again_approves_nobody_twice(client: Client, make: Make) 
 
 
 def test_ones_own_claims_are_approved_and_ended(make: Make) -> None:
-    reviewer, user = factories.make_staff(), make()
+    reviewer, user = factories.StaffFactory.create(), make()
     claims.claim(user=user, staff=reviewer)
     approve(client_of(reviewer), choices(client_of(reviewer)))
     assert statuses(user) == ["active"]
@@ -175,7 +175,7 @@ def test_ones_own_claims_are_approved_and_ended(make: Make) -> None:
 
 
 def test_what_somebody_else_has_claimed_cannot_be_chosen(client: Client, make: Make) -> None:
-    claims.claim(user=make(), staff=factories.make_staff())
+    claims.claim(user=make(), staff=factories.StaffFactory.create())
     assert choices(client) == []
 
 

@@ -95,7 +95,7 @@ def test_a_risk_flag_about_the_address_is_hidden_from_a_viewer(create_user: Call
 
 @pytest.mark.parametrize("role", sorted(SEES_CASES))
 def test_opening_a_case_is_recorded(role: str, user: User) -> None:
-    staff = factories.make_staff(role) if role != "superuser" else None
+    staff = factories.StaffFactory.create(role=role) if role != "superuser" else None
     client = client_of(staff) if staff else client_as("superuser")
     answer = client.get(case_of(user))
     record = AccessRecord.objects.get()
@@ -127,7 +127,7 @@ def test_opening_the_admin_pages_of_a_user_is_recorded_too(user: User) -> None:
 
 
 def test_the_access_log_can_be_searched_by_user_and_staff(user: User) -> None:
-    reviewer = factories.make_staff("reviewer")
+    reviewer = factories.StaffFactory.create(role="reviewer")
     page_of(client_of(reviewer), user)
     auditor = client_as("auditor")
     for query in (str(user.pk), reviewer.username):
@@ -217,7 +217,7 @@ def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(
 
 
 def test_the_claim_is_shown(user: User) -> None:
-    holder = factories.make_staff("reviewer")
+    holder = factories.StaffFactory.create(role="reviewer")
     Claim.objects.create(user=user, staff=holder)
     page = page_of(client_as("auditor"), user)
     assert f"<strong>{holder.username}</strong> has claimed this case" in page
@@ -226,7 +226,7 @@ def test_the_claim_is_shown(user: User) -> None:
 
 
 def test_an_active_user_whose_name_changed_can_be_marked_as_reviewed(user: User, api: PartnerClient) -> None:
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     client = client_as("reviewer")
     assert "/reviewed/" not in page_of(client, user)
     api.patch("/v1/users/ada", {"lastName": "King"})
@@ -259,7 +259,7 @@ def test_a_long_history_takes_as_many_statements_as_a_short_one(
 ) -> None:
     client = client_as("reviewer")
     create_user()
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     api.patch("/v1/users/ada", {"lastName": "King", "postalCode": "K1A 0B1"})
     api.patch("/v1/users/ada", {"lastName": "Byron"})
     page_of(client, user)

@@ -29,9 +29,9 @@ def attempt(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
 
 
 def test_of_concurrent_decisions_one_succeeds_and_the_others_name_who_decided(committed_partner: Partner) -> None:
-    user = factories.create_user(committed_partner)
+    user = factories.UserFactory.create(partner=committed_partner)
     shown, barrier = Version.of(user), Barrier(PEOPLE)
-    people = [factories.make_staff() for _ in range(PEOPLE)]
+    people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
     with ThreadPoolExecutor(PEOPLE) as pool:
         got = list(pool.map(lambda person: attempt(user, shown, person, barrier), people))
     (made,) = [one for one in got if isinstance(one, StatusChange)]

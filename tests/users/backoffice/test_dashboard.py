@@ -9,7 +9,7 @@ import pytest
 
 from partners.db import statements
 from tests import factories
-from tests.factories import move_to
+from tests.factories import decide
 from tests.support.client import Response, in_process
 from tests.support.staff import ROLES, client_as
 from users.backoffice import dashboard_figures
@@ -35,7 +35,7 @@ def users(create_user: Callable[..., Response]) -> list[User]:
     """One in each status; the last two have not been decided about, or were and wait again."""
     made = [User.objects.get(pk=create_user(externalId=f"user-{n}").json()["userId"]) for n in range(5)]
     for user, status in zip(made, (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED), strict=False):
-        move_to(user, status)
+        decide(user, status)
     return made
 
 

@@ -31,7 +31,7 @@ def offered(page: str) -> list[str]:
 
 
 def test_a_decision_moves_the_status_and_is_recorded(user: User) -> None:
-    staff = factories.make_staff("reviewer")
+    staff = factories.StaffFactory.create(role="reviewer")
     page = send(client_of(staff), user, note="Passport seen.")
     assert "ada is now: Active." in page
     change = StatusChange.objects.get(user=user)
@@ -63,7 +63,7 @@ def test_the_history_names_the_request(user: User) -> None:
 
 @pytest.mark.parametrize("status", Status)
 def test_only_allowed_moves_are_offered(status: Status, user: User) -> None:
-    factories.move_to(user, status)
+    factories.decide(user, status)
     assert offered(page_of(client_as("reviewer"), user)) == [move.value for move in TRANSITIONS[status]]
 
 
@@ -77,7 +77,7 @@ def test_each_move_has_reasons_with_distinct_codes() -> None:
 
 
 def test_a_closed_account_is_final(user: User) -> None:
-    factories.move_to(user, Status.CLOSED)
+    factories.decide(user, Status.CLOSED)
     assert "Closed accounts are final" in page_of(client_as("reviewer"), user)
 
 
@@ -129,7 +129,7 @@ def test_a_refused_decision_changes_nothing_and_says_why(
 
 @pytest.mark.parametrize("to_status", [Status.SUSPENDED, Status.CLOSED])
 def test_suspending_and_closing_need_a_note(to_status: Status, user: User) -> None:
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     client = client_as("reviewer")
     asked = decision(client, user, to_status=to_status.value, reason_code="partnerRequest")
     assert client.post(decide_url(user), asked).status_code == 422
@@ -169,7 +169,7 @@ def test_a_decision_on_a_changed_user_is_refused_and_names_the_fields(user: User
 
 
 def test_of_two_decisions_the_second_is_refused_and_names_the_first(user: User) -> None:
-    first, second = factories.make_staff("reviewer"), factories.make_staff("reviewer")
+    first, second = factories.StaffFactory.create(role="reviewer"), factories.StaffFactory.create(role="reviewer")
     asked = decision(client_of(second), user, to_status="rejected", reason_code="notVerified", note="No papers.")
     send(client_of(first), user, note="All papers seen.")
     answer = client_of(second).post(decide_url(user), asked)
@@ -189,11 +189,13 @@ def test_a_form_sent_twice_decides_once(user: User) -> None:
 
 
 def test_a_status_that_moved_and_returned_is_another_version(user: User) -> None:
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     client = client_as("reviewer")
     asked = decision(client, user, to_status="closed", reason_code="userRequest", note="Asked for it.")
     for status in (Status.SUSPENDED, Status.ACTIVE):
-        compliance.change_status(user=user, to_status=status, by=factories.make_staff(), reason="A look at it.")
+        compliance.change_status(
+            user=user, to_status=status, by=factories.StaffFactory.create(), reason="A look at it."
+        )
     page = client.post(decide_url(user), asked).content.decode()
     assert "Suspended → Active" in page
     assert "A look at it." in page
@@ -215,7 +217,7 @@ def test_an_invalid_version_is_refused(version: str, user: User) -> None:
 
 
 def test_a_case_that_somebody_else_has_claimed_cannot_be_decided(user: User) -> None:
-    holder, other = factories.make_staff("reviewer"), client_as("reviewer")
+    holder, other = factories.StaffFactory.create(role="reviewer"), client_as("reviewer")
     asked = decision(other, user)
     Claim.objects.create(user=user, staff=holder)
     answer = other.post(decide_url(user), asked)
@@ -228,7 +230,7 @@ def test_a_case_that_somebody_else_has_claimed_cannot_be_decided(user: User) -> 
 
 
 def test_the_holder_of_the_claim_can_decide(user: User) -> None:
-    holder = factories.make_staff("reviewer")
+    holder = factories.StaffFactory.create(role="reviewer")
     Claim.objects.create(user=user, staff=holder)
     client = client_of(holder)
     assert "You have claimed this case" in page_of(client, user)
@@ -242,7 +244,7 @@ def test_the_holder_of_the_claim_can_decide(user: User) -> None:
 
 def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_user: Callable[..., Response]) -> None:
     following = User.objects.get(pk=create_user().json()["userId"])
-    staff = factories.make_staff("reviewer")
+    staff = factories.StaffFactory.create(role="reviewer")
     client = client_of(staff)
     answer = client.post(decide_url(user), decision(client, user, then="next"))
     assert answer.headers["Location"] == case_of(following)
@@ -261,7 +263,7 @@ def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
 
 
 def test_a_post_without_csrf_token_is_refused(user: User) -> None:
-    client = client_of(factories.make_staff("reviewer"), enforce_csrf_checks=True)
+    client = client_of(factories.StaffFactory.create(role="reviewer"), enforce_csrf_checks=True)
     assert client.post(decide_url(user), decision(client, user)).status_code == 403
     assert not StatusChange.objects.exists()
 

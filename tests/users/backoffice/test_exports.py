@@ -83,7 +83,7 @@ def test_others_are_redirected_to_the_login(role: str, ada: User) -> None:
 
 
 def test_a_post_without_csrf_token_is_refused(ada: User) -> None:
-    client = client_of(factories.make_staff("auditor"), enforce_csrf_checks=True)
+    client = client_of(factories.StaffFactory.create(role="auditor"), enforce_csrf_checks=True)
     for path in (CSV, NDJSON, evidence_of(ada)):
         assert client.post(path).status_code == 403
     assert not AccessRecord.objects.exists()
@@ -124,7 +124,7 @@ def test_the_pack_of_an_unknown_user_is_not_found(ada: User) -> None:
 
 
 def test_a_list_is_recorded_before_its_first_byte(ada: User) -> None:
-    auditor = factories.make_staff("auditor")
+    auditor = factories.StaffFactory.create(role="auditor")
     answer = client_of(auditor).post(CSV, {"partner": ada.partner.slug, "status": "active", "country": "ca"})
     record = AccessRecord.objects.get()
     assert (record.kind, record.user, record.staff) == ("exported", None, auditor)
@@ -138,7 +138,7 @@ def test_a_list_without_filters_is_recorded_as_all_users(ada: User) -> None:
 
 
 def test_a_pack_is_recorded_before_its_first_byte_and_names_the_export(ada: User) -> None:
-    auditor = factories.make_staff("auditor")
+    auditor = factories.StaffFactory.create(role="auditor")
     data, page = pack(client_of(auditor), ada)
     record = AccessRecord.objects.get()
     assert (record.kind, record.user, record.staff) == ("exported", ada, auditor)
@@ -181,7 +181,7 @@ def test_a_list_is_filtered(
     place = {"country": "US", "province": "NY", "postalCode": "14201", "city": "Buffalo"}
     api.post("/v1/users", factories.user_body(externalId="bob", **place))
     other_api.post("/v1/users", factories.user_body(externalId="carol"))
-    factories.move_to(User.objects.get(external_id="bob"), Status.ACTIVE)
+    factories.decide(User.objects.get(external_id="bob"), Status.ACTIVE)
     today = datetime.now(UTC).astimezone(ZoneInfo("America/Toronto")).date()
     words = {
         "first": partner.slug,
@@ -283,7 +283,7 @@ def test_rows_are_read_as_they_are_sent(
 
 def test_a_pack_has_profile_decisions_history_accesses_and_sections(ada: User, api: PartnerClient) -> None:
     api.patch("/v1/users/ada", {"city": "Ottawa"})
-    factories.move_to(ada, Status.SUSPENDED)
+    factories.decide(ada, Status.SUSPENDED)
     factories.add_conversions(ada, [datetime(2026, 1, 15, hour, tzinfo=UTC) for hour in range(3)])
     client_as("reviewer").get(f"/admin/cases/{ada.pk}/")
     data, page = pack(client_as("auditor"), ada)

@@ -84,7 +84,7 @@ def test_the_names_are_those_of_the_product(db: None) -> None:
 
 def test_the_breadcrumbs_name_the_page_above_once(create_user: Callable[..., Response]) -> None:
     user = User.objects.get(pk=create_user(firstName="Grace", lastName="Hopper").json()["userId"])
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     client, decision = client_as("superuser"), StatusChange.objects.get(user=user)
     headings = {
         f"/admin/users/user/{user.pk}/change/": "Users Grace Hopper",
@@ -108,7 +108,7 @@ def test_the_sidebar_marks_the_page_where_a_role_lands(role: str, db: None) -> N
 @pytest.mark.parametrize("path", ["/admin/users/statuschange/", "/admin/transactions/conversion/"])
 def test_columns_of_lists_are_in_french(path: str, create_user: Callable[..., Response]) -> None:
     user = User.objects.get(pk=create_user().json()["userId"])
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     factories.add_conversions(user, [timezone.now()])
     head = words(page_of(client_as("superuser"), path, "fr").partition("<thead")[2].partition("</thead>")[0])
     assert "ExternalId" in head

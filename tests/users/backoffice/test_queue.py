@@ -110,14 +110,16 @@ def test_who_has_no_role_is_told_so(db: None) -> None:
 
 def test_those_who_wait_are_listed_the_longest_first(make: Make) -> None:
     first, second, decided = make(), make(), make()
-    factories.move_to(decided, Status.ACTIVE)
+    factories.decide(decided, Status.ACTIVE)
     assert listed(client_as("viewer")) == [first.external_id, second.external_id]
 
 
 def test_a_reopened_case_waits_from_its_reopening_on(make: Make) -> None:
     reopened, other = make(), make()
-    factories.move_to(reopened, Status.REJECTED)
-    change_status(user=reopened, to_status=Status.PENDING_COMPLIANCE, by=factories.make_staff(), reason="New papers.")
+    factories.decide(reopened, Status.REJECTED)
+    change_status(
+        user=reopened, to_status=Status.PENDING_COMPLIANCE, by=factories.StaffFactory.create(), reason="New papers."
+    )
     # Within the test's transaction all moves share its beginning as their instant.
     reopened.refresh_from_db()
     assert reopened.status_since != reopened.created_at
@@ -145,7 +147,7 @@ def later(monkeypatch: pytest.MonkeyPatch, *, hours: float) -> None:
 
 
 def test_a_row_says_who_has_claimed_it(make: Make) -> None:
-    reviewer, user = factories.make_staff(), make()
+    reviewer, user = factories.StaffFactory.create(), make()
     claims.claim(user=user, staff=reviewer)
     assert reviewer.username in page(client_as("viewer")).split("<tbody")[1]
     assert "<strong>You</strong>" in page(client_of(reviewer))
@@ -181,7 +183,7 @@ def test_filters_narrow_the_list(make: Make, other_api: PartnerClient) -> None:
     make(externalId="quebec", province="QC", postalCode="H3B 2Y5", isCiroAffiliate=True)
     make(externalId="paris", country="FR", province="Paris", postalCode="75001")
     other_api.post("/v1/users", factories.user_body(externalId="others"))
-    factories.move_to(make(externalId="active"), Status.ACTIVE)
+    factories.decide(make(externalId="active"), Status.ACTIVE)
     client = client_as("viewer")
     assert set(listed(client)) == {"ontario", "quebec", "paris", "others"}
     assert set(listed(client, partner=ontario.partner_id)) == {"ontario", "quebec", "paris"}
@@ -202,10 +204,10 @@ def test_by_waiting_time(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_by_who_has_claimed(make: Make) -> None:
-    reviewer = factories.make_staff()
+    reviewer = factories.StaffFactory.create()
     mine, others, free = make(), make(), make()
     claims.claim(user=mine, staff=reviewer)
-    claims.claim(user=others, staff=factories.make_staff())
+    claims.claim(user=others, staff=factories.StaffFactory.create())
     client = client_of(reviewer)
     assert listed(client, claimed="me") == [mine.external_id]
     assert listed(client, claimed="nobody") == [free.external_id]
@@ -246,13 +248,13 @@ def test_a_search_finds_nothing_else(term: str, make: Make) -> None:
 def test_a_search_by_user_id_finds_that_user_in_any_status(make: Make) -> None:
     user = make()
     make()
-    factories.move_to(user, Status.CLOSED)
+    factories.decide(user, Status.CLOSED)
     assert listed(client_as("viewer"), q=str(user.pk)) == [user.external_id]
 
 
 def test_filters_hold_for_a_search_too(make: Make) -> None:
     active, waiting = make(), make()
-    factories.move_to(active, Status.ACTIVE)
+    factories.decide(active, Status.ACTIVE)
     client = client_as("viewer")
     assert set(listed(client, q="byron")) == {active.external_id, waiting.external_id}
     assert listed(client, q="byron", status="active") == [active.external_id]
@@ -352,7 +354,7 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
     counts = []
     for rows in (2, 15):
         for _ in range(rows):
-            claims.claim(user=make(), staff=factories.make_staff()) if not filters else make()
+            claims.claim(user=make(), staff=factories.StaffFactory.create()) if not filters else make()
         with CaptureQueriesContext(connection) as sent:
             listed(client, **filters)
         counts.append(len(sent))
@@ -372,7 +374,7 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
     ],
 )
 def test_a_list_is_walked_by_its_index(view: Any, given: dict[str, str], index: str, partner: Partner) -> None:
-    filters = QueueFilters(given, view=view, staff=factories.make_staff())
+    filters = QueueFilters(given, view=view, staff=factories.StaffFactory.create())
     assert filters.is_valid(), filters.errors
     walk = queue_page._Walk(filters.criteria(now=timezone.now()))
     place = queue_page.Place(timezone.now(), uuid4())
@@ -408,7 +410,7 @@ def test_each_kind_of_search_uses_its_index(term: str, indexes: list[str], db: N
 def test_an_active_user_whose_name_changed_is_listed_for_review(make: Make, api: PartnerClient) -> None:
     user, untouched = make(), make()
     for one in (user, untouched):
-        factories.move_to(one, Status.ACTIVE)
+        factories.decide(one, Status.ACTIVE)
     change_name(api, user)
     api.patch(f"/v1/users/{untouched.external_id}", {"city": "Ottawa"})
     client = client_as("reviewer")
@@ -427,13 +429,13 @@ def version_of(client: Client, user: User) -> str:
 @pytest.fixture
 def changed(make: Make, api: PartnerClient) -> User:
     user = make()
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     change_name(api, user)
     return user
 
 
 def test_what_was_reviewed_leaves_the_list(changed: User) -> None:
-    reviewer = factories.make_staff()
+    reviewer = factories.StaffFactory.create()
     client = client_of(reviewer)
     claims.claim(user=changed, staff=reviewer)
     changed.refresh_from_db()
@@ -460,7 +462,7 @@ def test_what_changed_again_meanwhile_is_not_reviewed(changed: User, api: Partne
 def test_what_somebody_else_has_claimed_is_not_reviewed(changed: User) -> None:
     client = client_as("reviewer")
     version = version_of(client, changed)
-    claims.claim(user=changed, staff=factories.make_staff())
+    claims.claim(user=changed, staff=factories.StaffFactory.create())
     client.post(f"/admin/queue/{changed.pk}/reviewed/", {"version": version})
     assert listed(client, CHANGES) == [changed.external_id]
 

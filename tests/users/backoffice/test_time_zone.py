@@ -15,7 +15,6 @@ from partners.models import ApiKey, Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of
-from transactions.models import Conversion
 from users.models import Staff, Status, User, UserEvent
 
 WINTER, SUMMER = datetime(2026, 1, 15, 17, 30, tzinfo=UTC), datetime(2026, 7, 15, 17, 30, tzinfo=UTC)
@@ -28,7 +27,7 @@ NAMED = re.compile(r" E[SD]T|–\d\d:\d\d E[SD]T?")
 @pytest.fixture
 def user(create_user: Callable[..., Response]) -> User:
     user = User.objects.get(pk=create_user().json()["userId"])
-    factories.move_to(user, Status.SUSPENDED)
+    factories.decide(user, Status.SUSPENDED)
     return user
 
 
@@ -47,7 +46,7 @@ def text_of(client: Client, path: str, language: str = "en") -> str:
 def pages(user: User) -> list[str]:
     """The pages on which instants are."""
     decision, event = user.status_changes.latest("pk"), UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
-    conversion = Conversion.objects.create(**factories.conversion_fields(user, created_at=WINTER))
+    conversion = factories.ConversionFactory.create(user=user, created_at=WINTER)
     key = keys.issue(partner=user.partner, expires_at=SUMMER.replace(year=2090)).record
     return [
         "/admin/queue/?q=" + user.external_id,
@@ -95,7 +94,7 @@ def test_each_time_of_day_names_the_time_zone(root: Client, user: User) -> None:
 def test_date_times_have_one_format_in_lists_and_on_pages(
     instant: datetime, language: str, shown: str, root: Client, user: User
 ) -> None:
-    conversion = Conversion.objects.create(**factories.conversion_fields(user, created_at=instant))
+    conversion = factories.ConversionFactory.create(user=user, created_at=instant)
     for path in (
         f"/admin/cases/{user.pk}/",
         "/admin/transactions/conversion/",
@@ -106,7 +105,7 @@ def test_date_times_have_one_format_in_lists_and_on_pages(
 
 def test_the_time_zone_is_configurable(root: Client, user: User, settings: Settings) -> None:
     settings.COMPLIANCE_TIME_ZONE = "Asia/Tokyo"
-    Conversion.objects.create(**factories.conversion_fields(user, created_at=WINTER))
+    factories.ConversionFactory.create(user=user, created_at=WINTER)
     assert "Jan. 16, 2026, 02:30 JST" in text_of(root, "/admin/transactions/conversion/")
 
 

@@ -24,7 +24,7 @@ def user(create_user: Callable[..., Response]) -> User:
 
 @pytest.fixture
 def reviewer(db: None) -> Staff:
-    return factories.make_staff("reviewer")
+    return factories.StaffFactory.create(role="reviewer")
 
 
 def entry(hour: int, number: int = 0, kind: str = "opened", actor: str = "ann") -> Entry:
@@ -56,7 +56,7 @@ def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClie
 
 
 def test_a_decision_is_one_entry_with_person_and_reason(user: User, reviewer: Staff) -> None:
-    factories.move_to(user, Status.SUSPENDED)
+    factories.decide(user, Status.SUSPENDED)
     assert sorted(kinds(user, reviewer)) == ["active", "created", "suspended"]
     told = timeline.timeline(user, reviewer).entries[0]
     assert (told.title, told.text) == ("Active → Suspended", "Papers seen.")
@@ -74,16 +74,16 @@ def test_claims_releases_and_openings_are_entries(user: User, reviewer: Staff) -
 
 def test_a_viewer_sees_creation_and_decisions(user: User, api: PartnerClient, reviewer: Staff) -> None:
     api.patch("/v1/users/ada", {"city": "Ottawa"})
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     claims.claim(user=user, staff=reviewer) if claims.waits(user) else None
     page_of(client_of(reviewer), user)
-    assert sorted(kinds(user, factories.make_staff("viewer"))) == ["active", "created"]
+    assert sorted(kinds(user, factories.StaffFactory.create(role="viewer"))) == ["active", "created"]
 
 
 def test_openings_of_one_person_within_an_hour_are_one_entry(user: User, reviewer: Staff) -> None:
-    other = factories.make_staff("auditor")
+    other = factories.StaffFactory.create(role="auditor")
     for staff in (reviewer, other, reviewer, reviewer):
-        AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=staff)
+        factories.AccessRecordFactory.create(kind=AccessKind.OPENED, user=user, staff=staff)
     opened = [e for e in timeline.timeline(user, reviewer).entries if e.kind == "opened"]
     assert [(e.actor, e.times) for e in opened] == [(reviewer.username, 3), (other.username, 1)]
 

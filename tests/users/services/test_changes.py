@@ -46,7 +46,7 @@ def test_before_any_decision_it_is_what_differs_from_what_was_submitted(user: Us
 
 def test_after_one_it_is_what_differs_from_what_was_decided_on(user: User, api: PartnerClient) -> None:
     patch(api, city="Ottawa")
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     assert changed(user) == {}
     patch(api, lastName="King", addressLine2=None)
     assert changed(user) == {"last_name": ("Byron", "King"), "address_line2": ("Suite 200", "–")}
@@ -56,10 +56,10 @@ def test_after_one_it_is_what_differs_from_what_was_decided_on(user: User, api: 
 
 
 def test_only_the_last_decision_counts(user: User, api: PartnerClient) -> None:
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     patch(api, lastName="King")
     for status in (Status.SUSPENDED, Status.ACTIVE):
-        change_status(user=user, to_status=status, by=factories.make_staff(), reason="Seen.")
+        change_status(user=user, to_status=status, by=factories.StaffFactory.create(), reason="Seen.")
     patch(api, firstName="Augusta")
     assert changed(user) == {"first_name": ("Ada", "Augusta")}
 
@@ -76,7 +76,7 @@ def test_who_may_not_see_addresses_sees_no_change_of_one(user: User, api: Partne
 
 
 def test_the_page_shows_old_and_new(user: User, api: PartnerClient) -> None:
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     patch(api, dateOfBirth="1991-01-02")
     page = page_of(client_as("reviewer"), user)
     section = page[page.index('id="changes-title"') :]
@@ -94,7 +94,7 @@ def test_values_are_said_as_people_read_them() -> None:
 
 
 def test_a_version_reads_as_it_was_written(user: User) -> None:
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     user.refresh_from_db()
     version = Version.of(user)
     assert Version.parse(str(version)) == version
@@ -103,7 +103,7 @@ def test_a_version_reads_as_it_was_written(user: User) -> None:
 def test_every_change_of_profile_or_status_is_another_version(user: User, api: PartnerClient) -> None:
     versions = [Version.of(user)]
     patch(api, city="Ottawa")
-    factories.move_to(User.objects.get(pk=user.pk), Status.ACTIVE)
+    factories.decide(User.objects.get(pk=user.pk), Status.ACTIVE)
     versions.append(Version.of(User.objects.get(pk=user.pk)))
     patch(api, city="Toronto")
     versions.append(Version.of(User.objects.get(pk=user.pk)))
@@ -115,7 +115,7 @@ def test_meanwhile_tells_fields_and_decisions_since_a_version(user: User, api: P
     user.refresh_from_db()
     shown = Version.of(user)
     patch(api, city="Hull", occupation="Nurse")
-    factories.move_to(user, Status.SUSPENDED)
+    factories.decide(user, Status.SUSPENDED)
     user.refresh_from_db()
     happened = changes_meanwhile(user, shown, sees_identity=True)
     assert [(field.column, field.old, field.new) for field in happened.fields] == [

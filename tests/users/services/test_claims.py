@@ -25,7 +25,7 @@ def make(create_user: Callable[..., Response]) -> Make:
 
 @pytest.fixture
 def reviewer(db: None) -> Staff:
-    return factories.make_staff()
+    return factories.StaffFactory.create()
 
 
 def url(user: User, action: str) -> str:
@@ -40,7 +40,7 @@ def kept(user: User) -> list[tuple[str, str]]:
 
 def test_the_next_case_is_the_one_that_has_waited_longest(make: Make, reviewer: Staff) -> None:
     first, second = make(), make()
-    others = [reviewer, factories.make_staff(), factories.make_staff()]
+    others = [reviewer, factories.StaffFactory.create(), factories.StaffFactory.create()]
     assert [claims.next_case(staff=staff) for staff in others] == [first, second, None]
 
 
@@ -65,7 +65,7 @@ def test_of_several_cases_in_hand_the_longest_waiting_comes_first(make: Make, re
 
 def test_a_claim_on_an_active_user_is_no_case_in_hand(make: Make, api: PartnerClient, reviewer: Staff) -> None:
     changed, waiting = make(), make()
-    factories.move_to(changed, Status.ACTIVE)
+    factories.decide(changed, Status.ACTIVE)
     api.patch(f"/v1/users/{changed.external_id}", {"lastName": "King"})
     claims.claim(user=changed, staff=reviewer)
     assert claims.next_case(staff=reviewer) == waiting
@@ -73,8 +73,8 @@ def test_a_claim_on_an_active_user_is_no_case_in_hand(make: Make, api: PartnerCl
 
 def test_the_next_case_passes_over_what_is_claimed_or_decided(make: Make, reviewer: Staff) -> None:
     claimed, decided, free = make(), make(), make()
-    claims.claim(user=claimed, staff=factories.make_staff())
-    factories.move_to(decided, Status.ACTIVE)
+    claims.claim(user=claimed, staff=factories.StaffFactory.create())
+    factories.decide(decided, Status.ACTIVE)
     assert claims.next_case(staff=reviewer) == free
 
 
@@ -114,7 +114,7 @@ def test_what_somebody_holds_nobody_else_claims(make: Make, reviewer: Staff) -> 
 
 def test_a_case_that_does_not_wait_is_not_claimed(make: Make, reviewer: Staff) -> None:
     user = make()
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     with pytest.raises(claims.ClaimRefusedError, match="not waiting"):
         claims.claim(user=user, staff=reviewer)
 
@@ -125,7 +125,7 @@ def test_a_released_case_is_free_again(make: Make, reviewer: Staff) -> None:
     client_of(reviewer).post(url(user, "release"))
     assert claims.holder(user) is None
     assert kept(user) == [("claimed", reviewer.username), ("released", reviewer.username)]
-    assert claims.next_case(staff=factories.make_staff()) == user
+    assert claims.next_case(staff=factories.StaffFactory.create()) == user
 
 
 def test_releasing_what_nobody_holds_changes_nothing(make: Make, reviewer: Staff) -> None:
@@ -137,7 +137,7 @@ def test_releasing_what_nobody_holds_changes_nothing(make: Make, reviewer: Staff
 def test_others_release_a_claim_only_once_it_is_old(
     make: Make, reviewer: Staff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user, other = make(), factories.make_staff()
+    user, other = make(), factories.StaffFactory.create()
     claims.claim(user=user, staff=reviewer)
     with pytest.raises(claims.ClaimRefusedError, match="8 hours"):
         claims.release(user=user, staff=other)
@@ -151,7 +151,7 @@ def test_the_claim_of_a_closed_account_is_released_by_anybody(make: Make, review
     user = make()
     claims.claim(user=user, staff=reviewer)
     Staff.objects.filter(pk=reviewer.pk).update(is_active=False)
-    claims.release(user=user, staff=factories.make_staff())
+    claims.release(user=user, staff=factories.StaffFactory.create())
     assert claims.holder(user) is None
 
 

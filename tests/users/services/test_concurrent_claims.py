@@ -16,7 +16,7 @@ PEOPLE = 4
 
 
 def waiting(partner: Partner, number: int) -> list[User]:
-    return [factories.create_user(partner) for _ in range(number)]
+    return [factories.UserFactory.create(partner=partner) for _ in range(number)]
 
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:
@@ -39,7 +39,7 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
 
 def test_two_who_press_next_case_get_different_cases(committed_partner: Partner) -> None:
     waiting(committed_partner, 3 * PEOPLE)
-    people = [factories.make_staff() for _ in range(PEOPLE)]
+    people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
     for _ in range(3):
         got = at_once(*(lambda person=person: claims.next_case(staff=person) for person in people))
         assert None not in got
@@ -48,12 +48,12 @@ def test_two_who_press_next_case_get_different_cases(committed_partner: Partner)
 
 
 def test_the_last_case_is_given_to_one_alone(committed_partner: Partner) -> None:
-    person = factories.make_staff()
+    person = factories.StaffFactory.create()
     # Those that other tests have left.
     left = User.objects.filter(status=Status.PENDING_COMPLIANCE, claim=None)
     Claim.objects.bulk_create([Claim(user=user, staff=person) for user in left])
     (user,) = waiting(committed_partner, 1)
-    people = [factories.make_staff() for _ in range(PEOPLE)]
+    people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
     got = at_once(*(lambda person=person: claims.next_case(staff=person) for person in people))
     assert [one for one in got if one] == [user]
     assert AccessRecord.objects.filter(user=user, kind="claimed").count() == 1
@@ -61,7 +61,7 @@ def test_the_last_case_is_given_to_one_alone(committed_partner: Partner) -> None
 
 def test_of_those_who_claim_one_case_one_gets_it(committed_partner: Partner) -> None:
     (user,) = waiting(committed_partner, 1)
-    people = [factories.make_staff() for _ in range(PEOPLE)]
+    people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
     got = at_once(*(lambda person=person: claims.claim(user=user, staff=person) for person in people))
     assert sum(isinstance(one, Claim) for one in got) == 1
     assert sum(isinstance(one, claims.ClaimRefusedError) for one in got) == PEOPLE - 1

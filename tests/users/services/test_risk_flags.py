@@ -189,7 +189,7 @@ def test_a_ciro_affiliate_is_a_risk_flag(make: Make) -> None:
 
 def test_a_change_after_a_decision_is_a_risk_flag_and_one_before_any_is_not(make: Make, api: PartnerClient) -> None:
     new, decided = make(externalId="new"), make(externalId="decided")
-    factories.move_to(decided, Status.ACTIVE)
+    factories.decide(decided, Status.ACTIVE)
     for user in (new, decided):
         api.patch(f"/v1/users/{user.external_id}", {"occupation": "Nurse"})
         user.refresh_from_db()
@@ -235,7 +235,7 @@ def test_the_flags_of_a_user_take_at_most_three_statements(
     user = make(email="a@example.com")
     for _ in range(5):
         make(email="a@example.com")
-    factories.move_to(user, Status.ACTIVE)
+    factories.decide(user, Status.ACTIVE)
     User.objects.filter(pk=user.pk).update(occupation="Nurse")
     user.refresh_from_db()
     with django_assert_num_queries(3):

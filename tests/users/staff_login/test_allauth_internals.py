@@ -8,7 +8,7 @@ from allauth.account.internal.flows.reauthentication import resume_request
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from tests.factories import make_staff
+from tests.factories import StaffFactory
 from tests.support.staff import client_of
 from users.staff_login.allauth_internals import forget_kept, keep_for_reauthentication, record_factor
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def request_of_staff(rf: RequestFactory) -> HttpRequest:
-    staff = make_staff("reviewer")
+    staff = StaffFactory.create(role="reviewer")
     request = rf.get("/admin/")
     request.user, request.session = staff, client_of(staff).session
     return request

@@ -37,7 +37,7 @@ def required(settings: Settings) -> None:
 
 def person(role: str = "partner-manager", **fields: Any) -> Staff:
     """Somebody with a password and no second factor yet."""
-    staff = factories.make_staff(role)
+    staff = factories.StaffFactory.create(role=role)
     staff.set_password(PASSWORD)
     for name, value in fields.items():
         setattr(staff, name, value)
