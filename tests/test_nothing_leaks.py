@@ -172,7 +172,7 @@ def test_a_document_that_is_cut_off_leaves_neither_its_title_nor_its_content(
     # The server's own line, too, has the places alone.
     (line,) = [line for line in service.lines() if line.get("logger", "").startswith("_granian")]
     assert line["event"] == "Application callable raised an exception"
-    assert any("sending.py" in place for place in line["failure"])
+    assert any("downloads.py" in place for place in line["failure"])
     assert_silent(service.log.read_text() + published.stderr, CONTENT.upper())
 
 

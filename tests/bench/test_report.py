@@ -70,7 +70,7 @@ def test_the_report_has_the_load_of_wrk(run: Run) -> None:
 def test_without_pgbench_there_is_no_baseline(run: Run) -> None:
     run.baseline = None
 
-    assert any("has no pgbench" in line for line in run.lines())
+    assert any("without pgbench" in line for line in run.lines())
 
 
 def test_json_has_all_figures(run: Run) -> None:

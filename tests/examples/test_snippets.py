@@ -141,7 +141,7 @@ def test_a_missing_setting_is_named_at_once(snippets: Snippets, name: str, setti
 def test_list_transactions_of_an_unknown_user_fails(snippets: Snippets) -> None:
     exit_status, lines, complaint = snippets.run("list_transactions")
     assert (exit_status != 0, lines) == (True, [])
-    assert "user" in complaint
+    assert "User not found." in complaint
 
 
 def test_retry_after_a_lost_response_takes_effect_once(snippets: Snippets, user: User) -> None:

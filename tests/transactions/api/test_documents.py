@@ -35,7 +35,7 @@ def hours(count: int) -> list[datetime]:
 
 def test_a_list_is_shown_in_its_exact_form(api: PartnerClient, ada: User, folder: Path) -> None:
     moment = datetime(2026, 1, 15, 10, 30, 0, 123, tzinfo=UTC)
-    given = {"kind": "taxSlip", "title": "Feuillet T5 – 2025", "content_type": "text/csv", "created_at": moment}
+    given = {"type": "taxSlip", "title": "Feuillet T5 – 2025", "content_type": "text/csv", "created_at": moment}
     made = add_document(ada, b"one,two\n", **given)
     assert api.get(LIST).json() == {
         "externalId": "ada",
