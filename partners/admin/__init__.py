@@ -1,5 +1,6 @@
-"""The admin of partners and their API keys, and what every admin page shares."""
+"""The admin of partners and their API keys, and the bases of every admin."""
 
-from partners.admin.partners import ApiKeyAdmin, PartnerAdmin
+from partners.admin.api_keys import ApiKeyAdmin
+from partners.admin.partners import PartnerAdmin
 
 __all__ = ("ApiKeyAdmin", "PartnerAdmin")

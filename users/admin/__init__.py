@@ -1,11 +1,15 @@
-"""The admin of users, their histories, staff and roles."""
+"""The admin of users, their histories, the queue, staff and roles."""
 
-from users.admin.staff import LogEntryAdmin, RoleAdmin, StaffAdmin
-from users.admin.users import AccessRecordAdmin, StatusChangeAdmin, UserAdmin, UserEventAdmin
+from users.admin.queue import ChangedUserAdmin, QueueAdmin
+from users.admin.records import AccessRecordAdmin, StatusChangeAdmin, UserEventAdmin
+from users.admin.staff_accounts import LogEntryAdmin, RoleAdmin, StaffAdmin
+from users.admin.users import UserAdmin
 
 __all__ = (
     "AccessRecordAdmin",
+    "ChangedUserAdmin",
     "LogEntryAdmin",
+    "QueueAdmin",
     "RoleAdmin",
     "StaffAdmin",
     "StatusChangeAdmin",

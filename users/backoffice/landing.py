@@ -8,14 +8,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from users.backoffice import dashboard
-from users.backoffice.queue.views import SEEN_BY
+from users.backoffice.case_buttons import QUEUE, SEEN_BY
 from users.services import compliance
 
 # The first that the person may see: reviewers decide, auditors look over it, viewers look people up.
 PAGES: tuple[tuple[str, str], ...] = (
-    (compliance.PERMISSION, "backoffice_queue"),
+    (compliance.PERMISSION, QUEUE),
     (dashboard.PERMISSION, "backoffice_dashboard"),
-    (SEEN_BY, "backoffice_queue"),
+    (SEEN_BY, QUEUE),
     ("partners.view_partner", "admin:partners_partner_changelist"),
     ("users.view_staff", "admin:users_staff_changelist"),
 )

@@ -5,14 +5,13 @@ Each module names its own paths; their names begin with `backoffice_`.
 
 from django.urls import URLPattern
 
-from users.backoffice import dashboard, landing
+from users.backoffice import case_buttons, dashboard, landing
 from users.backoffice.case import views as case
 from users.backoffice.exports import views as exports
-from users.backoffice.queue import views as queue
 
 urlpatterns: list[URLPattern] = [
     *landing.urlpatterns,
-    *queue.urlpatterns,
+    *case_buttons.urlpatterns,
     *case.urlpatterns,
     *dashboard.urlpatterns,
     *exports.urlpatterns,

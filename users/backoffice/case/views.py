@@ -102,7 +102,7 @@ def _after(request: HttpRequest, user: User, staff: Staff, change: StatusChange)
         following = None
     if following is None:
         messages.success(request, _("%(done)s No case is free.") % {"done": done})
-        return redirect("backoffice_queue")
+        return redirect("admin:users_queueduser_changelist")
     messages.success(request, _("%(done)s This is the next case.") % {"done": done})
     return redirect("backoffice_case", following.pk)
 

@@ -13,9 +13,8 @@ from django.db.models.expressions import RawSQL
 
 from users.models import User
 
-TERM_LENGTH = 254
 # Of each kind, so many are looked at: who finds more has to say more.
-FOUND_AT_MOST = 1_000
+MATCH_LIMIT = 1_000
 
 # Columns without their table: Django names it anew in each statement, and there is but one.
 _WORD = re.compile(r"[^\W_]+")
@@ -29,19 +28,19 @@ _EXTERNAL_ID = "external_id"
 _HIGHEST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
 
-def found_by(term: str) -> Q:
+def matches(term: str) -> Q:
     """The users whom a search finds: by the whole userId, or by what externalId, email or names begin with."""
     # Each bounded by itself, so that each uses its index; an OR of them would use none.
     kinds: list[QuerySet[Any]] = [
-        User.objects.filter(condition).order_by().values("pk")[:FOUND_AT_MOST] for condition in _conditions(term)
+        User.objects.filter(condition).order_by().values("pk")[:MATCH_LIMIT] for condition in _conditions(term)
     ]
     return Q(pk__in=kinds[0].union(*kinds[1:], all=True) if len(kinds) > 1 else kinds[0])
 
 
 def is_cut(term: str) -> bool:
-    """Whether one kind alone finds more than FOUND_AT_MOST."""
+    """Whether one kind alone finds more than MATCH_LIMIT."""
     return any(
-        len(User.objects.filter(condition).order_by().values_list("pk")[FOUND_AT_MOST : FOUND_AT_MOST + 1])
+        len(User.objects.filter(condition).order_by().values_list("pk")[MATCH_LIMIT : MATCH_LIMIT + 1])
         for condition in _conditions(term)
     )
 

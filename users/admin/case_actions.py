@@ -1,0 +1,148 @@
+"""The actions of the lists of users: claim, release and approve the selected.
+
+The rules are those of the case page: users/services/claims.py and users/services/bulk_approval.py.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from partners.admin.pages import ReadOnlyAdmin
+from users.backoffice.case.decisions import DecisionForm
+from users.backoffice.waiting_time import age_of
+from users.models import Staff, StatusChange, User
+from users.models.columns import IDENTITY_PERMISSION
+from users.services import bulk_approval, claims, compliance
+from users.services.changes import Version
+from users.services.risk_flags import count_hints
+
+
+class CaseActionsAdmin(ReadOnlyAdmin):
+    """A list of users with actions for those who may claim and decide."""
+
+    actions = ("claim_selected", "release_selected", "approve_selected")
+    # An action is bounded, and on rows that the person has seen.
+    list_disable_select_all = True
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        """Whether the person may decide."""
+        return request.user.has_perm(compliance.PERMISSION)
+
+    def has_claim_permission(self, request: HttpRequest) -> bool:
+        """Whether the person may claim."""
+        return request.user.has_perm(claims.PERMISSION)
+
+    @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
+    def claim_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Claim each selected case that is free."""
+        if count := self._for_each(request, queryset, claims.claim):
+            text = ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count}
+            messages.success(request, text)
+
+    @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
+    def release_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Release each selected case that the person may release."""
+        if count := self._for_each(request, queryset, claims.release):
+            text = ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count}
+            messages.success(request, text)
+
+    @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
+    def approve_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
+        """Ask for the reason, then approve each user by the checks of a single decision, and report."""
+        form = bulk_approval.approval_form(request.POST if "confirmed" in request.POST else None)
+        if form.is_valid():
+            return self._approve(request)
+        users = self._selected(request, queryset)
+        if not users:
+            return None
+        context = self.admin_site.each_context(request) | confirmation(request, users, form)
+        return TemplateResponse(request, "admin/users/user/approve_selected.html", context)
+
+    def _approve(self, request: HttpRequest) -> HttpResponse | None:
+        texts = dict.fromkeys(request.POST.getlist("chosen"))
+        staff = staff_of(request)
+        try:
+            results = bulk_approval.approve_all(
+                choices=[choice for text in texts if (choice := bulk_approval.Choice.parse(text))],
+                data=request.POST,
+                by=staff,
+                source=f"request {getattr(request, 'request_id', '')}",
+                sees_identity=staff.has_perm(IDENTITY_PERMISSION),
+            )
+        except bulk_approval.TooManyError as refusal:
+            messages.error(request, str(refusal))
+            return None
+        context = self.admin_site.each_context(request) | {
+            "title": _("Approval report"),
+            "approved": [result for result in results if not result.refusal],
+            "refused": [result for result in results if result.refusal],
+            "back": request.get_full_path(),
+        }
+        return TemplateResponse(request, "admin/users/user/approval_report.html", context)
+
+    def _for_each(self, request: HttpRequest, queryset: QuerySet[User], rule: Callable[..., object]) -> int:
+        """Claim or release each selected case; report refusals by their reason. The number of those not refused."""
+        users, refusals = self._selected(request, queryset), defaultdict[str, list[str]](list)
+        for user in users:
+            try:
+                rule(user=user, staff=staff_of(request), request_id=str(getattr(request, "request_id", "")))
+            except claims.ClaimRefusedError as refusal:
+                refusals[str(refusal)].append(user.external_id)
+        for reason, external_ids in refusals.items():
+            messages.error(request, f"{', '.join(external_ids)}: {reason}")
+        return len(users) - sum(map(len, refusals.values()))
+
+    def _selected(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
+        """The selected users; none, and a message, where they are more than an action takes."""
+        users = list(queryset.select_related("partner")[: bulk_approval.AT_MOST + 1])
+        if len(users) <= bulk_approval.AT_MOST:
+            return users
+        messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.AT_MOST})
+        return []
+
+
+def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
+    """The context of the page that asks for the reason; three statements, however many users there are."""
+    versions, unread = versions_of(users), bulk_approval.unread_hints([user.pk for user in users])
+    hints = count_hints(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+    # The version that the person saw first, so that a change between the two pages is noticed.
+    seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
+    now = timezone.now()
+    rows = [
+        {
+            "user": user,
+            "age": age_of(user.status_since, now=now),
+            "hints": hints[user.pk],
+            "is_unread": user.pk in unread,
+            "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, versions[user.pk]),
+        }
+        for user in users
+    ]
+    return {"title": _("Approve the selected users"), "rows": rows, "approval": form}
+
+
+def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
+    """The version of each user, as Version.of computes it, in one statement."""
+    last = (
+        StatusChange.objects.filter(user__in=[user.pk for user in users])
+        .order_by("user", "-created_at", "-id")
+        .distinct("user")
+        .values_list("user", "pk")
+    )
+    decisions: dict[UUID, int] = dict(last) if users else {}
+    return {user.pk: Version(user.updated_at.isoformat(), decisions.get(user.pk, 0)) for user in users}
+
+
+def staff_of(request: HttpRequest) -> Staff:
+    """The person of a request to the admin."""
+    assert isinstance(request.user, Staff)  # noqa: S101 - admin_view lets in nobody else
+    return request.user

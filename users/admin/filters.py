@@ -1,0 +1,124 @@
+"""The filters of the lists of users. is_indexed: see partners/admin/bounded_lists.py."""
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, TextFilter
+
+from users.backoffice.waiting_time import AgeState, limits
+from users.models import Claim, Status
+
+ME, NOBODY = "me", "nobody"
+YES, NO = "yes", "no"
+
+
+class CodeFilter(TextFilter):  # type: ignore[misc]
+    """An exact code in any letter case, in the column named by the parameter."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The users with this code."""
+        value = (self.value() or "").strip()
+        return queryset.filter(**{f"{self.parameter_name}__in": {value, value.upper()}}) if value else queryset
+
+
+class ProvinceFilter(CodeFilter):
+    """By the province's code, or its name where it has none."""
+
+    title, parameter_name = _("province code"), "province"
+
+
+class CountryFilter(CodeFilter):
+    """By the country's code."""
+
+    title, parameter_name = _("country code"), "country"
+
+
+class StatusFilter(ChoicesDropdownFilter):  # type: ignore[misc]
+    """By status, the first column of the index user_waiting."""
+
+    is_indexed = True
+
+
+class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
+    """By status: a search and one's own cases are of every status, the queue itself of those who wait."""
+
+    title, parameter_name = _("status"), "status"
+    is_indexed = True
+
+    def __init__(self, request: HttpRequest, *args: Any) -> None:
+        self.default = "" if request.GET.get("q", "").strip() or request.GET.get("claimed") == ME else _PENDING.value
+        self.all_option = ["", _("All") if not self.default else _PENDING.label]
+        super().__init__(request, *args)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The statuses other than the default."""
+        return [choice for choice in Status.choices if choice[0] != self.default]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The users in this status."""
+        status = self.value() or self.default
+        return queryset.filter(status=status) if status else queryset
+
+
+_PENDING = Status.PENDING_COMPLIANCE
+
+
+class WaitingTimeFilter(DropdownFilter):  # type: ignore[misc]
+    """By the age of the case, which the list is ordered by."""
+
+    title, parameter_name = _("waiting time"), "waiting"
+    is_indexed = True
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The states of an age."""
+        self.column = model_admin.ordering[0]
+        return AgeState.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The users who have waited so long."""
+        soon, late = limits(timezone.now())
+        ranges = {
+            AgeState.LATE: Q((f"{self.column}__lte", late)),
+            AgeState.DUE_SOON: Q((f"{self.column}__gt", late), (f"{self.column}__lte", soon)),
+            AgeState.IN_TIME: Q((f"{self.column}__gt", soon)),
+        }
+        return queryset.filter(ranges.get(self.value(), Q()))
+
+
+class ClaimedFilter(DropdownFilter):  # type: ignore[misc]
+    """By who has claimed the case."""
+
+    title, parameter_name = _("claimed by"), "claimed"
+
+    @property
+    def is_indexed(self) -> bool:
+        """One's own claims are few."""
+        return bool(self.value() == ME)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The person, or nobody."""
+        return [(ME, _("Me")), (NOBODY, _("Nobody"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The cases that are claimed so."""
+        if self.value() == ME:
+            return queryset.filter(pk__in=Claim.objects.filter(staff=request.user.pk).values("user"))
+        return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset
+
+
+class HintsFilter(DropdownFilter):  # type: ignore[misc]
+    """By hints, which are no SQL: see QueueAdmin.row_filter."""
+
+    title, parameter_name = _("hints"), "hints"
+    is_indexed = True
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """With or without."""
+        return [(YES, _("With hints")), (NO, _("Without hints"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """All rows: users/services/risk_flags.py examines them."""
+        return queryset

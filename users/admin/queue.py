@@ -1,0 +1,253 @@
+"""The queue: the users who wait for a decision, and those whose name or birth date changed since they were approved."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.formats import number_format
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilter
+
+from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
+from partners.admin.key_columns import badge
+from users.admin import prefix_search
+from users.admin.case_actions import CaseActionsAdmin, staff_of, versions_of
+from users.admin.filters import (
+    ME,
+    NO,
+    YES,
+    ClaimedFilter,
+    CountryFilter,
+    HintsFilter,
+    ProvinceFilter,
+    QueueStatusFilter,
+    WaitingTimeFilter,
+)
+from users.admin.user_columns import age_cell, icon_and_text, status
+from users.models import ChangedUser, Claim, QueuedUser, Status, User
+from users.models.columns import IDENTITY_PERMISSION
+from users.services import claims, compliance
+from users.services.risk_flags import count_hints
+
+
+_FILTERS = (
+    WaitingTimeFilter,
+    ClaimedFilter,
+    HintsFilter,
+    ("partner", RelatedDropdownFilter),
+    ProvinceFilter,
+    CountryFilter,
+    ("is_ciro_affiliate", BooleanRadioFilter),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What the columns show to one person. version: of the state that a form was shown for."""
+
+    hints: int
+    claim: Claim | None
+    is_mine: bool
+    may_claim: bool
+    may_release: bool
+    may_review: bool
+    version: str
+
+
+class CaseListAdmin(CaseActionsAdmin):
+    """Users in the order in which they wait, the longest first; the name leads to the case."""
+
+    list_title: Any
+    # The users of the list, where nothing is searched.
+    condition: Q
+    list_select_related = ("partner", "claim__staff")
+    list_display_links = None
+    list_before_template = "admin/users/user/queue_head.html"
+    search_fields = ("id", "external_id", "email", "first_name", "last_name")
+    search_help_text = gettext_lazy("userId, or the beginning of an externalId, an email address or a name")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Who may see users sees those who wait."""
+        return request.user.has_perm("users.view_user")
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list alone: a row's page is the case."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_changelist"
+        return [path("", self.admin_site.admin_view(self.changelist_view), name=name)]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """The users whose values begin so, and a warning where they are too many to examine."""
+        if not (term := search_term.strip()):
+            return queryset, False
+        if prefix_search.is_cut(term):
+            limit = prefix_search.MATCH_LIMIT
+            messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
+        return queryset.filter(prefix_search.matches(term)), False
+
+    def row_filter(self, request: HttpRequest) -> RowFilter | None:
+        """The users with hints, or without."""
+        if (wanted := request.GET.get(HintsFilter.parameter_name)) not in {YES, NO}:
+            return None
+        sees_identity = request.user.has_perm(IDENTITY_PERMISSION)
+
+        def filter_by_hints(users: list[Any]) -> list[Any]:
+            counts = count_hints(users, sees_identity=sees_identity)
+            return [user for user in users if bool(counts[user.pk]) is (wanted == YES)]
+
+        return filter_by_hints
+
+    def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Attach a Case to each user, in two statements for all."""
+        versions, staff = versions_of(rows), staff_of(request)
+        hints = count_hints(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
+        may_claim, may_decide = staff.has_perm(claims.PERMISSION), staff.has_perm(compliance.PERMISSION)
+        for user in rows:
+            claim: Claim | None = getattr(user, "claim", None)
+            is_mine = claim is not None and claim.staff_id == staff.pk
+            user.case = Case(
+                hints=hints[user.pk],
+                claim=claim,
+                is_mine=is_mine,
+                may_claim=may_claim and claim is None and claims.waits(user),
+                may_release=may_claim and claim is not None and claims.may_release(claim, staff),
+                may_review=may_decide and (claim is None or is_mine) and user.identity_changed_at is not None,
+                version=str(versions[user.pk]),
+            )
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """With the status where the list is not of one status."""
+        names = super().get_list_display(request)
+        is_mixed = any(request.GET.get(name) for name in ("q", "status")) or request.GET.get("claimed") == ME
+        return names if is_mixed else [name for name in names if name is not status]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list below its tabs."""
+        context: dict[str, Any] = {"title": self.list_title}
+        if request.method == "GET" and self.has_view_permission(request):
+            context |= {
+                "tabs": [self._tab(model) for model in (QueuedUser, ChangedUser)],
+                "may_claim": self.has_claim_permission(request),
+                "claimed_count": Claim.objects.filter(staff=staff_of(request))[: COUNT_LIMIT + 1].count(),
+            }
+        return super().changelist_view(request, context | (extra_context or {}))
+
+    def _tab(self, model: type[User]) -> dict[str, Any]:
+        page = self.admin_site.get_model_admin(model)
+        assert isinstance(page, CaseListAdmin)  # noqa: S101 - registered below
+        count = bounded_count(User.objects.filter(page.condition))
+        return {
+            "title": page.list_title,
+            "url": reverse(f"admin:users_{model._meta.model_name}_changelist"),  # noqa: SLF001
+            "count": f"{number_format(COUNT_LIMIT, force_grouping=True)}+" if count > COUNT_LIMIT else count,
+            "is_present": page is self,
+        }
+
+    @admin.display(description=gettext_lazy("user"))
+    def user(self, user: Any) -> str:
+        """The name, which leads to the case, and the externalId."""
+        cell = '<a href="{}">{} {}</a> <span class="bo-quiet bo-below-name">{}</span>'
+        return format_html(
+            cell, reverse("backoffice_case", args=(user.pk,)), user.first_name, user.last_name, user.external_id
+        )
+
+    @admin.display(description=gettext_lazy("partner"))
+    def partner_name(self, user: Any) -> str:
+        """The partner's name."""
+        return str(user.partner.name)
+
+    @admin.display(description=gettext_lazy("province"))
+    def place(self, user: Any) -> str:
+        """The province, and the country where it is not Canada."""
+        return ", ".join(part for part in (user.province, user.country if user.country != "CA" else "") if part)
+
+    @admin.display(description=gettext_lazy("hints"))
+    def hints(self, user: Any) -> str:
+        """The number of hints."""
+        if not (count := user.case.hints):
+            return format_html('<span class="bo-quiet">{}</span>', _("None"))
+        text = ngettext("%(counter)s hint", "%(counter)s hints", count) % {"counter": count}
+        return badge(icon_and_text("flag", text), "warning")
+
+    @admin.display(description=gettext_lazy("claimed by"))
+    def claimed_by(self, user: Any) -> str:
+        """Who works on the case."""
+        if user.case.is_mine:
+            return format_html('<strong class="bo-mine">{}</strong>', _("You"))
+        return user.case.claim.staff.get_username() if user.case.claim else format_html('<span class="bo-quiet">{}</span>', _("Nobody"))
+
+    @admin.display(description="")
+    def buttons(self, user: Any) -> str:
+        """What the person may do with the case at once."""
+        case, name = user.case, f"{user.first_name} {user.last_name}"
+        possible = (
+            (case.may_review, "reviewed", _("Reviewed"), _("Mark %(name)s as reviewed")),
+            (case.may_claim, "claim", _("Claim"), _("Claim %(name)s")),
+            (case.may_release, "release", _("Release"), _("Release %(name)s")),
+        )
+        button = (
+            '<button class="bo-button bo-plain" form="case-button" formaction="{}" name="version" value="{}"'
+            ' aria-label="{}">{}</button>'
+        )
+        return format_html_join(
+            " ",
+            button,
+            (
+                (reverse(f"backoffice_{view}", args=(user.pk,)), case.version, label % {"name": name}, text)
+                for is_possible, view, text, label in possible
+                if is_possible
+            ),
+        )
+
+
+_COLUMNS = ("user", status, "partner_name", "place", "hints", "claimed_by", "buttons")
+
+
+@admin.register(QueuedUser)
+class QueueAdmin(CaseListAdmin):
+    """Users who wait for a decision; those whom a search finds in any status."""
+
+    list_title = gettext_lazy("Queue")
+    condition = Q(status=Status.PENDING_COMPLIANCE)
+    list_display = ("waiting", *_COLUMNS)
+    list_filter = (QueueStatusFilter, *_FILTERS)
+    # Of the index user_waiting.
+    ordering = ("status_since", "id")
+    empty_title = gettext_lazy("Nobody is waiting")
+    empty_text = gettext_lazy("New users appear here when partners register them.")
+
+    @admin.display(description=gettext_lazy("waiting"))
+    def waiting(self, user: Any) -> str:
+        """The time in this status, which is compared with the target while it is the first one."""
+        return age_cell(user.status_since, is_due=user.status == Status.PENDING_COMPLIANCE)
+
+
+@admin.register(ChangedUser)
+class ChangedUserAdmin(CaseListAdmin):
+    """Active users whose name or birth date changed since they were approved."""
+
+    list_title = gettext_lazy("Changed since approval")
+    condition = Q(status=Status.ACTIVE, identity_changed_at__isnull=False)
+    list_display = ("since_change", *_COLUMNS)
+    list_filter = _FILTERS
+    # Of the index user_identity_changed.
+    ordering = ("identity_changed_at", "id")
+    empty_title = gettext_lazy("Nobody to review")
+    empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
+    # To approve is to decide on a first case.
+    actions = ("claim_selected", "release_selected")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """The users of the list, searched or not."""
+        return super().get_queryset(request).filter(self.condition)
+
+    @admin.display(description=gettext_lazy("since the change"))
+    def since_change(self, user: Any) -> str:
+        """The age of the change, which is compared with the target."""
+        return age_cell(user.identity_changed_at)
