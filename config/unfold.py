@@ -69,7 +69,12 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
         _("Cases"),
         (
             Link(_("Queue"), "inbox", "admin:users_queueduser_changelist", "users.view_user", below="/admin/cases/"),
-            Link(_("Changed since approval"), "published_with_changes", "admin:users_changeduser_changelist", "users.view_user"),
+            Link(
+                _("Changed since approval"),
+                "published_with_changes",
+                "admin:users_changeduser_changelist",
+                "users.view_user",
+            ),
             _list_of(
                 "users",
                 "user",

@@ -1,6 +1,3 @@
 """The admin of partners and their API keys, and the bases of every admin."""
 
-from partners.admin.api_keys import ApiKeyAdmin
-from partners.admin.partners import PartnerAdmin
-
-__all__ = ("ApiKeyAdmin", "PartnerAdmin")
+from partners.admin import api_keys, partners  # noqa: F401 - registers the admins

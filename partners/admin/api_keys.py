@@ -37,7 +37,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     search_fields = ("prefix",)
     search_help_text = _("A key's visible prefix.")
     ordering = ("-id",)
-    fields = ("prefix", "label", "partner", state, age, "created_at", "last_used_at", expiry, "revoked_at")
+    fields = ("prefix", "label", "partner", state, age, "created_at", "last_used_at", expiry, "revoked_at")  # type: ignore[assignment]
     actions_detail = ("rotate", "revoke")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
@@ -50,13 +50,10 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Rotation of a key in force, revocation of one that is not revoked."""
-        key = self.row(request, str(object_id))
-        is_possible = {"rotate": is_in_force(key), "revoke": key.revoked_at is None}
-        return [
-            one
-            for one in super().get_actions_detail(request, object_id)
-            if is_possible[one.action_name.rpartition("_")[2]]
-        ]
+        key = self.get_object(request, str(object_id))
+        possible = {"rotate": key and is_in_force(key), "revoke": key and key.revoked_at is None}
+        actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [one for one in actions if possible[one.action_name.rpartition("_")[2]]]
 
     def has_issue_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
         """Whether the person may issue keys."""

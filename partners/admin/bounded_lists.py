@@ -14,9 +14,9 @@ from django.contrib.admin.views.main import ERROR_FLAG, ORDER_VAR, PAGE_VAR, Cha
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db import OperationalError
-from django.db.models import F, Field, Func, Model, QuerySet, TextField, Value
+from django.db.models import F, Func, Model, QuerySet, TextField, Value
 from django.db.models.expressions import Combinable
-from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual, Lookup
+from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import capfirst
@@ -51,12 +51,14 @@ def bounded_count(rows: QuerySet[Any]) -> int:
 class KeysetChangeList(ChangeList):
     """A page of a list; `?p=` has the place of the row before it.
 
-    result_count: None on further pages, and where only the whole list's rows could tell.
+    total: the number of rows, as bounded_count gives it; None on further pages, and where a row filter has more rows.
     next_page: a query string; empty at the end of the list.
     is_partial: no more rows were examined; the next page begins where this one stopped.
     """
 
+    model_admin: Any
     count_limit = COUNT_LIMIT
+    total: int | None = None
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str | Combinable]:
         """The admin's order, made total, whatever `?o=` asks for."""
@@ -82,16 +84,18 @@ class KeysetChangeList(ChangeList):
         self.next_page = self.get_query_string({PAGE_VAR: _text(following)}) if following else ""
         self.is_partial = not has_more and following is not None
         self.is_continued = start is not None
-        self.result_count = None if start else bounded_count(rows) if has_more else len(found)
-        if has_more and row_filter is not None:
-            self.result_count = None
+        if start is None and (row_filter is None or not has_more):
+            self.total = bounded_count(rows) if has_more else len(found)
         # What else Django's view and its templates read.
-        self.full_result_count, self.show_full_result_count, self.show_admin_actions = None, False, True
+        self.result_count, self.full_result_count = len(self.result_list), None
+        self.show_full_result_count, self.show_admin_actions = False, True
         self.can_show_all, self.multi_page = False, False
         self.paginator = Paginator(self.result_list, self.list_per_page)
         self.model_admin.prepare_rows(request, self.result_list)
 
-    def _read(self, rows: QuerySet[Any], start: Place | None, row_filter: RowFilter | None) -> tuple[list[Any], Place | None]:
+    def _read(
+        self, rows: QuerySet[Any], start: Place | None, row_filter: RowFilter | None
+    ) -> tuple[list[Any], Place | None]:
         """At least one row more than a page, if there are as many; and where the row filter stopped, if it did."""
         found: list[Any] = []
         size = self.list_per_page + 1 if row_filter is None else BATCH_SIZE
@@ -106,18 +110,20 @@ class KeysetChangeList(ChangeList):
     def _last_place(self, request: HttpRequest, start: Place | None) -> Place | None:
         """The last row to examine: None where indexes serve all filters, or the list ends before."""
         names = self.get_filters_params()
-        scans = [one for one in self.filter_specs if not is_indexed(one) and names.keys() & {*one.expected_parameters()}]
+        scans = [
+            one for one in self.filter_specs if not is_indexed(one) and names.keys() & {*one.expected_parameters()}
+        ]
         if self.query or not scans:
             return None
-        rows = self.root_queryset
+        rows: Any = self.root_queryset
         for list_filter in filter(is_indexed, self.filter_specs):
             rows = list_filter.queryset(request, rows)
         if start is not None:
             rows = rows.filter(self._beside(start, GreaterThan))
-        columns = [field.attname for field in self._columns()]
-        return rows.order_by(*self.order).values_list(*columns)[EXAMINED_ROWS - 1 : EXAMINED_ROWS].first()
+        last: Model | None = rows.order_by(*self.order)[EXAMINED_ROWS - 1 : EXAMINED_ROWS].first()
+        return None if last is None else self._place_of(last)
 
-    def _columns(self) -> list["Field[Any, Any]"]:
+    def _columns(self) -> list[Any]:
         names = [name.lstrip("-") for name in self.order]
         return [self.opts.pk if name == "pk" else self.opts.get_field(name) for name in names]
 
@@ -133,8 +139,8 @@ class KeysetChangeList(ChangeList):
             return None
         return place if None not in place else None
 
-    def _beside(self, place: Place, lookup: "type[Lookup[Any]]") -> "Lookup[Any]":
-        """The rows on a side of this place; ROW(…) > ROW(…) is a range of the index. lookup: in the list's direction."""
+    def _beside(self, place: Place, lookup: Any) -> Any:
+        """The rows on a side of this place, as a range of the index: ROW(…) > ROW(…). lookup: of an ascending list."""
         if self.order[0].startswith("-"):
             lookup = {GreaterThan: LessThan, LessThanOrEqual: GreaterThanOrEqual}[lookup]
         values = [Value(value, output_field=field) for value, field in zip(place, self._columns(), strict=True)]
@@ -166,6 +172,8 @@ class BackOfficeAdmin(_ModelAdmin):
     # What an empty list says where nothing was searched or filtered.
     empty_title: Any = _("Nothing here yet")
     empty_text: Any = _("Entries will be listed here.")
+    # What the foot of the list says of the order.
+    order_note: Any = ""
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Nobody has it."""
@@ -205,6 +213,9 @@ class BackOfficeAdmin(_ModelAdmin):
             # One name for the list everywhere, in place of Django's "Select … to change".
             title = {"title": capfirst(self.opts.verbose_name_plural)}
             return super().changelist_view(request, title | (extra_context or {}))
+        except ValidationError:
+            # Of the ids of an action's rows.
+            return _bare_list(request, _("Invalid selection."))
         except OperationalError as error:
             if not request.GET or not isinstance(error.__cause__, QueryCanceled):
                 raise
@@ -217,7 +228,7 @@ def _bare_list(request: HttpRequest, message: Any) -> HttpResponse:
 
 
 def _lookups_of(list_filter: Any) -> tuple[str, ...]:
-    if isinstance(list_filter, type):
+    if hasattr(list_filter, "parameter_name"):
         return (list_filter.parameter_name,)
     name = list_filter if isinstance(list_filter, str) else list_filter[0]
     return tuple(name + suffix for suffix in ("", "__exact", "__id__exact", "__isnull"))

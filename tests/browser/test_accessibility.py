@@ -62,7 +62,7 @@ def test_queue_case_dialog_and_dashboard_have_no_serious_violation(
     open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:
     page = open_page()
-    login(page, "reviewer", path="/admin/queue/")
+    login(page, "reviewer", path="/admin/users/queueduser/")
     expect(page.get_by_role("heading", name="Waiting")).to_be_visible()
     assert not hindrances(page)
     page.goto(f"/admin/cases/{odd.pk}/")
@@ -77,8 +77,8 @@ def test_queue_and_case_on_a_phone_have_no_serious_violation(
     open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:
     page = open_page(viewport=PHONE)
-    login(page, "reviewer", path="/admin/queue/")
-    for path in ("/admin/queue/", f"/admin/cases/{odd.pk}/", "/admin/dashboard/"):
+    login(page, "reviewer", path="/admin/users/queueduser/")
+    for path in ("/admin/users/queueduser/", f"/admin/cases/{odd.pk}/", "/admin/dashboard/"):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
         assert not hindrances(page)

@@ -1,18 +1,3 @@
-"""The admin of users, their histories, the queue, staff and roles."""
+"""The admin of users, the queue, histories, staff and roles."""
 
-from users.admin.queue import ChangedUserAdmin, QueueAdmin
-from users.admin.records import AccessRecordAdmin, StatusChangeAdmin, UserEventAdmin
-from users.admin.staff_accounts import LogEntryAdmin, RoleAdmin, StaffAdmin
-from users.admin.users import UserAdmin
-
-__all__ = (
-    "AccessRecordAdmin",
-    "ChangedUserAdmin",
-    "LogEntryAdmin",
-    "QueueAdmin",
-    "RoleAdmin",
-    "StaffAdmin",
-    "StatusChangeAdmin",
-    "UserAdmin",
-    "UserEventAdmin",
-)
+from users.admin import queue, records, staff_accounts, users  # noqa: F401 - registers the admins

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from partners.admin.pages import ReadOnlyAdmin
 from users.backoffice.case.decisions import DecisionForm
 from users.backoffice.waiting_time import age_of
-from users.models import Staff, StatusChange, User
+from users.models import Claim, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
 from users.services.changes import Version
@@ -29,9 +29,14 @@ from users.services.risk_flags import count_hints
 class CaseActionsAdmin(ReadOnlyAdmin):
     """A list of users with actions for those who may claim and decide."""
 
-    actions = ("claim_selected", "release_selected", "approve_selected")
+    actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected")
     # An action is bounded, and on rows that the person has seen.
     list_disable_select_all = True
+
+    @admin.display(description=gettext_lazy("partner"))
+    def partner_name(self, user: User) -> str:
+        """The partner's name."""
+        return user.partner.name
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         """Whether the person may decide."""
@@ -103,7 +108,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
     def _selected(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
         """The selected users; none, and a message, where they are more than an action takes."""
-        users = list(queryset.select_related("partner")[: bulk_approval.AT_MOST + 1])
+        users = list(queryset.select_related("partner", "claim__staff")[: bulk_approval.AT_MOST + 1])
         if len(users) <= bulk_approval.AT_MOST:
             return users
         messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.AT_MOST})
@@ -116,18 +121,24 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
     hints = count_hints(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     # The version that the person saw first, so that a change between the two pages is noticed.
     seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
-    now = timezone.now()
+    now, staff = timezone.now(), staff_of(request)
     rows = [
         {
             "user": user,
             "age": age_of(user.status_since, now=now),
             "hints": hints[user.pk],
             "is_unread": user.pk in unread,
+            "held_by": _other_holder(user, staff),
             "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, versions[user.pk]),
         }
         for user in users
     ]
     return {"title": _("Approve the selected users"), "rows": rows, "approval": form}
+
+
+def _other_holder(user: User, staff: Staff) -> str:
+    claim: Claim | None = getattr(user, "claim", None)
+    return claim.staff.get_username() if claim is not None and claim.staff_id != staff.pk else ""
 
 
 def versions_of(users: Sequence[User]) -> dict[UUID, Version]:

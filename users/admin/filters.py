@@ -2,17 +2,19 @@
 
 from typing import Any
 
+from django.contrib.admin import ChoicesFieldListFilter
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, TextFilter
+from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from users.backoffice.waiting_time import AgeState, limits
 from users.models import Claim, Status
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
+_PENDING = Status.PENDING_COMPLIANCE
 
 
 class CodeFilter(TextFilter):  # type: ignore[misc]
@@ -36,24 +38,29 @@ class CountryFilter(CodeFilter):
     title, parameter_name = _("country code"), "country"
 
 
-class StatusFilter(ChoicesDropdownFilter):  # type: ignore[misc]
-    """By status, the first column of the index user_waiting."""
+class StatusFilter(ChoicesFieldListFilter):
+    """By status, the first column of the index user_waiting; shown above the list."""
 
     is_indexed = True
 
 
+def has_all_statuses(request: HttpRequest) -> bool:
+    """Whether the queue lists users of all statuses: those of a search, and one's own cases."""
+    return bool(request.GET.get("q", "").strip()) or request.GET.get("claimed") == ME
+
+
 class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
-    """By status: a search and one's own cases are of every status, the queue itself of those who wait."""
+    """By status; by default the users who wait, or all."""
 
     title, parameter_name = _("status"), "status"
     is_indexed = True
 
     def __init__(self, request: HttpRequest, *args: Any) -> None:
-        self.default = "" if request.GET.get("q", "").strip() or request.GET.get("claimed") == ME else _PENDING.value
+        self.default = "" if has_all_statuses(request) else _PENDING.value
         self.all_option = ["", _("All") if not self.default else _PENDING.label]
         super().__init__(request, *args)
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         """The statuses other than the default."""
         return [choice for choice in Status.choices if choice[0] != self.default]
 
@@ -63,16 +70,13 @@ class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
         return queryset.filter(status=status) if status else queryset
 
 
-_PENDING = Status.PENDING_COMPLIANCE
-
-
 class WaitingTimeFilter(DropdownFilter):  # type: ignore[misc]
     """By the age of the case, which the list is ordered by."""
 
     title, parameter_name = _("waiting time"), "waiting"
     is_indexed = True
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         """The states of an age."""
         self.column = model_admin.ordering[0]
         return AgeState.choices
@@ -110,7 +114,7 @@ class ClaimedFilter(DropdownFilter):  # type: ignore[misc]
 
 
 class HintsFilter(DropdownFilter):  # type: ignore[misc]
-    """By hints, which are no SQL: see QueueAdmin.row_filter."""
+    """By hints, which are no SQL: see CaseListAdmin.row_filter."""
 
     title, parameter_name = _("hints"), "hints"
     is_indexed = True

@@ -1,6 +1,5 @@
 """The queue: the users who wait for a decision, and those whose name or birth date changed since they were approved."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin, messages
@@ -15,64 +14,43 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilt
 
 from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
 from partners.admin.key_columns import badge
-from users.admin import prefix_search
+from users.admin import filters, prefix_search
 from users.admin.case_actions import CaseActionsAdmin, staff_of, versions_of
-from users.admin.filters import (
-    ME,
-    NO,
-    YES,
-    ClaimedFilter,
-    CountryFilter,
-    HintsFilter,
-    ProvinceFilter,
-    QueueStatusFilter,
-    WaitingTimeFilter,
-)
 from users.admin.user_columns import age_cell, icon_and_text, status
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import claims, compliance
 from users.services.risk_flags import count_hints
 
-
+_COLUMNS = ("user", "partner_name", "place", "hints", "claimed_by", "buttons")
 _FILTERS = (
-    WaitingTimeFilter,
-    ClaimedFilter,
-    HintsFilter,
+    filters.WaitingTimeFilter,
+    filters.ClaimedFilter,
+    filters.HintsFilter,
     ("partner", RelatedDropdownFilter),
-    ProvinceFilter,
-    CountryFilter,
+    filters.ProvinceFilter,
+    filters.CountryFilter,
     ("is_ciro_affiliate", BooleanRadioFilter),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What the columns show to one person. version: of the state that a form was shown for."""
-
-    hints: int
-    claim: Claim | None
-    is_mine: bool
-    may_claim: bool
-    may_release: bool
-    may_review: bool
-    version: str
-
-
 class CaseListAdmin(CaseActionsAdmin):
-    """Users in the order in which they wait, the longest first; the name leads to the case."""
+    """Users in the order in which they wait, the longest first; the name leads to the case.
+
+    list_title: of the page and its tab. condition: the users of the list where nothing is searched.
+    """
 
     list_title: Any
-    # The users of the list, where nothing is searched.
     condition: Q
     list_select_related = ("partner", "claim__staff")
     list_display_links = None
     list_before_template = "admin/users/user/queue_head.html"
+    order_note = gettext_lazy("Longest first.")
     search_fields = ("id", "external_id", "email", "first_name", "last_name")
-    search_help_text = gettext_lazy("userId, or the beginning of an externalId, an email address or a name")
+    search_help_text = gettext_lazy("userId, or start of externalId, email, name")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Who may see users sees those who wait."""
+        """The permission to view users: the proxy model has none."""
         return request.user.has_perm("users.view_user")
 
     def get_urls(self) -> list[URLPattern]:
@@ -83,7 +61,7 @@ class CaseListAdmin(CaseActionsAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """The users whose values begin so, and a warning where they are too many to examine."""
+        """The users that match, and a warning where they are too many to examine."""
         if not (term := search_term.strip()):
             return queryset, False
         if prefix_search.is_cut(term):
@@ -93,39 +71,29 @@ class CaseListAdmin(CaseActionsAdmin):
 
     def row_filter(self, request: HttpRequest) -> RowFilter | None:
         """The users with hints, or without."""
-        if (wanted := request.GET.get(HintsFilter.parameter_name)) not in {YES, NO}:
+        if (wanted := request.GET.get("hints")) not in {filters.YES, filters.NO}:
             return None
-        sees_identity = request.user.has_perm(IDENTITY_PERMISSION)
 
-        def filter_by_hints(users: list[Any]) -> list[Any]:
-            counts = count_hints(users, sees_identity=sees_identity)
-            return [user for user in users if bool(counts[user.pk]) is (wanted == YES)]
+        def by_hints(users: list[Any]) -> list[Any]:
+            counts = count_hints(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+            return [user for user in users if bool(counts[user.pk]) is (wanted == filters.YES)]
 
-        return filter_by_hints
+        return by_hints
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Attach a Case to each user, in two statements for all."""
-        versions, staff = versions_of(rows), staff_of(request)
-        hints = count_hints(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
+        """Attach the number of hints, the claim and the possible buttons to each user, in two statements."""
+        staff, versions = staff_of(request), versions_of(rows)
+        counts = count_hints(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
         may_claim, may_decide = staff.has_perm(claims.PERMISSION), staff.has_perm(compliance.PERMISSION)
         for user in rows:
-            claim: Claim | None = getattr(user, "claim", None)
-            is_mine = claim is not None and claim.staff_id == staff.pk
-            user.case = Case(
-                hints=hints[user.pk],
-                claim=claim,
-                is_mine=is_mine,
-                may_claim=may_claim and claim is None and claims.waits(user),
-                may_release=may_claim and claim is not None and claims.may_release(claim, staff),
-                may_review=may_decide and (claim is None or is_mine) and user.identity_changed_at is not None,
-                version=str(versions[user.pk]),
-            )
-
-    def get_list_display(self, request: HttpRequest) -> Any:
-        """With the status where the list is not of one status."""
-        names = super().get_list_display(request)
-        is_mixed = any(request.GET.get(name) for name in ("q", "status")) or request.GET.get("claimed") == ME
-        return names if is_mixed else [name for name in names if name is not status]
+            held: Claim | None = getattr(user, "claim", None)
+            user.held, user.hint_count, user.version = held, counts[user.pk], versions[user.pk]
+            user.is_mine = held is not None and held.staff_id == staff.pk
+            user.may = {
+                "reviewed": may_decide and (held is None or user.is_mine) and user.identity_changed_at is not None,
+                "claim": may_claim and held is None and claims.waits(user),
+                "release": may_claim and held is not None and claims.may_release(held, staff),
+            }
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list below its tabs."""
@@ -134,7 +102,7 @@ class CaseListAdmin(CaseActionsAdmin):
             context |= {
                 "tabs": [self._tab(model) for model in (QueuedUser, ChangedUser)],
                 "may_claim": self.has_claim_permission(request),
-                "claimed_count": Claim.objects.filter(staff=staff_of(request))[: COUNT_LIMIT + 1].count(),
+                "claimed_count": bounded_count(Claim.objects.filter(staff=staff_of(request))),
             }
         return super().changelist_view(request, context | (extra_context or {}))
 
@@ -144,7 +112,7 @@ class CaseListAdmin(CaseActionsAdmin):
         count = bounded_count(User.objects.filter(page.condition))
         return {
             "title": page.list_title,
-            "url": reverse(f"admin:users_{model._meta.model_name}_changelist"),  # noqa: SLF001
+            "url": reverse(f"admin:users_{page.opts.model_name}_changelist"),
             "count": f"{number_format(COUNT_LIMIT, force_grouping=True)}+" if count > COUNT_LIMIT else count,
             "is_present": page is self,
         }
@@ -153,14 +121,8 @@ class CaseListAdmin(CaseActionsAdmin):
     def user(self, user: Any) -> str:
         """The name, which leads to the case, and the externalId."""
         cell = '<a href="{}">{} {}</a> <span class="bo-quiet bo-below-name">{}</span>'
-        return format_html(
-            cell, reverse("backoffice_case", args=(user.pk,)), user.first_name, user.last_name, user.external_id
-        )
-
-    @admin.display(description=gettext_lazy("partner"))
-    def partner_name(self, user: Any) -> str:
-        """The partner's name."""
-        return str(user.partner.name)
+        url = reverse("backoffice_case", args=(user.pk,))
+        return format_html(cell, url, user.first_name, user.last_name, user.external_id)
 
     @admin.display(description=gettext_lazy("province"))
     def place(self, user: Any) -> str:
@@ -170,61 +132,65 @@ class CaseListAdmin(CaseActionsAdmin):
     @admin.display(description=gettext_lazy("hints"))
     def hints(self, user: Any) -> str:
         """The number of hints."""
-        if not (count := user.case.hints):
+        if not (count := user.hint_count):
             return format_html('<span class="bo-quiet">{}</span>', _("None"))
         text = ngettext("%(counter)s hint", "%(counter)s hints", count) % {"counter": count}
         return badge(icon_and_text("flag", text), "warning")
 
     @admin.display(description=gettext_lazy("claimed by"))
     def claimed_by(self, user: Any) -> str:
-        """Who works on the case."""
-        if user.case.is_mine:
+        """The person who works on the case."""
+        if user.is_mine:
             return format_html('<strong class="bo-mine">{}</strong>', _("You"))
-        return user.case.claim.staff.get_username() if user.case.claim else format_html('<span class="bo-quiet">{}</span>', _("Nobody"))
+        return (
+            format_html('<span class="bo-quiet">{}</span>', _("Nobody")) if user.held is None else str(user.held.staff)
+        )
 
     @admin.display(description="")
     def buttons(self, user: Any) -> str:
-        """What the person may do with the case at once."""
-        case, name = user.case, f"{user.first_name} {user.last_name}"
-        possible = (
-            (case.may_review, "reviewed", _("Reviewed"), _("Mark %(name)s as reviewed")),
-            (case.may_claim, "claim", _("Claim"), _("Claim %(name)s")),
-            (case.may_release, "release", _("Release"), _("Release %(name)s")),
-        )
+        """Buttons of users/backoffice/case_buttons.py, in the form of the list's head."""
+        name = {"name": f"{user.first_name} {user.last_name}"}
+        texts = {
+            "reviewed": (_("Mark %(name)s as reviewed") % name, _("Reviewed")),
+            "claim": (_("Claim %(name)s") % name, _("Claim")),
+            "release": (_("Release %(name)s") % name, _("Release")),
+        }
         button = (
             '<button class="bo-button bo-plain" form="case-button" formaction="{}" name="version" value="{}"'
             ' aria-label="{}">{}</button>'
         )
-        return format_html_join(
-            " ",
-            button,
-            (
-                (reverse(f"backoffice_{view}", args=(user.pk,)), case.version, label % {"name": name}, text)
-                for is_possible, view, text, label in possible
-                if is_possible
-            ),
-        )
-
-
-_COLUMNS = ("user", status, "partner_name", "place", "hints", "claimed_by", "buttons")
+        possible = [view for view, is_possible in user.may.items() if is_possible]
+        urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
+        return format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
 
 
 @admin.register(QueuedUser)
 class QueueAdmin(CaseListAdmin):
-    """Users who wait for a decision; those whom a search finds in any status."""
+    """Users who wait for a decision; a search finds users of every status."""
 
     list_title = gettext_lazy("Queue")
     condition = Q(status=Status.PENDING_COMPLIANCE)
     list_display = ("waiting", *_COLUMNS)
-    list_filter = (QueueStatusFilter, *_FILTERS)
+    list_filter = (filters.QueueStatusFilter, *_FILTERS)
     # Of the index user_waiting.
     ordering = ("status_since", "id")
     empty_title = gettext_lazy("Nobody is waiting")
     empty_text = gettext_lazy("New users appear here when partners register them.")
 
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """With the status where the users are of other statuses than the queue's."""
+        if filters.has_all_statuses(request) or request.GET.get("status"):
+            return ("in_status", "user", status, *_COLUMNS[1:])
+        return super().get_list_display(request)
+
     @admin.display(description=gettext_lazy("waiting"))
     def waiting(self, user: Any) -> str:
-        """The time in this status, which is compared with the target while it is the first one."""
+        """The age of the case, which is compared with the target."""
+        return age_cell(user.status_since)
+
+    @admin.display(description=gettext_lazy("in this status"))
+    def in_status(self, user: Any) -> str:
+        """The time in this status, which is compared with the target while a decision is due."""
         return age_cell(user.status_since, is_due=user.status == Status.PENDING_COMPLIANCE)
 
 
@@ -238,10 +204,10 @@ class ChangedUserAdmin(CaseListAdmin):
     list_filter = _FILTERS
     # Of the index user_identity_changed.
     ordering = ("identity_changed_at", "id")
+    # Approval is of users who wait for their first decision.
+    actions = ("claim_selected", "release_selected")
     empty_title = gettext_lazy("Nobody to review")
     empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
-    # To approve is to decide on a first case.
-    actions = ("claim_selected", "release_selected")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """The users of the list, searched or not."""

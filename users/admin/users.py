@@ -113,11 +113,6 @@ class UserAdmin(CaseActionsAdmin):
         """First and last name."""
         return f"{user.first_name} {user.last_name}"
 
-    @admin.display(description=_("partner"))
-    def partner_name(self, user: User) -> str:
-        """The partner's name."""
-        return user.partner.name
-
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:
         """The birth date and the age."""

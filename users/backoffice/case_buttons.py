@@ -94,7 +94,9 @@ def reviewed(request: HttpRequest, staff: Staff, user_id: UUID) -> HttpResponse:
 def _back(request: HttpRequest, default: str = QUEUE) -> HttpResponse:
     """A redirect to the list that the button was on, filtered as it was."""
     path = request.POST.get("back", "")
-    return redirect(path if path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None) else default)
+    return redirect(
+        path if path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None) else default
+    )
 
 
 def _request_id(request: HttpRequest) -> str:

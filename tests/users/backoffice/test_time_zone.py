@@ -50,7 +50,7 @@ def pages(user: User) -> list[str]:
     conversion = Conversion.objects.create(**factories.conversion_fields(user, created_at=WINTER))
     key = keys.issue(partner=user.partner, expires_at=SUMMER.replace(year=2090)).record
     return [
-        "/admin/queue/?q=" + user.external_id,
+        "/admin/users/queueduser/?q=" + user.external_id,
         f"/admin/cases/{user.pk}/",
         "/admin/users/user/",
         f"/admin/users/user/{user.pk}/change/",
@@ -121,6 +121,6 @@ def test_what_staff_type_is_read_in_that_zone(root: Client, partner: Partner) ->
 
 def test_partners_are_answered_in_utc(api: PartnerClient, user: User, root: Client) -> None:
     factories.add_conversions(user, [WINTER])
-    text_of(root, "/admin/queue/")
+    text_of(root, "/admin/users/queueduser/")
     answer = api.get(f"/v1/users/{user.external_id}/transactions").json()
     assert answer["items"][0]["createdAt"] == "2026-01-15T17:30:00.000000Z"

@@ -291,7 +291,7 @@ def test_the_sidebar_leads_those_who_may_decide_to_the_users_who_wait(role: str,
     factories.move_to(active, Status.ACTIVE)
     client = client_as(role)
     pending = f"{USERS}?status__exact=pendingCompliance"
-    page = text_of(client, "/admin/queue/")
+    page = text_of(client, "/admin/users/queueduser/")
     assert (f'href="{pending}"' in page) is (role in DECIDERS)
     assert (f'href="{USERS}"' in page) is (role not in DECIDERS)
     if role in DECIDERS:
