@@ -1,6 +1,7 @@
 """The admin of API keys. Digest and secret are on no page; a new secret is shown once, where it is issued."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -71,8 +72,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         key = self.row(request, object_id)
 
         def rotate_key(form: RotateForm) -> IssuedKey:
-            issued = keys.rotate(key, overlap=form.overlap)
             hours = form.cleaned_data["overlap_hours"]
+            issued = keys.rotate(key, overlap=timedelta(hours=hours))
             self.log_change(request, key, f"Rotated to {issued.record.prefix}, overlap {hours} h.")
             self.log_addition(request, issued.record, f"Issued as the successor of {key.prefix}.")
             return issued

@@ -23,7 +23,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import QueryCanceled
 
-from partners.admin.date_formatting import shown
+from partners.admin.date_formatting import date_column
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -181,7 +181,9 @@ class BackOfficeAdmin(_ModelAdmin):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Instants in the pages' time zone."""
-        return [shown(self.model, one) if isinstance(one, str) else one for one in super().get_list_display(request)]
+        return [
+            date_column(self.model, one) if isinstance(one, str) else one for one in super().get_list_display(request)
+        ]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """The bounded one."""

@@ -1,10 +1,12 @@
 """The forms by which staff issue, rotate and revoke API keys."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from partners.models import ApiKey
@@ -21,14 +23,9 @@ class IssueForm(forms.Form):
     expires_at = forms.DateTimeField(
         label=_("Expires at"),
         required=False,
+        help_text=format_lazy(_("Time zone {zone}; empty for never."), zone=settings.COMPLIANCE_TIME_ZONE),
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
-
-    def __init__(self, data: object = None) -> None:
-        super().__init__(data)  # type: ignore[arg-type]
-        self.fields["expires_at"].help_text = _("Time zone %(zone)s; empty for never.") % {
-            "zone": timezone.get_current_timezone_name()
-        }
 
     def clean_expires_at(self) -> datetime | None:
         """Raises ValidationError for the past."""
@@ -48,11 +45,6 @@ class RotateForm(forms.Form):
         initial=24,
         help_text=_("For so long both keys are accepted; then the old one is refused."),
     )
-
-    @property
-    def overlap(self) -> timedelta:
-        """Of a valid form."""
-        return timedelta(hours=self.cleaned_data["overlap_hours"])
 
 
 class RevokeForm(forms.Form):

@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from partners.admin.bounded_lists import BackOfficeAdmin
-from partners.admin.date_formatting import shown
+from partners.admin.date_formatting import date_column
 
 TABLE_ROWS = 50
 
@@ -58,7 +58,7 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         if obj is None:
             return [(None, {"fields": self.addable_fields})]
         return [
-            (title, {**options, "fields": [shown(self.model, name) for name in options["fields"]]})
+            (title, {**options, "fields": [date_column(self.model, name) for name in options["fields"]]})
             for title, options in super().get_fieldsets(request, obj)
         ]
 
@@ -67,7 +67,7 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         writable = self.addable_fields if obj is None else self.editable_fields
         fieldsets = self.fieldsets or ((None, {"fields": self.fields or ()}),)
         names = [name for _title, options in fieldsets for name in options["fields"]]
-        return [shown(self.model, name) for name in names if name not in writable]
+        return [date_column(self.model, name) for name in names if name not in writable]
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:  # noqa: FBT001
         """Write the editable columns alone: the serving role may update no other."""

@@ -28,19 +28,8 @@ from users.models import AccessKind
 from users.services import access_log
 
 MAY_DOWNLOAD = "transactions.download_document"
-FIELDS = (
-    "document_id",
-    "partner",
-    "user",
-    "created_at",
-    "type",
-    "title",
-    "content_type",
-    "size_bytes",
-    "digest",
-    "recorded_at",
-    "file",
-)
+_CONTENT = ("type", "title", "content_type", "size_bytes", "digest")
+FIELDS = ("document_id", "partner", "user", "created_at", *_CONTENT, "recorded_at", "file")
 
 
 @admin.register(Document)

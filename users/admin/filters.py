@@ -1,5 +1,6 @@
 """The filters of the lists of users. is_indexed: see partners/admin/bounded_lists.py."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.admin import ChoicesFieldListFilter
@@ -10,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from users.backoffice.waiting_time import AgeState, limits
-from users.models import Claim, Status
+from users.models import ChangedUser, Claim, Status
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
@@ -70,41 +71,45 @@ class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
         return queryset.filter(status=status) if status else queryset
 
 
-class WaitingTimeFilter(DropdownFilter):  # type: ignore[misc]
+class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
+    """A choice of `options`."""
+
+    options: Sequence[tuple[str, Any]] = ()
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
+        """The options."""
+        return self.options
+
+
+class WaitingTimeFilter(ChoiceFilter):
     """By the age of the case, which the list is ordered by."""
 
     title, parameter_name = _("waiting time"), "waiting"
+    options = AgeState.choices
     is_indexed = True
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The states of an age."""
-        self.column = model_admin.ordering[0]
-        return AgeState.choices
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The users who have waited so long."""
+        column = "identity_changed_at" if queryset.model is ChangedUser else "status_since"
         soon, late = limits(timezone.now())
         ranges = {
-            AgeState.LATE: Q((f"{self.column}__lte", late)),
-            AgeState.DUE_SOON: Q((f"{self.column}__gt", late), (f"{self.column}__lte", soon)),
-            AgeState.IN_TIME: Q((f"{self.column}__gt", soon)),
+            AgeState.LATE: Q((f"{column}__lte", late)),
+            AgeState.DUE_SOON: Q((f"{column}__gt", late), (f"{column}__lte", soon)),
+            AgeState.IN_TIME: Q((f"{column}__gt", soon)),
         }
         return queryset.filter(ranges.get(self.value(), Q()))
 
 
-class ClaimedFilter(DropdownFilter):  # type: ignore[misc]
+class ClaimedFilter(ChoiceFilter):
     """By who has claimed the case."""
 
     title, parameter_name = _("claimed by"), "claimed"
+    options = ((ME, _("Me")), (NOBODY, _("Nobody")))
 
     @property
     def is_indexed(self) -> bool:
         """One's own claims are few."""
         return bool(self.value() == ME)
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The person, or nobody."""
-        return [(ME, _("Me")), (NOBODY, _("Nobody"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The cases that are claimed so."""
@@ -113,15 +118,12 @@ class ClaimedFilter(DropdownFilter):  # type: ignore[misc]
         return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset
 
 
-class HintsFilter(DropdownFilter):  # type: ignore[misc]
+class HintsFilter(ChoiceFilter):
     """By hints, which are no SQL: see CaseListAdmin.row_filter."""
 
     title, parameter_name = _("hints"), "hints"
+    options = ((YES, _("With hints")), (NO, _("Without hints")))
     is_indexed = True
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """With or without."""
-        return [(YES, _("With hints")), (NO, _("Without hints"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """All rows: users/services/risk_flags.py examines them."""

@@ -1,12 +1,11 @@
 """The buttons of the queue and of the case page: take the next case, claim, release, mark as reviewed."""
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
@@ -20,29 +19,11 @@ from users.services.changes import Version
 SEEN_BY = "users.view_user"
 QUEUE = "admin:users_queueduser_changelist"
 CHANGED = "admin:users_changeduser_changelist"
-_View = Callable[..., HttpResponse]
 
 
-def _button(permission: str) -> Callable[[_View], _View]:
-    """A view of a POST by staff who hold this permission; a GET, such as after a login, leads to the queue."""
-
-    def decorate(view: _View) -> _View:
-        @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            if request.method != "POST":
-                return redirect(QUEUE)
-            if not isinstance(request.user, Staff) or not request.user.has_perms((SEEN_BY, permission)):
-                raise PermissionDenied
-            return view(request, request.user, *args, **kwargs)
-
-        return guarded
-
-    return decorate
-
-
-@_button(claims.PERMISSION)
-def next_case(request: HttpRequest, staff: Staff) -> HttpResponse:
+def next_case(request: HttpRequest) -> HttpResponse:
     """Open the case that the person holds, or else claim the one that has waited longest."""
+    staff = _staff(request)
     if (held := claims.case_in_hand(staff)) is not None:
         messages.info(request, _("You hold this case: decide it or release it, then the next one follows."))
         return redirect("backoffice_case", held.pk)
@@ -53,37 +34,35 @@ def next_case(request: HttpRequest, staff: Staff) -> HttpResponse:
     return redirect("backoffice_case", user.pk)
 
 
-@_button(claims.PERMISSION)
-def claim(request: HttpRequest, staff: Staff, user_id: UUID) -> HttpResponse:
+def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Claim a case and open it."""
     user = get_object_or_404(User, pk=user_id)
     try:
-        claims.claim(user=user, staff=staff, request_id=_request_id(request))
+        claims.claim(user=user, staff=_staff(request), request_id=_request_id(request))
     except claims.ClaimRefusedError as refusal:
         messages.error(request, str(refusal))
-        return _back(request)
+        return _back(request, QUEUE)
     return redirect("backoffice_case", user.pk)
 
 
-@_button(claims.PERMISSION)
-def release(request: HttpRequest, staff: Staff, user_id: UUID) -> HttpResponse:
+def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Release a case."""
+    user = get_object_or_404(User, pk=user_id)
     try:
-        claims.release(user=get_object_or_404(User, pk=user_id), staff=staff, request_id=_request_id(request))
+        claims.release(user=user, staff=_staff(request), request_id=_request_id(request))
     except claims.ClaimRefusedError as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("The case is free again."))
-    return _back(request)
+    return _back(request, QUEUE)
 
 
-@_button(compliance.PERMISSION)
-def reviewed(request: HttpRequest, staff: Staff, user_id: UUID) -> HttpResponse:
+def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Record that a changed name or birth date was reviewed."""
     user = get_object_or_404(User, pk=user_id)
     shown = Version.parse(request.POST.get("version", ""))
     try:
-        reviews.mark_reviewed(user_id=user.pk, shown=shown, by=staff, request_id=_request_id(request))
+        reviews.mark_reviewed(user_id=user.pk, shown=shown, by=_staff(request), request_id=_request_id(request))
     except reviews.ReviewRefusedError as refusal:
         messages.error(request, str(refusal))
     else:
@@ -91,25 +70,35 @@ def reviewed(request: HttpRequest, staff: Staff, user_id: UUID) -> HttpResponse:
     return _back(request, CHANGED)
 
 
-def _back(request: HttpRequest, default: str = QUEUE) -> HttpResponse:
+def _back(request: HttpRequest, default: str) -> HttpResponse:
     """A redirect to the list that the button was on, filtered as it was."""
-    path = request.POST.get("back", "")
-    return redirect(
-        path if path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None) else default
-    )
+    url = request.POST.get("back", "")
+    is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
+    return redirect(url if is_ours else default)
 
 
 def _request_id(request: HttpRequest) -> str:
     return str(getattr(request, "request_id", ""))
 
 
-def _path(route: str, view: _View, name: str) -> URLPattern:
-    return path(route, admin.site.admin_view(view), name=f"backoffice_{name}")
+def _staff(request: HttpRequest) -> Staff:
+    assert isinstance(request.user, Staff)  # noqa: S101 - nobody else has the permissions
+    return request.user
+
+
+def _path(route: str, view: Callable[..., HttpResponse], permission: str) -> URLPattern:
+    """A path of a POST; a GET, such as after a login, leads to the queue."""
+
+    @permission_required((SEEN_BY, permission), raise_exception=True)
+    def post_only(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        return view(request, **kwargs) if request.method == "POST" else redirect(QUEUE)
+
+    return path(f"cases/{route}/", admin.site.admin_view(post_only), name=f"backoffice_{route.rpartition('/')[2]}")
 
 
 urlpatterns = [
-    _path("cases/next/", next_case, "next"),
-    _path("cases/<uuid:user_id>/claim/", claim, "claim"),
-    _path("cases/<uuid:user_id>/release/", release, "release"),
-    _path("cases/<uuid:user_id>/reviewed/", reviewed, "reviewed"),
+    _path("next", next_case, claims.PERMISSION),
+    _path("<uuid:user_id>/claim", claim, claims.PERMISSION),
+    _path("<uuid:user_id>/release", release, claims.PERMISSION),
+    _path("<uuid:user_id>/reviewed", reviewed, compliance.PERMISSION),
 ]

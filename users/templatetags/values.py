@@ -1,4 +1,4 @@
-"""Values as the pages show them."""
+"""Filters for values."""
 
 from django import template
 from django.utils.html import conditional_escape
