@@ -77,15 +77,15 @@ class KeysetChangeList(ChangeList):
         end = self._last_place(request, start)
         rows = self.queryset if end is None else self.queryset.filter(self._beside(end, LessThanOrEqual))
         row_filter = self.model_admin.row_filter(request)
-        found, stopped = self._read(rows, start, row_filter)
-        has_more = len(found) > self.list_per_page
-        self.result_list = found[: self.list_per_page]
+        matches, stopped = self._read(rows, start, row_filter)
+        has_more = len(matches) > self.list_per_page
+        self.result_list = matches[: self.list_per_page]
         following = self._place_of(self.result_list[-1]) if has_more else stopped or end
         self.next_page = self.get_query_string({PAGE_VAR: _text(following)}) if following else ""
         self.is_partial = not has_more and following is not None
         self.is_continued = start is not None
         if start is None and (row_filter is None or not has_more):
-            self.total = bounded_count(rows) if has_more else len(found)
+            self.total = bounded_count(rows) if has_more else len(matches)
         # What else Django's view and its templates read.
         self.result_count, self.full_result_count = len(self.result_list), None
         self.show_full_result_count, self.show_admin_actions = False, True
@@ -97,15 +97,15 @@ class KeysetChangeList(ChangeList):
         self, rows: QuerySet[Any], start: Place | None, row_filter: RowFilter | None
     ) -> tuple[list[Any], Place | None]:
         """At least one row more than a page, if there are as many; and where the row filter stopped, if it did."""
-        found: list[Any] = []
+        matches: list[Any] = []
         size = self.list_per_page + 1 if row_filter is None else BATCH_SIZE
         for _number in range(EXAMINED_IN_PYTHON // size):
             batch = list((rows if start is None else rows.filter(self._beside(start, GreaterThan)))[:size])
-            found += batch if row_filter is None else row_filter(batch)
-            if len(batch) < size or len(found) > self.list_per_page:
-                return found, None
+            matches += batch if row_filter is None else row_filter(batch)
+            if len(batch) < size or len(matches) > self.list_per_page:
+                return matches, None
             start = self._place_of(batch[-1])
-        return found, start
+        return matches, start
 
     def _last_place(self, request: HttpRequest, start: Place | None) -> Place | None:
         """The last row to examine: None where indexes serve all filters, or the list ends before."""

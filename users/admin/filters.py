@@ -103,7 +103,7 @@ class WaitingTimeFilter(ChoiceFilter):
 class ClaimedFilter(ChoiceFilter):
     """By who has claimed the case."""
 
-    title, parameter_name = _("claimed by"), "claimed"
+    title, parameter_name = _("claim"), "claimed"
     options = ((ME, _("Me")), (NOBODY, _("Nobody")))
 
     @property

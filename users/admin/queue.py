@@ -45,7 +45,7 @@ class CaseListAdmin(CaseActionsAdmin):
     list_select_related = ("partner", "claim__staff")
     list_display_links = None
     list_before_template = "admin/users/user/queue_head.html"
-    order_note = gettext_lazy("Longest first.")
+    order_note = gettext_lazy("longest first")
     search_fields = ("id", "external_id", "email", "first_name", "last_name")
     search_help_text = gettext_lazy("userId, or start of externalId, email, name")
 

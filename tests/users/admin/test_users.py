@@ -208,7 +208,7 @@ def test_a_list_counts_to_its_limit_and_continues_after_the_last_row_of_a_page(
     for list_url, query in ((USERS, "?status__exact=pendingCompliance"), (USERS, ""), (EVENTS, "")):
         monkeypatch.setattr(site.get_model_admin(UserEvent if list_url == EVENTS else User), "list_per_page", 4)
         first = client.get(list_url + query)
-        assert "More than 3." in first.content.decode()
+        assert "More than 3" in first.content.decode()
         second = client.get(list_url + first.context["cl"].next_page)
         pages = [first.context["cl"].result_list, second.context["cl"].result_list]
         assert [len(page) for page in pages] == [4, 1]
