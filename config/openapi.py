@@ -1,10 +1,10 @@
-"""Postprocessing of the OpenAPI document (drf-spectacular's POSTPROCESSING_HOOKS): what `@extend_schema` cannot say."""
+"""Postprocessing of the OpenAPI document (drf-spectacular's POSTPROCESSING_HOOKS): links, shared headers."""
 
 from typing import Any
 
 _USER = {"externalId": "$response.body#/externalId"}
 _NEXT_PAGE = _USER | {"cursor": "$response.body#/nextCursor"}
-# By operation and status: the operations that can be called next, and where their parameters are in the response.
+# By operation and status: the next operations, and where their parameters are in the response.
 LINKS = {
     ("createUser", "201"): dict.fromkeys(("getUser", "updateUser", "listTransactions", "listDocuments"), _USER),
     ("listTransactions", "200"): {"listTransactions": _NEXT_PAGE},
@@ -16,7 +16,7 @@ LINKS = {
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Adds links, requires bodies, moves headers to the components, and drops drf-spectacular's own marks of enums."""
+    """Add links, require bodies, move headers to the components, and remove drf-spectacular's marks of enums."""
     headers: dict[str, Any] = {}
     for operation in (operation for path in result["paths"].values() for operation in path.values()):
         if "requestBody" in operation:

@@ -3,7 +3,7 @@
 import itertools
 import secrets
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,8 @@ from partners.models import ApiKey, Partner
 from tests.support.client import PartnerClient, Transport
 from transactions.models import Conversion
 from users.models import Staff, Status, User
+from users.models.columns import Profile
+from users.services import profile as users
 from users.services.compliance import change_status
 from users.services.staff import create_staff
 
@@ -46,14 +48,13 @@ def issued_days_ago(key: ApiKey, days: float, **fields: Any) -> None:
     key.save(force_insert=True)
 
 
-def profile(**columns: Any) -> dict[str, Any]:
-    """What create stores, by column, with an external_id of its own."""
-    return {
-        "external_id": f"user-{next(_numbers)}",
+def profile(**columns: Any) -> Profile:
+    """The profile of a new user."""
+    values: dict[str, Any] = {
         "email": "ada@example.com",
         "first_name": "Ada",
         "last_name": "Byron",
-        "date_of_birth": "1990-12-10",
+        "date_of_birth": date(1990, 12, 10),
         "address_line1": "100 King St W",
         "address_line2": "",
         "city": "Toronto",
@@ -62,7 +63,14 @@ def profile(**columns: Any) -> dict[str, Any]:
         "country": "CA",
         "occupation": "Engineer",
         "is_ciro_affiliate": False,
-    } | columns
+    }
+    return Profile(**values | columns)
+
+
+def create_user(partner: Partner, external_id: str = "") -> User:
+    """A new user, by default with an externalId of its own."""
+    external_id = external_id or f"user-{next(_numbers)}"
+    return User.objects.get(pk=users.create_user(partner_id=partner.pk, external_id=external_id, profile=profile()).id)
 
 
 def user_body(**fields: Any) -> dict[str, Any]:

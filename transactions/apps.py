@@ -12,14 +12,8 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Says which roles of staff see these, shows them where a user is looked at, and imports in the metrics."""
+        """Add the sections of the case page and the metrics of imports."""
         from transactions.case_sections import register_sections  # noqa: PLC0415
-        from users.services import roles  # noqa: PLC0415
 
-        roles.extend(
-            ["transactions.view_conversion", "transactions.view_document"], roles=("viewer", "reviewer", "auditor")
-        )
-        # A tax slip holds what a viewer does not see: birth date and address.
-        roles.extend(["transactions.download_document"], roles=("reviewer", "auditor"))
         register_sections()
         database_gauges.add_source(metrics.imports)

@@ -1,10 +1,10 @@
-// Signs requests to the Partner Service Interface and sends them. Java 17 or newer, nothing besides.
+// Signs requests to the Partner Service Interface and sends them. Java 17 or newer, no packages.
 //
 //     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //     java Psi.java GET /v1/ping
 //     java Psi.java PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //
-// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
+// The status goes to standard error, the body to standard output: redirect it with `>` to save it.
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -35,15 +35,15 @@ import javax.crypto.spec.SecretKeySpec;
 public final class Psi {
     private static final Pattern ESCAPE = Pattern.compile("%([0-9A-Fa-f]{2})");
     private static final Pattern TO_ENCODE = Pattern.compile("[^A-Za-z0-9\\-._~]");
-    // It follows no redirect, which would take the key to somebody else.
+    // It follows no redirects, which could take the key to another host.
     private static final HttpClient CLIENT =
             HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(30)).build();
 
     /**
-     * The six lines that are signed.
+     * Returns the canonical request, the six lines to sign.
      *
      * @param target the path from /v1 on with its query, as sent
-     * @throws IllegalArgumentException where it is not UTF-8
+     * @throws IllegalArgumentException if it is not UTF-8
      */
     static String canonicalRequest(String method, String target, String timestamp, String idempotencyKey, byte[] body)
             throws GeneralSecurityException {
@@ -67,7 +67,7 @@ public final class Psi {
                 pairs.add(encode(pair[0]) + " " + encode(pair.length > 1 ? pair[1] : ""));
             }
         }
-        // A space comes before every character of an encoded name, so this sorts by name, then by value.
+        // A space sorts before every character of an encoded name: by name, then by value.
         Collections.sort(pairs);
         return String.join("&", pairs).replace(" ", "=");
     }
@@ -86,7 +86,7 @@ public final class Psi {
         return TO_ENCODE.matcher(bytes).replaceAll(found -> String.format("%%%02X", (int) found.group().charAt(0)));
     }
 
-    /** The signature: hex HMAC-SHA256 under the secret just as it was issued. */
+    /** Returns the signature: the hex HMAC-SHA256 under the secret as issued. */
     static String sign(String secret, String canonical) throws GeneralSecurityException {
         Mac mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
@@ -94,13 +94,13 @@ public final class Psi {
     }
 
     /**
-     * Signs a request and sends it; an error of the service is an answer too.
+     * Signs a request and sends it; an error status is returned too.
      *
      * @param target percent-encoded
      * @param body JSON, sent as it is signed, byte for byte
-     * @param idempotencyKey for a write a new one where it is null
-     * @throws IOException where no answer comes, or not all of it
-     * @throws IllegalStateException where a setting is missing
+     * @param idempotencyKey if null, a new one for a write
+     * @throws IOException if there is no whole response
+     * @throws IllegalStateException if a setting is missing
      */
     static HttpResponse<byte[]> send(String method, String target, String body, String idempotencyKey)
             throws GeneralSecurityException, IOException, InterruptedException {
@@ -131,7 +131,7 @@ public final class Psi {
         return value;
     }
 
-    /** Sends what the command line says and writes the answer. Exit status 0: a success. */
+    /** Command line: sends one request and writes the response. Exit status 0 for a 2xx. */
     public static void main(String[] arguments) throws GeneralSecurityException, InterruptedException {
         if (arguments.length < 2) {
             System.err.println("usage: java Psi.java METHOD PATH [JSON]");
@@ -139,14 +139,14 @@ public final class Psi {
         }
         try {
             String body = arguments.length > 2 ? arguments[2] : "";
-            var answer = send(arguments[0], arguments[1], body, System.getenv("PSI_IDEMPOTENCY_KEY"));
-            System.err.println(answer.statusCode());
-            System.out.writeBytes(answer.body());
+            var response = send(arguments[0], arguments[1], body, System.getenv("PSI_IDEMPOTENCY_KEY"));
+            System.err.println(response.statusCode());
+            System.out.writeBytes(response.body());
             System.out.flush();
             System.err.println();
-            System.exit(answer.statusCode() / 100 == 2 ? 0 : 1);
+            System.exit(response.statusCode() / 100 == 2 ? 0 : 1);
         } catch (IOException error) {
-            System.err.println("no answer: " + error);
+            System.err.println("no response: " + error);
         } catch (IllegalArgumentException | IllegalStateException mistake) {
             System.err.println(mistake.getMessage());
         }

@@ -1,10 +1,10 @@
-// Signs requests to the Partner Service Interface and sends them. Go 1.19 or newer, nothing besides.
+// Signs requests to the Partner Service Interface and sends them. Go 1.19 or newer, no packages.
 //
 //	export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //	go run psi.go GET /v1/ping
 //	go run psi.go PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //
-// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
+// The status goes to standard error, the body to standard output: redirect it with `>` to save it.
 package main
 
 import (
@@ -29,14 +29,14 @@ var errNotUTF8 = errors.New("path and query, percent-decoded, must be UTF-8")
 
 var escape = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
-// client follows no redirect, which would take the key to somebody else.
+// client follows no redirects, which could take the key to another host.
 var client = http.Client{
 	Timeout:       30 * time.Second,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// CanonicalRequest returns the six lines that are signed. The target is the path from /v1 on with its query, as sent;
-// it is an error where it is not UTF-8.
+// CanonicalRequest returns the six lines to sign. The target is the path from /v1 on with its query, as sent;
+// it must be UTF-8.
 func CanonicalRequest(method, target, timestamp, idempotencyKey, body string) (string, error) {
 	path, query, _ := strings.Cut(target, "?")
 	path, err := encode(path)
@@ -76,7 +76,7 @@ func canonicalQuery(query string) (string, error) {
 		}
 		pairs = append(pairs, name+" "+value)
 	}
-	// A space comes before every character of an encoded name, so this sorts by name, then by value.
+	// A space sorts before every character of an encoded name: by name, then by value.
 	sort.Strings(pairs)
 	return strings.ReplaceAll(strings.Join(pairs, "&"), " ", "="), nil
 }
@@ -93,15 +93,15 @@ func encode(text string) (string, error) {
 	return strings.ReplaceAll(url.QueryEscape(decoded), "+", "%20"), nil
 }
 
-// Sign returns the signature: hex HMAC-SHA256 under the secret just as it was issued.
+// Sign returns the signature: the hex HMAC-SHA256 under the secret as issued.
 func Sign(secret, canonical string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(canonical))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Send signs a request and sends it; an error of the service is an answer too. The target is percent-encoded; the body
-// is JSON, sent as it is signed. A write gets a new Idempotency-Key unless one is given.
+// Send signs a request and sends it; an error status is returned too. The target is percent-encoded; the body
+// is JSON, sent as it is signed. A write gets a new Idempotency-Key by default.
 func Send(method, target, body, idempotencyKey string) (*http.Response, error) {
 	for _, name := range []string{"PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"} {
 		if os.Getenv(name) == "" {
@@ -144,26 +144,26 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", random[:4], random[4:6], random[6:8], random[8:10], random[10:])
 }
 
-// On the command line: sends one request and writes the answer. Exit status 0: a success.
+// Command line: sends one request and writes the response. Exit status 0 for a 2xx.
 func main() {
 	if len(os.Args) < 3 {
 		fail("usage: go run psi.go METHOD PATH [JSON]")
 	}
-	answer, err := Send(os.Args[1], os.Args[2], strings.Join(os.Args[3:], ""), os.Getenv("PSI_IDEMPOTENCY_KEY"))
+	response, err := Send(os.Args[1], os.Args[2], strings.Join(os.Args[3:], ""), os.Getenv("PSI_IDEMPOTENCY_KEY"))
 	if err != nil {
 		fail(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		fail(err)
 	}
-	fmt.Fprintln(os.Stderr, answer.StatusCode)
+	fmt.Fprintln(os.Stderr, response.StatusCode)
 	if _, err := os.Stdout.Write(body); err != nil {
 		fail(err)
 	}
 	fmt.Fprintln(os.Stderr)
-	if answer.StatusCode/100 != 2 {
+	if response.StatusCode/100 != 2 {
 		os.Exit(1)
 	}
 }

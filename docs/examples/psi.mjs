@@ -1,17 +1,17 @@
-// Signs requests to the Partner Service Interface and sends them. Node.js 18 or newer, nothing besides.
+// Signs requests to the Partner Service Interface and sends them. Node.js 18 or newer, no packages.
 //
 //     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //     node psi.mjs GET /v1/ping
 //     node psi.mjs PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //
-// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
+// The status goes to standard error, the body to standard output: redirect it with `>` to save it.
 
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-// The six lines that are signed. target: the path from /v1 on with its query, as sent.
-// Throws URIError where it is not UTF-8.
+// Returns the canonical request, the six lines to sign. target: the path from /v1 on with its query, as sent.
+// Throws URIError if it is not UTF-8.
 export function canonicalRequest(method, target, timestamp, idempotencyKey, body) {
   const [path, ...query] = target.split("?");
   return [
@@ -29,7 +29,7 @@ function canonicalQuery(query) {
     const [name, ...value] = piece.replaceAll("+", "%20").split("=");
     return `${encode(name)} ${encode(value.join("="))}`;
   });
-  // A space comes before every character of an encoded name, so this sorts by name, then by value.
+  // A space sorts before every character of an encoded name: by name, then by value.
   return pairs.sort().join("&").replaceAll(" ", "=");
 }
 
@@ -39,13 +39,13 @@ function encode(text) {
   return encodeURIComponent(decoded).replace(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 }
 
-// The signature: hex HMAC-SHA256 under the secret just as it was issued.
+// Returns the signature: the hex HMAC-SHA256 under the secret as issued.
 export function sign(secret, canonical) {
   return createHmac("sha256", secret).update(canonical).digest("hex");
 }
 
-// Signs a request and sends it; resolves to fetch's Response, for an error of the service too.
-// target: percent-encoded. body: JSON, sent as it is signed. idempotencyKey: for a write a new one unless given.
+// Signs a request and sends it; resolves to fetch's Response, for an error status too.
+// target: percent-encoded. body: JSON, sent as it is signed. idempotencyKey: by default a new one for a write.
 export async function send(method, target, body = "", idempotencyKey = "") {
   const { PSI_BASE_URL, PSI_API_KEY, PSI_SECRET } = process.env;
   const missing = ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"].find((name) => !process.env[name]);
@@ -70,14 +70,14 @@ export async function send(method, target, body = "", idempotencyKey = "") {
   });
 }
 
-// On the command line: sends one request and writes the answer. Exit status 0: a success.
+// Command line: sends one request and writes the response. Exit status 0 for a 2xx.
 async function main([method, target, body]) {
   if (!target) throw new Error("usage: node psi.mjs METHOD PATH [JSON]");
-  const answer = await send(method, target, body, process.env.PSI_IDEMPOTENCY_KEY);
-  const bytes = Buffer.from(await answer.arrayBuffer());
-  console.error(answer.status);
+  const response = await send(method, target, body, process.env.PSI_IDEMPOTENCY_KEY);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  console.error(response.status);
   process.stdout.write(bytes, () => console.error());
-  process.exitCode = answer.ok ? 0 : 1;
+  process.exitCode = response.ok ? 0 : 1;
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

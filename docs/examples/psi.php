@@ -1,22 +1,22 @@
 <?php
 
-// Signs requests to the Partner Service Interface and sends them. PHP 8.0 or newer, nothing besides.
+// Signs requests to the Partner Service Interface and sends them. PHP 8.0 or newer, no packages.
 //
 //     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 //     php psi.php GET /v1/ping
 //     php psi.php PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //
-// The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
+// The status goes to standard error, the body to standard output: redirect it with `>` to save it.
 
 declare(strict_types=1);
 
 namespace Psi;
 
 /**
- * The six lines that are signed.
+ * Returns the canonical request, the six lines to sign.
  *
  * @param string $target the path from /v1 on with its query, as sent
- * @throws \UnexpectedValueException where it is not UTF-8
+ * @throws \UnexpectedValueException if it is not UTF-8
  */
 function canonical_request(
     string $method,
@@ -43,7 +43,7 @@ function canonical_query(string $query): string
         [$name, $value] = explode('=', str_replace('+', '%20', $piece), 2) + [1 => ''];
         $pairs[] = encode($name) . ' ' . encode($value);
     }
-    // A space comes before every character of an encoded name, so this sorts by name, then by value.
+    // A space sorts before every character of an encoded name: by name, then by value.
     sort($pairs, SORT_STRING);
     return str_replace(' ', '=', implode('&', $pairs));
 }
@@ -58,20 +58,20 @@ function encode(string $text): string
     return rawurlencode($decoded);
 }
 
-/** The signature: hex HMAC-SHA256 under the secret just as it was issued. */
+/** Returns the signature: the hex HMAC-SHA256 under the secret as issued. */
 function sign(string $secret, string $canonical): string
 {
     return hash_hmac('sha256', $canonical, $secret);
 }
 
 /**
- * Signs a request and sends it; an error of the service is an answer too.
+ * Signs a request and sends it; an error status is returned too.
  *
  * @param string $target percent-encoded
  * @param string $body JSON, sent as it is signed, byte for byte
- * @param string $idempotencyKey for a write a new one unless given
+ * @param string $idempotencyKey by default a new one for a write
  * @return array{status: int, headers: string[], body: string}
- * @throws \RuntimeException where no answer comes, or not all of it
+ * @throws \RuntimeException if there is no whole response
  */
 function send(string $method, string $target, string $body = '', string $idempotencyKey = ''): array
 {
@@ -95,13 +95,13 @@ function send(string $method, string $target, string $body = '', string $idempot
         'follow_location' => 0, // a redirect would take the key to somebody else
     ]]));
     if ($stream === false) {
-        throw new \RuntimeException('no answer: ' . error_get_last()['message']);
+        throw new \RuntimeException('no response: ' . error_get_last()['message']);
     }
     $head = stream_get_meta_data($stream)['wrapper_data'];
     $body = stream_get_contents($stream);
-    // PHP does not mind a connection that breaks off.
+    // PHP reports no error if the connection breaks.
     if (preg_match('/^Content-Length: *(\d+)/im', implode("\n", $head), $length) && strlen($body) < (int) $length[1]) {
-        throw new \RuntimeException('the answer broke off');
+        throw new \RuntimeException('the response broke off');
     }
     return ['status' => (int) explode(' ', $head[0])[1], 'headers' => $head, 'body' => $body];
 }
@@ -117,20 +117,20 @@ function uuid(): string
     return preg_replace('/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/', '$1-$2-4$3-a$4-$5', $hex);
 }
 
-// On the command line: sends one request and writes the answer. Exit status 0: a success.
+// Command line: sends one request and writes the response. Exit status 0 for a 2xx.
 if (PHP_SAPI === 'cli' && realpath($argv[0]) === __FILE__) {
     if ($argc < 3) {
         fwrite(STDERR, "usage: php psi.php METHOD PATH [JSON]\n");
         exit(1);
     }
     try {
-        $answer = send($argv[1], $argv[2], $argv[3] ?? '', getenv('PSI_IDEMPOTENCY_KEY') ?: '');
+        $response = send($argv[1], $argv[2], $argv[3] ?? '', getenv('PSI_IDEMPOTENCY_KEY') ?: '');
     } catch (\RuntimeException $error) {
         fwrite(STDERR, $error->getMessage() . "\n");
         exit(1);
     }
-    fwrite(STDERR, $answer['status'] . "\n");
-    echo $answer['body'];
+    fwrite(STDERR, $response['status'] . "\n");
+    echo $response['body'];
     fwrite(STDERR, "\n");
-    exit($answer['status'] >= 200 && $answer['status'] < 300 ? 0 : 1);
+    exit($response['status'] >= 200 && $response['status'] < 300 ? 0 : 1);
 }

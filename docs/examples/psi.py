@@ -1,10 +1,10 @@
-"""Signs requests to the Partner Service Interface and sends them. Python 3.11 or newer, nothing besides.
+"""Signs requests to the Partner Service Interface and sends them. Python 3.11 or newer, no packages.
 
 export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
 python3 psi.py GET /v1/ping
 python3 psi.py PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 
-The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
+The status goes to standard error, the body to standard output: redirect it with `>` to save it.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 
 def canonical_request(method: str, target: str, timestamp: str, idempotency_key: str, body: bytes) -> str:
-    """The six lines that are signed.
+    """Returns the canonical request, the six lines to sign.
 
-    target: the path from /v1 on with its query, as sent. Raises UnicodeError where it is not UTF-8.
+    target: the path from /v1 on with its query, as sent. Raises UnicodeError if it is not UTF-8.
     """
     path, _, query = target.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
@@ -42,34 +42,34 @@ def canonical_request(method: str, target: str, timestamp: str, idempotency_key:
 
 
 def sign(secret: str, canonical: str) -> str:
-    """The signature: hex HMAC-SHA256 under the secret just as it was issued."""
+    """Returns the signature: the hex HMAC-SHA256 under the secret as issued."""
     return hmac.new(secret.encode(), canonical.encode(), hashlib.sha256).hexdigest()
 
 
-class Answer(NamedTuple):
-    """What the service answered."""
+class Response(NamedTuple):
+    """A response of the service."""
 
     status: int
     headers: Message
     body: bytes
 
     def json(self) -> Any:
-        """What the body holds. Raises ValueError where it is not JSON, as from a gateway on the way."""
+        """Parses the body. Raises ValueError if it is not JSON, as from a proxy."""
         return json.loads(self.body)
 
 
 class _StayHere(HTTPRedirectHandler):
-    """Follows no redirect: it would take the key to somebody else."""
+    """Follows no redirects, which could take the key to another host."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
-def send(method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Answer:
-    """Signs a request and sends it; an error of the service is an answer too.
+def send(method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Response:
+    """Signs a request and sends it; an error status is returned too.
 
-    target: percent-encoded. body: JSON, sent as it is signed, byte for byte. idempotency_key: for a write a new one
-    unless given. Raises OSError or HTTPException where no answer comes, LookupError where a setting is missing.
+    target: percent-encoded. body: JSON, sent as it is signed, byte for byte. idempotency_key: by default a new one
+    for a write. Raises OSError or HTTPException if there is no response, LookupError if a setting is missing.
     """
     is_write = method in {"POST", "PATCH"}
     key = idempotency_key or (str(uuid.uuid4()) if is_write else "")
@@ -87,11 +87,11 @@ def send(method: str, target: str, body: bytes = b"", idempotency_key: str | Non
     url = _setting("PSI_BASE_URL").rstrip("/") + target
     request = Request(url, body or None, headers, method=method)
     try:
-        with build_opener(_StayHere).open(request, timeout=30) as answer:
-            return Answer(answer.status, answer.headers, answer.read())
+        with build_opener(_StayHere).open(request, timeout=30) as response:
+            return Response(response.status, response.headers, response.read())
     except HTTPError as error:
         with error:
-            return Answer(error.code, error.headers, error.read())
+            return Response(error.code, error.headers, error.read())
 
 
 def _setting(name: str) -> str:
@@ -102,21 +102,21 @@ def _setting(name: str) -> str:
 
 
 def main() -> None:
-    """Sends what the command line says and writes the answer. Exit status 0: a success."""
+    """Command line: sends one request and writes the response. Exit status 0 for a 2xx."""
     if len(sys.argv) not in {3, 4}:
         sys.exit("usage: python3 psi.py METHOD PATH [JSON]")
     method, target, *body = sys.argv[1:]
     try:
-        answer = send(method, target, "".join(body).encode(), os.environ.get("PSI_IDEMPOTENCY_KEY"))
+        response = send(method, target, "".join(body).encode(), os.environ.get("PSI_IDEMPOTENCY_KEY"))
     except (LookupError, ValueError) as mistake:
         sys.exit(str(mistake))
     except (OSError, HTTPException) as error:
-        sys.exit(f"no answer: {error}")
-    print(answer.status, file=sys.stderr)
-    sys.stdout.buffer.write(answer.body)
+        sys.exit(f"no response: {error}")
+    print(response.status, file=sys.stderr)
+    sys.stdout.buffer.write(response.body)
     sys.stdout.flush()
     print(file=sys.stderr)
-    sys.exit(0 if 200 <= answer.status < 300 else 1)
+    sys.exit(0 if 200 <= response.status < 300 else 1)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@
 #     bash psi.sh GET /v1/ping
 #     bash psi.sh PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 #
-# The status goes to standard error, the body's bytes go to standard output: `>` makes a file of them.
-# The secret and the key are never the argument of a program: anybody can list the arguments of those that run.
+# The status goes to standard error, the body to standard output: redirect it with `>` to save it.
+# Secret and key are never arguments of a program: other users can list these.
 
-# psi_canonical_request METHOD TARGET TIMESTAMP IDEMPOTENCY_KEY BODY: prints the six lines that are signed.
-# TARGET: the path from /v1 on with its query, as sent; fails where it is not UTF-8.
+# psi_canonical_request METHOD TARGET TIMESTAMP IDEMPOTENCY_KEY BODY: prints the six lines to sign.
+# TARGET: the path from /v1 on with its query, as sent; fails if it is not UTF-8.
 psi_canonical_request() {
   local path query='' digest
   path=$(psi_encode "${2%%\?*}")
@@ -28,7 +28,7 @@ psi_canonical_query() {
   for piece in "${pieces[@]}"; do
     [[ -n $piece ]] || continue
     [[ $piece == *=* ]] || piece+='='
-    # A space comes before every character of an encoded name, so this sorts by name, then by value.
+    # A space sorts before every character of an encoded name: by name, then by value.
     printf '%s %s\n' "$(psi_encode "${piece%%=*}")" "$(psi_encode "${piece#*=}")"
   done | LC_ALL=C sort | tr ' ' '=' | paste -sd '&' -
 }
@@ -51,8 +51,8 @@ psi_encode() {
   printf '%s' "$encoded"
 }
 
-# psi_sign SECRET CANONICAL: prints the signature, HMAC-SHA256 (RFC 2104) under the secret just as it was issued.
-# `openssl dgst -hmac` would have the secret among its arguments.
+# psi_sign SECRET CANONICAL: prints the signature, HMAC-SHA256 (RFC 2104) under the secret as issued.
+# `openssl dgst -hmac` takes the secret as an argument.
 psi_sign() {
   local key inner='' outer='' i
   key=$(printf '%s' "$1" | psi_hex)
@@ -67,7 +67,7 @@ psi_sign() {
 psi_sha256() { openssl dgst -sha256 -binary; }
 psi_hex() { od -An -v -tx1 | tr -d ' \n'; }
 
-# psi_uuid: prints a new one.
+# psi_uuid: prints a new UUID.
 psi_uuid() {
   local hex
   hex=$(openssl rand -hex 16)
@@ -75,12 +75,12 @@ psi_uuid() {
 }
 
 # psi_send METHOD TARGET [BODY [IDEMPOTENCY_KEY [FILE]]]: signs a request and sends it. Sets psi_status, psi_body and
-# psi_retry_after (seconds, or nothing). Fails where no answer came, with 2 where nothing could be sent; an error of
-# the service is an answer.
-# TARGET: percent-encoded. BODY: JSON, sent as it is signed. IDEMPOTENCY_KEY: for a write a new one unless given.
-# FILE: takes the body's bytes in place of psi_body, which cannot hold a NUL.
+# psi_retry_after (seconds, or nothing). Fails without a response, with 2 if nothing could be sent;
+# an error status is a response.
+# TARGET: percent-encoded. BODY: JSON, sent as it is signed. IDEMPOTENCY_KEY: by default a new one for a write.
+# FILE: gets the body instead of psi_body, which cannot contain NUL.
 psi_send() {
-  local method=$1 target=$2 body=${3-} key=${4-} file=${5-} timestamp canonical signature answer head setting
+  local method=$1 target=$2 body=${3-} key=${4-} file=${5-} timestamp canonical signature response head setting
   for setting in PSI_BASE_URL PSI_API_KEY PSI_SECRET; do
     [[ -n ${!setting-} ]] || { echo "$setting is not set" >&2; return 2; }
   done
@@ -97,18 +97,18 @@ psi_send() {
   signature=$(psi_sign "$PSI_SECRET" "$canonical")
   headers+=("X-Request-Timestamp: $timestamp" "X-Request-Signature: $signature")
   [[ -z $key ]] || headers+=("Idempotency-Key: $key")
-  answer=$(
+  response=$(
     printf '%s' "$body" | curl --silent --show-error --suppress-connect-headers --max-time 30 \
       --globoff --path-as-is "${options[@]}" --header @<(printf '%s\n' "${headers[@]}") "${PSI_BASE_URL%/}$target"
   ) || return
-  head=${answer%%$'\r\n\r\n'*} psi_body=''
-  [[ -n $file ]] || psi_body=${answer#*$'\r\n\r\n'}
+  head=${response%%$'\r\n\r\n'*} psi_body=''
+  [[ -n $file ]] || psi_body=${response#*$'\r\n\r\n'}
   psi_status=${head#* } psi_status=${psi_status:0:3} psi_retry_after=''
   [[ $head =~ [Rr]etry-[Aa]fter:\ *([0-9]+) ]] && psi_retry_after=${BASH_REMATCH[1]}
   return 0
 }
 
-# On the command line: sends one request and writes the answer. Exit status 0: a success.
+# Command line: sends one request and writes the response. Exit status 0 for a 2xx.
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   set -eo pipefail
   : "${1:?is METHOD, then PATH [JSON]}" "${2:?is PATH, then [JSON]}"

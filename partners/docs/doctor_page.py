@@ -1,31 +1,101 @@
-"""The signature doctor's page: a diagnosis, with the first byte that differs marked in each line."""
+"""The signature doctor's page: the pasted texts, and their diagnosis. Nothing is stored."""
 
 import json
 import unicodedata
+from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
+
+from django.conf import settings
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_http_methods
 
 from partners.authentication import keys, signing
 from partners.docs import example_files
-from partners.docs.doctor_form import LARGEST_BYTES, Question
+from partners.docs.responses import private, private_page, public_page
+from partners.doctor import NotUnderstoodError, SecretPastedError, diagnose
+from partners.doctor.causes import LINES
 
-LINE_TITLES = {
-    "method": "Method",
-    "path": "Path",
-    "query": "Query",
-    "timestamp": "Timestamp",
-    "idempotencyKey": "Idempotency key",
-    "bodySha256": "Digest of the body",
-}
-LEVEL_TITLES = {"error": ("✕", "Error"), "warning": ("▲", "Warning"), "note": ("•", "Note")}
-# Of the form of a key, and nobody's.
-EXAMPLE_KEY = keys.KEY_PREFIX + ("example-" * 6)[:43]
-# Characters that nobody sees, as they are shown where they make the difference.
-_VISIBLE = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
+LARGEST_BYTES = 256 * 1024
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+_TEMPLATE = "docs/doctor.html"
+_FIELDS = ("request", "canonicalRequest")
+_MOST_FORM_FIELDS = 10
+_LEVELS = {"error": ("✕", "Error"), "warning": ("▲", "Warning"), "note": ("•", "Note")}
+# Has the form of a key, but was never issued.
+_EXAMPLE_KEY = keys.KEY_PREFIX + ("example-" * 6)[:43]
+_SYMBOLS = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
+
+# A diagnosis takes some milliseconds of a thread that answers partners too: one at a time.
+diagnosing = Lock()
+
+
+class RefusedError(Exception):
+    """The texts cannot be read; the message says why. status: of the response."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+# No CSRF token: nothing is stored, and no cookie identifies the reader.
+@require_http_methods(["GET", "HEAD", "POST"])
+def doctor(request: HttpRequest) -> HttpResponseBase:
+    """The page with its form; by POST the diagnosis, in JSON for a program that sends JSON."""
+    if request.method != "POST":
+        return public_page(request, _TEMPLATE, context())
+    texts = ("", "")
+    try:
+        texts = _read(request)
+        diagnosis = _diagnose(*texts)
+    except (RefusedError, NotUnderstoodError) as error:
+        status = error.status if isinstance(error, RefusedError) else 400
+        if request.content_type == JSON:
+            return private(JsonResponse({"message": str(error)}, status=status))
+        # A secret is not put back into the form.
+        shown = ("", "") if isinstance(error, SecretPastedError) else texts
+        return private_page(_TEMPLATE, context(*shown, message=str(error)), status=status)
+    if request.content_type == JSON:
+        return private(JsonResponse(diagnosis))
+    return private_page(_TEMPLATE, context(*texts, diagnosis=diagnosis))
+
+
+def _read(request: HttpRequest) -> tuple[str, str]:
+    """Return the request and the canonical request of a form or a JSON object. Raises RefusedError."""
+    declared = request.META.get("CONTENT_LENGTH") or "0"
+    if not declared.isdecimal() or len(declared) > 9 or int(declared) > LARGEST_BYTES:  # noqa: PLR2004 - digits enough
+        raise RefusedError(f"The texts are larger than {LARGEST_BYTES // 1024} KiB.", status=413)
+    if request.content_type not in {FORM, JSON}:
+        raise RefusedError(f"Send {JSON} or {FORM}.", status=415)
+    try:
+        fields = json.loads(request.body) if request.content_type == JSON else _form_fields(request.body)
+        pasted, canonical = (fields.get(name) or "" for name in _FIELDS)
+    except (ValueError, AttributeError, RecursionError):
+        raise RefusedError("The texts cannot be decoded.", status=400) from None
+    if not isinstance(pasted, str) or not isinstance(canonical, str) or not pasted.strip():
+        raise RefusedError("There is no request: paste one.", status=400)
+    return pasted, canonical
+
+
+def _form_fields(body: bytes) -> dict[str, str]:
+    pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FORM_FIELDS)
+    # A browser sends each line end of a form's field as CRLF.
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+
+
+def _diagnose(pasted: str, canonical: str) -> dict[str, Any]:
+    """Return the diagnosis. Raises NotUnderstoodError, and RefusedError during another diagnosis."""
+    if not diagnosing.acquire(blocking=False):
+        raise RefusedError("The doctor is busy: try again in a moment.", status=503)
+    try:
+        return diagnose(pasted, canonical, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS).as_json()
+    finally:
+        diagnosing.release()
 
 
 class Side(NamedTuple):
-    """One of two texts that differ: up to the difference, the character there ("" at the end), the rest."""
+    """One of two texts: up to the first difference, the character there ("" at the end), the rest."""
 
     before: str
     mark: str = ""
@@ -37,46 +107,65 @@ class Side(NamedTuple):
         """The character in words, for people who cannot see the mark."""
         if not self.mark or self.mark.startswith("U+"):
             return self.mark or "the end of the line"
-        # Many a letter looks like another one.
-        is_plain = self.mark.isascii() or self.mark in _VISIBLE.values()
-        return f"“{self.mark}”" + ("" if is_plain else f" ({_code_point(self.mark)})")
+        is_plain = self.mark.isascii() or self.mark in _SYMBOLS.values()
+        return f"“{self.mark}”" + ("" if is_plain else f" (U+{ord(self.mark):04X})")
 
 
 def context(
-    *, question: Question | None = None, examination: dict[str, Any] | None = None, message: str = ""
+    pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | None = None, message: str = ""
 ) -> dict[str, Any]:
-    """Return what the page shows. question: what is put back into the form. message: why there is no diagnosis."""
+    """Return the context of the page. pasted, canonical: what the form holds. message: why there is no diagnosis."""
     return {
         "here": "doctor",
-        "question": question,
+        "pasted": pasted,
+        "canonical": canonical,
         "message": message,
-        "result": examination and result(examination, question.canonical if question else None),
-        "example": example(),
-        "secret_prefix": keys.SECRET_PREFIX,
+        "result": diagnosis and _result(diagnosis, canonical),
+        "example": _example(),
         "largest_kib": LARGEST_BYTES // 1024,
     }
 
 
-def result(examination: dict[str, Any], canonical: str | None) -> dict[str, Any]:
-    """Return a diagnosis for the template. canonical: what was pasted, which may be what was signed as well."""
-    candidates = list(examination["candidates"])
-    if canonical is not None and canonical not in {one["canonicalRequest"] for one in candidates}:
+def _result(diagnosis: dict[str, Any], canonical: str) -> dict[str, Any]:
+    candidates = list(diagnosis["candidates"])
+    if canonical and canonical not in {one["canonicalRequest"] for one in candidates}:
         candidates.append(
             {"cause": "pasted", "title": "Your canonical request, as pasted", "canonicalRequest": canonical}
         )
-    first = examination["firstDifference"]
-    return examination | {
-        "compared": canonical is not None,
-        "lines": [_compared(number, line) for number, line in enumerate(examination["lines"], start=1)],
-        "findings": [_finding(finding) for finding in examination["findings"]],
-        # As JSON: HTML would make line feeds of the carriage returns in them.
+    titles = {line.name: line.title for line in LINES}
+    return diagnosis | {
+        "compared": bool(canonical),
+        "lines": [_line(number, line, titles) for number, line in enumerate(diagnosis["lines"], start=1)],
+        "findings": [
+            one | {"badge": _LEVELS[one["level"]], "lineTitle": titles.get(one["line"], "")}
+            for one in diagnosis["findings"]
+        ],
+        # As JSON: HTML would turn their carriage returns into line feeds.
         "candidates": [one | {"json": json.dumps(one["canonicalRequest"])} for one in candidates],
-        "where": first and {"line": first["line"], "byte": first["byte"] + 1},
     }
 
 
-def example() -> dict[str, str]:
-    """Return a request whose sender signed a decoded query, made of the published vectors, to try the page with."""
+def _line(number: int, line: dict[str, Any], titles: dict[str, str]) -> dict[str, Any]:
+    offset, theirs = line["firstDifference"], line["theirs"]
+    sides = {"ours": _side(line["ours"], offset), "theirs": None if theirs is None else _side(theirs, offset)}
+    return line | sides | {"number": number, "title": titles[line["name"]]}
+
+
+def _side(text: str, offset: int | None) -> Side:
+    """Split a text at the character of the first byte that differs. offset: of that byte, in UTF-8."""
+    if offset is None:
+        return Side(text)
+    before = text.encode()[:offset].decode(errors="ignore")
+    mark, rest = text[len(before) : len(before) + 1], text[len(before) + 1 :]
+    if mark in _SYMBOLS:
+        mark = _SYMBOLS[mark]
+    elif mark and unicodedata.category(mark)[0] in "CZ":
+        mark = f"U+{ord(mark):04X}"
+    return Side(before, mark, rest, marked=True)
+
+
+def _example() -> dict[str, str]:
+    """Return a request with a decoded query in its signature, made from the published vectors."""
     published = json.loads(example_files.VECTORS.read_bytes())
     vector = next(one for one in published["vectors"] if unquote(one["query"]) != one["query"])
     lines = vector["canonicalRequest"].split("\n")
@@ -84,45 +173,8 @@ def example() -> dict[str, str]:
     canonical = "\n".join(lines)
     command = (
         f"curl 'https://partners.example{vector['path']}?{vector['query']}' \\",
-        f"  -H 'X-Api-Key: {EXAMPLE_KEY}' \\",
+        f"  -H 'X-Api-Key: {_EXAMPLE_KEY}' \\",
         f"  -H 'X-Request-Timestamp: {vector['timestamp']}' \\",
         f"  -H 'X-Request-Signature: {signing.sign(published['secret'], canonical)}'",
     )
     return {"request": "\n".join(command), "canonical": canonical, "secret": published["secret"]}
-
-
-def _finding(finding: dict[str, Any]) -> dict[str, Any]:
-    icon, level = LEVEL_TITLES[finding["level"]]
-    return finding | {"icon": icon, "levelTitle": level, "lineTitle": LINE_TITLES.get(finding["line"], "")}
-
-
-def _compared(number: int, line: dict[str, Any]) -> dict[str, Any]:
-    """A line of both texts. byte: the first that differs, counted from 1."""
-    offset, theirs = line["firstDifference"], line["theirs"]
-    return line | {
-        "number": number,
-        "title": LINE_TITLES[line["name"]],
-        "ours": _side(line["ours"], offset),
-        "theirs": None if theirs is None else _side(theirs, offset),
-        "byte": None if offset is None else offset + 1,
-    }
-
-
-def _side(text: str, offset: int | None) -> Side:
-    """offset: of the first byte that differs, in UTF-8; the character that holds it is marked."""
-    if offset is None:
-        return Side(text)
-    before = text.encode()[:offset].decode(errors="ignore")
-    rest = text[len(before) :]
-    return Side(before, _visible(rest[:1]), rest[1:], marked=True)
-
-
-def _visible(character: str) -> str:
-    if character in _VISIBLE:
-        return _VISIBLE[character]
-    is_seen = not character or unicodedata.category(character)[0] not in "CZ"
-    return character if is_seen else _code_point(character)
-
-
-def _code_point(character: str) -> str:
-    return f"U+{ord(character):04X}"

@@ -1,4 +1,4 @@
-"""How the docs are reached, and what each of their answers has."""
+"""The middleware that answers requests for the docs."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -9,33 +9,32 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
-from partners.docs.responses import PRIVATE
-from partners.docs.views import is_docs_path
+_PATHS = ("/docs", "/openapi.json", "/llms.txt", "/favicon.ico")
 
 
 class DocsMiddleware:
-    """Answers what is under the docs, with a length and a rule for caches; the middlewares behind it are for staff.
+    """Answers requests for the docs, so that the staff's middlewares after it (sessions, for example) do not run.
 
-    Without a length the server would send an answer in chunks, and a HEAD would not tell how long it is.
+    Sets Content-Length: without it the server sends a response in chunks, and a HEAD without a length.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        # A view that fails is answered by Django's page for it, which then passes here too.
-        self._answer = convert_exception_to_response(_answer)
+        # If a view fails, Django's error response gets the headers too.
+        self._respond = convert_exception_to_response(_respond)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answers the request."""
-        if not is_docs_path(request.path_info):
+        if request.path_info not in _PATHS and not request.path_info.startswith("/docs/"):
             return self.get_response(request)
-        answer: Any = self._answer(request)
-        answer.headers.setdefault("Cache-Control", PRIVATE)
-        if isinstance(answer, HttpResponse) and answer.status_code != HTTPStatus.NOT_MODIFIED:
-            answer.headers["Content-Length"] = str(len(answer.content))
-        return cast("HttpResponseBase", answer)
+        response: Any = self._respond(request)
+        response.headers.setdefault("Cache-Control", "no-store")
+        if isinstance(response, HttpResponse) and response.status_code != HTTPStatus.NOT_MODIFIED:
+            response["Content-Length"] = str(len(response.content))
+        return cast("HttpResponseBase", response)
 
 
-def _answer(request: HttpRequest) -> HttpResponseBase:
+def _respond(request: HttpRequest) -> HttpResponseBase:
     match = request.resolver_match = get_resolver().resolve(request.path_info)
-    answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
-    return answer
+    response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    return response

@@ -1,5 +1,5 @@
-// Signs the request before Postman sends it. It needs the collection's variables apiKey and secret.
-// (Postman's sandbox has names of its own, CryptoJS among them, which cannot be declared again.)
+// Signs the request before Postman sends it, with the collection's variables apiKey and secret.
+// Postman's sandbox declares names such as CryptoJS, which cannot be declared again.
 
 const hashes = require("crypto-js");
 
@@ -14,31 +14,31 @@ function canonicalQuery(query) {
     const [name, ...value] = piece.replace(/\+/g, "%20").split("=");
     return `${encode(name)} ${encode(value.join("="))}`;
   });
-  // A space comes before every character of an encoded name, so this sorts by name, then by value.
+  // A space sorts before every character of an encoded name: by name, then by value.
   return pairs.sort().join("&").replace(/ /g, "=");
 }
 
 const {method, url, headers, body} = pm.request;
-const filledIn = (text) => pm.variables.replaceIn(text || "");
+const resolved = (text) => pm.variables.replaceIn(text || "");
 const apiKey = pm.variables.get("apiKey");
 const secret = pm.variables.get("secret");
-if (!apiKey || !secret) throw new Error("Set apiKey and secret among the collection's variables.");
+if (!apiKey || !secret) throw new Error("Set the collection's variables apiKey and secret.");
 
 const isWrite = method === "POST" || method === "PATCH";
 const timestamp = new Date().toISOString();
 const keyHeader = headers.find((one) => one.key.toLowerCase() === "idempotency-key" && !one.disabled);
-const idempotencyKey = keyHeader ? filledIn(keyHeader.value) : "";
-const content = isWrite && body ? filledIn(body.raw) : "";
+const idempotencyKey = keyHeader ? resolved(keyHeader.value) : "";
+const content = isWrite && body ? resolved(body.raw) : "";
 const canonical = [
   method,
-  encode(filledIn(url.getPath())).replace(/%2F/g, "/"),
-  canonicalQuery(filledIn(url.getQueryString())),
+  encode(resolved(url.getPath())).replace(/%2F/g, "/"),
+  canonicalQuery(resolved(url.getQueryString())),
   timestamp,
   idempotencyKey,
   hashes.SHA256(content).toString(),
 ].join("\n");
 
-// What is signed is what is sent: variables are not replaced again.
+// Send exactly what is signed: without variables.
 if (content) body.update({mode: "raw", raw: content});
 if (keyHeader) keyHeader.value = idempotencyKey;
 headers.upsert({key: "X-Api-Key", value: apiKey});

@@ -1,7 +1,7 @@
-"""How the docs answer: whole pages and files, for anybody's cache, with a length and a name for their state."""
+"""HTTP responses of the docs, with rules for caches."""
 
-from collections.abc import Mapping
 from hashlib import sha256
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -9,25 +9,32 @@ from django.template.loader import render_to_string
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 
-# A release is seen within minutes; an ETag spares what has not changed.
-KEPT = "max-age=300"
-PRIVATE = "no-store"
+HTML = "text/html; charset=utf-8"
 
 
-def page(template: str, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
-    """A page. Without the request: nothing on it depends on who reads."""
-    return HttpResponse(render_to_string(template, context), status=status)
+def public(
+    request: HttpRequest, content: str | bytes, content_type: str = HTML, *, shared: bool = True, disposition: str = ""
+) -> HttpResponseBase:
+    """Return a response that caches may keep for minutes, or a 304. shared: by caches of several readers too."""
+    response = HttpResponse(content, content_type=content_type)
+    response["Cache-Control"] = f"{'public' if shared else 'private'}, max-age=300"
+    response["ETag"] = etag = quote_etag(sha256(response.content).hexdigest()[:32])
+    if disposition:
+        response["Content-Disposition"] = disposition
+    return get_conditional_response(request, etag=etag, response=response) or response
 
 
-def public(request: HttpRequest, answer: HttpResponse, *, shared: bool = True) -> HttpResponseBase:
-    """`answer` as caches may keep it, the reader's alone unless `shared`, or 304 where the reader has it already."""
-    etag = quote_etag(sha256(answer.content).hexdigest()[:32])
-    answer.headers["Cache-Control"] = f"{'public' if shared else 'private'}, {KEPT}"
-    answer.headers["ETag"] = etag
-    return get_conditional_response(request, etag=etag, response=answer) or answer
+def public_page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponseBase:
+    """Render a page without the request, because nothing on it depends on its reader."""
+    return public(request, render_to_string(template, context))
 
 
-def private(answer: HttpResponse) -> HttpResponseBase:
-    """`answer` as nobody may keep it."""
-    answer.headers["Cache-Control"] = PRIVATE
-    return answer
+def private(response: HttpResponse) -> HttpResponseBase:
+    """Forbid caches to keep a response."""
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def private_page(template: str, context: dict[str, Any], *, status: int = 200) -> HttpResponseBase:
+    """Render a page that caches may not keep."""
+    return private(HttpResponse(render_to_string(template, context), status=status))

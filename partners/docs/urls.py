@@ -1,9 +1,10 @@
-"""Paths of the docs, public and without a session."""
+"""URLs of the docs, public and without a session."""
 
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from partners.docs import views
+from partners.docs.doctor_page import doctor
 
 urlpatterns = [
     path("openapi.json", views.openapi_json, name="openapi"),
@@ -12,12 +13,12 @@ urlpatterns = [
     path("docs", views.guide, name="docs"),
     path("docs/", RedirectView.as_view(pattern_name="docs", permanent=True)),
     path("docs/reference", views.reference, name="docs_reference"),
-    path("docs/doctor", views.doctor, name="docs_doctor"),
+    path("docs/doctor", doctor, name="docs_doctor"),
     path("docs/changelog", views.changelog, name="docs_changelog"),
     path("docs/search", views.search, name="docs_search"),
     path("docs/postman.json", views.postman_json, name="docs_postman"),
     path("docs/signing-vectors.json", views.signing_vectors, name="docs_signing_vectors"),
     path("docs/examples/<str:name>", views.example, name="docs_example"),
-    # Django's own 404 page would be another look; a prefix, because `.` does not match a line feed.
+    # The docs' own 404 page. A prefix, because `.` does not match a line feed.
     re_path(r"^docs/", views.not_found),
 ]

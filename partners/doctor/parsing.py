@@ -1,4 +1,4 @@
-"""What was pasted, parsed into a request: raw HTTP or a curl command. Nothing is run, fetched or opened."""
+"""Parsing of pasted text, raw HTTP or a curl command. Nothing is run, fetched or opened."""
 
 import getopt
 import re
@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from urllib.parse import quote_plus, unquote
 
-from partners.doctor.causes import BODY, NOTE, QUERY, WARNING, Cause, counted
+from partners.doctor.causes import BODY, LINES, QUERY, counted, finding
 from partners.doctor.request import PastedRequest
 
-# The service takes 64 KiB of body; in escapes that may be more.
+# The service accepts 64 KiB of body; escaped, that may be more.
 LONGEST_TEXT = 200_000
-# The time that shlex takes grows with the square of its longest word, that of getopt with the square of their number.
+# shlex takes time by the square of its longest word, getopt by the square of their number.
 LONGEST_COMMAND, MOST_WORDS = 80_000, 500
-# More than any server takes in a request's head.
+# More than any server accepts in a request's head.
 LONGEST_LINE = 8_192
 
 # A secret as issued, and its beginning in Base64, at each of the three offsets, and in hex.
@@ -34,14 +34,14 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _NOT_IN_A_HEAD = re.compile(r"[\r\n\0]")
 
 _CURL = re.compile(r"\s*(?:\$\s+)?curl(?:\.exe)?(?=\s)", re.IGNORECASE)
-# bash's $'…' and the command prompt's ^, which shlex does not know.
+# bash's $'…' and the ^ of the Windows command prompt, which shlex does not know.
 _OTHER_QUOTING = re.compile(r"\s\$'|\^[ \t]*\r?\n|\^\"")
 _QUOTED = re.compile(r"(\"(?:[^\"\\]++|\\.)*+\")|'[^']*+'|\\.", re.DOTALL)
 _VARIABLE = re.compile(r"(?<!\\)(?:\$[A-Za-z_{(]|`)")
 _SHORT = {"-X": "--request", "-H": "--header", "-d": "--data", "-F": "--form", "-G": "--get", "-I": "--head"}
 _SHORT_OPTIONS = "X:H:d:F:GI" + "A:b:c:D:e:E:m:o:u:w:x:" + "fgikLNsSv#"
 _OF_FILES = {"--data", "--data-ascii", "--data-binary", "--json", "--header"}
-# The last three lines are of options that do not change what is signed.
+# The last three lines are options that do not change what is signed.
 _LONG_OPTIONS = re.findall(
     r"\S+",
     """
@@ -52,52 +52,27 @@ _LONG_OPTIONS = re.findall(
     """,
 )
 
-# fmt: off
-HEADER_UNREADABLE = Cause(
-    "header-unreadable", "A line is not a header",
-    "Check whether the empty line between headers and body is missing.",
-    "Line {number} before the body has no name with a colon after it, and is left out here.", WARNING)
-BODY_RESTORED = Cause(
-    "body-restored", "The body was changed by pasting", "Nothing is to be done if that is what you sent.",
-    "The body is taken {how}: only so does it have the {length} that Content-Length says.", NOTE, BODY)
-CONTENT_LENGTH_DIFFERS = Cause(
-    "content-length-differs", "The body does not have the length of Content-Length",
-    "Paste the body exactly as it was sent, or compare its SHA-256 with the one that you signed.",
-    "Content-Length says {declared}, but the body pasted has {length}, so that line 6 may differ.", WARNING, BODY)
-API_KEY_ELSEWHERE = Cause(
-    "api-key-elsewhere", "There is an API key outside X-Api-Key",
-    "Send the key in the header X-Api-Key, and nowhere else.",
-    "The key is not part of what is signed, and in a URL it ends up in logs; most of it is shown as * here.")
-FILE_NOT_READ = Cause(
-    "file-not-read", "The command takes data from a file",
-    "Put the data into the command: --data-binary followed by the body in quotation marks.",
-    "The file is on your machine and is left out here, so the canonical request may be another one.", WARNING)
-FORM_NOT_READ = Cause(
-    "form-not-read", "The command sends a multipart form", "Send JSON with --data-binary.",
-    "curl makes a new separator for each such form, so it cannot be signed before; the service takes JSON only.",
-    WARNING, BODY)
-VARIABLE_NOT_KNOWN = Cause(
-    "variable-not-known", "The command holds shell variables",
-    "Paste the command with the values that were sent, but without any secret.",
-    "Their values are not known here: the text is taken as it is.", WARNING)
-URL_CUT = Cause(
-    "url-cut", "The shell cuts the URL at &", "Put the URL into quotation marks.",
-    "Without quotation marks, the shell ends the command at the first & and the rest is not sent.", line=QUERY)
-OF_HTTP = (HEADER_UNREADABLE, BODY_RESTORED, CONTENT_LENGTH_DIFFERS, API_KEY_ELSEWHERE)
-OF_CURL = (FILE_NOT_READ, FORM_NOT_READ, VARIABLE_NOT_KNOWN, URL_CUT)
-# fmt: on
+API_KEY_ELSEWHERE = finding(
+    "api-key-elsewhere", explanation="It is not signed, and in a URL it ends up in logs. It is masked here."
+)
+_OF_CURL = {
+    "variable-not-known": finding("variable-not-known", explanation="Their values are not known here."),
+    "file-not-read": finding("file-not-read", explanation="It is ignored here: the canonical request may differ."),
+    "form-not-read": finding("form-not-read", LINES[BODY], "The service accepts JSON only."),
+    "url-cut": finding("url-cut", LINES[QUERY], "Without quotation marks, the shell ends the command at the first &."),
+}
 
 
 class NotUnderstoodError(ValueError):
-    """The text cannot be parsed as a request; the message says why, for people."""
+    """The text cannot be parsed as a request; the message says why."""
 
 
 class SecretPastedError(NotUnderstoodError):
-    """The text holds a secret, which has to be removed from the text and rotated."""
+    """The text contains a secret, which has to be removed from the text and rotated."""
 
 
 def parse(text: str) -> PastedRequest:
-    """Return the request that a text shows. Raises NotUnderstoodError, and SecretPastedError for a secret in it."""
+    """Return the request in a text. Raises NotUnderstoodError, and SecretPastedError if it contains a secret."""
     require_harmless(text)
     if not text.strip():
         raise NotUnderstoodError("The text is empty: paste a request, or the curl command that sends it.")
@@ -110,22 +85,20 @@ def parse(text: str) -> PastedRequest:
 
 
 def require_harmless(text: str) -> None:
-    """Raise NotUnderstoodError for what is too long or not UTF-8, SecretPastedError for what holds a secret."""
+    """Raise NotUnderstoodError if a text is too long or not UTF-8, SecretPastedError if it contains a secret."""
     if len(text) > LONGEST_TEXT:
         raise NotUnderstoodError(f"The text is longer than {LONGEST_TEXT:,} characters, longer than any request.")
     _refuse_secret(text)
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise NotUnderstoodError("The text holds half of a surrogate pair, which is not UTF-8.") from None
+        raise NotUnderstoodError("The text has a lone surrogate, which is not UTF-8.") from None
 
 
 def _refuse_secret(text: str) -> None:
     # Behind the escapes of URLs, shells and JSON too.
     if _SECRET.search(text) or _SECRET.search(unquote(re.sub(r"\\x|\\u00", "%", text))):
-        raise SecretPastedError(
-            "There is a secret in what you pasted: take it out, and since it was shown, rotate that key."
-        )
+        raise SecretPastedError("The text contains a secret: remove it and, since it was exposed, rotate that key.")
 
 
 def masked(text: str) -> str:
@@ -141,9 +114,8 @@ def _with_keys_masked(request: PastedRequest) -> PastedRequest:
     headers = [(name, value if _API_KEY_HEADER.fullmatch(name) else masked(value)) for name, value in request.headers]
     if target == request.target and headers == request.headers:
         return request
-    safe = PastedRequest(request.method, request.origin, target, headers, request.body)
-    safe.findings = [*request.findings, API_KEY_ELSEWHERE.found()]
-    return safe
+    findings = [*request.findings, API_KEY_ELSEWHERE]
+    return PastedRequest(request.method, request.origin, target, headers, request.body, findings)
 
 
 def _from_http(text: str) -> PastedRequest:
@@ -163,18 +135,20 @@ def _from_http(text: str) -> PastedRequest:
         if colon and _HEADER_NAME.fullmatch(name):
             headers.append((name, value.strip(" \t\r")))
         elif line.strip():
-            findings.append(HEADER_UNREADABLE.found(facts={"number": number}))
-    origin, target = _split_url(url)
-    host = next((f"https://{value}" for name, value in headers if name.lower() == "host"), "")
-    request = PastedRequest(method, origin or host, target, headers, body)
-    declared = request.header("Content-Length")
-    if declared not in {"", str(len(body))} and not request.header("Transfer-Encoding"):
+            ignored = f"Line {number} has no name with a colon after it, and is ignored here."
+            findings.append(finding("header-unreadable", explanation=ignored))
+    values = {name.lower(): value for name, value in headers}
+    declared = values.get("content-length")
+    if declared and declared != str(len(body)) and not values.get("transfer-encoding"):
+        length = counted(len(body), "byte")
         how, body = next((one for one in _restored(body) if declared == str(len(one[1]))), ("", body))
-        facts = {"declared": declared, "length": counted(len(body), "byte"), "how": how}
-        findings.append((BODY_RESTORED if how else CONTENT_LENGTH_DIFFERS).found(facts=facts))
-        request = PastedRequest(method, origin or host, target, headers, body)
-    request.findings = findings
-    return request
+        restored = f"The body is read {how}: only then does it have the declared length, {declared}."
+        differs = f"Content-Length is {declared}, but the pasted body has {length}, so line 6 may differ."
+        code, explanation = ("body-restored", restored) if how else ("content-length-differs", differs)
+        findings.append(finding(code, LINES[BODY], explanation))
+    origin, target = _split_url(url)
+    origin = origin or (f"https://{values['host']}" if "host" in values else "")
+    return PastedRequest(method, origin, target, headers, body, findings)
 
 
 def _request_line(line: str) -> tuple[str, str]:
@@ -189,7 +163,7 @@ def _request_line(line: str) -> tuple[str, str]:
 
 
 def _restored(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """What the body may have been before it was pasted, and how."""
+    """Yield what the body may have been before it was pasted, and how it differed."""
     with_crlf = body.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     yield "without the line feed at its end", body.removesuffix(b"\n").removesuffix(b"\r")
     yield "with CRLF at the ends of its lines", with_crlf
@@ -198,21 +172,25 @@ def _restored(body: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _from_curl(arguments: str) -> PastedRequest:
     """Parse the arguments of curl, by the options that people use with this service."""
-    given, urls, ended_by = _curl_options(arguments)
+    parsed, urls, ended_by = _curl_options(arguments)
     options: defaultdict[str, list[str]] = defaultdict(list)
     data: list[str] = []
-    causes = [VARIABLE_NOT_KNOWN] if _VARIABLE.search(_QUOTED.sub(lambda match: match[1] or "", arguments)) else []
-    for option, value in given:
+    reads_file = False
+    for option, value in parsed:
         is_file = value.startswith("@") and option in _OF_FILES
-        causes += [FILE_NOT_READ] if is_file else []
+        reads_file |= is_file
         options[option].append("" if is_file else value)
         if option.startswith("--data") or option == "--json":
             data.append("" if is_file else _urlencoded(value) if option == "--data-urlencode" else value)
-    causes += [FORM_NOT_READ] if "--form" in options else []
     url = next(iter([*options["--url"], *urls]), "").partition("#")[0]
     if not url:
         raise NotUnderstoodError("The curl command has no URL.")
-    causes += [URL_CUT] if ended_by == "&" and "?" in url else []
+    findings = {
+        "variable-not-known": bool(_VARIABLE.search(_QUOTED.sub(lambda match: match[1] or "", arguments))),
+        "file-not-read": reads_file,
+        "form-not-read": "--form" in options,
+        "url-cut": ended_by == "&" and "?" in url,
+    }
     body = ("" if "--json" in options else "&").join(data) if data or "--form" in options else None
     if body is not None and "--get" in options:
         url, body = url + ("&" if "?" in url else "?") + body, None
@@ -220,32 +198,29 @@ def _from_curl(arguments: str) -> PastedRequest:
     _require_head([url, *(value for _, value in headers)])
     method = options.get("--request", ["HEAD" if "--head" in options else "GET" if body is None else "POST"])[-1]
     if not _METHOD.fullmatch(method):
-        raise NotUnderstoodError("The value of --request is no method.")
+        raise NotUnderstoodError("The value of --request is not a method.")
     origin, target = _split_url(url if "://" in url else f"https://{url}")
-    request = PastedRequest(method.upper(), origin, target, headers, (body or "").encode())
-    request.findings = [cause.found() for cause in dict.fromkeys(causes)]
-    return request
+    found = [_OF_CURL[code] for code, applies in findings.items() if applies]
+    return PastedRequest(method.upper(), origin, target, headers, (body or "").encode(), found)
 
 
 def _curl_options(arguments: str) -> tuple[list[tuple[str, str]], list[str], str]:
-    """Return the options by their long names, the URLs, and what ended the command before the text did."""
+    """Return the options by their long names, the URLs, and what ended the command, such as `|`."""
     words, ended_by = _shell_words(arguments)
     try:
-        given, urls = getopt.gnu_getopt(words, _SHORT_OPTIONS, _LONG_OPTIONS)
+        options, urls = getopt.gnu_getopt(words, _SHORT_OPTIONS, _LONG_OPTIONS)
     except getopt.GetoptError as error:
         name = error.opt if re.fullmatch(r"[A-Za-z0-9.\-]{1,40}", error.opt) else "…"
         raise NotUnderstoodError(
-            f"The curl option {name} is not known here: leave it out, or paste the request as raw HTTP."
+            f"The curl option {name} is not supported: remove it, or paste the request as raw HTTP."
         ) from None
-    return [(_SHORT.get(option, option), value) for option, value in given], urls, ended_by
+    return [(_SHORT.get(option, option), value) for option, value in options], urls, ended_by
 
 
 def _shell_words(text: str) -> tuple[list[str], str]:
-    """Return the words of the first command, and what ended it before the text did, such as `|`."""
+    """Return the words of the first command, and what ended it before the end of the text."""
     if len(text) > LONGEST_COMMAND or _OTHER_QUOTING.search(text):
-        raise NotUnderstoodError(
-            "The curl command is too long, or quotes by $'…' or ^, which is not read here: paste raw HTTP instead."
-        )
+        raise NotUnderstoodError("The curl command is too long, or quotes by $'…' or ^: paste the request as raw HTTP.")
     # A backslash joins lines.
     lexer = shlex.shlex(re.sub(r"\\[ \t]*\r?\n", "", text), posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
@@ -259,7 +234,7 @@ def _shell_words(text: str) -> tuple[list[str], str]:
                 break
             words.append(word)
     except ValueError:
-        raise NotUnderstoodError("A quotation mark of the command is not closed.") from None
+        raise NotUnderstoodError("The command has an unclosed quotation mark.") from None
     if len(words) > MOST_WORDS:
         raise NotUnderstoodError("The curl command has too many words: paste the request as raw HTTP.")
     return words, ended_by
@@ -272,13 +247,13 @@ def _urlencoded(value: str) -> str:
 
 
 def _curl_headers(options: dict[str, list[str]], *, has_body: bool) -> Iterator[tuple[str, str]]:
-    given = set()
+    names = set()
     for name, _, value in (text.partition(":") for text in options.get("--header", [])):
-        given.add(name.strip().lower())
+        names.add(name.strip().lower())
         # `Name:` removes a header that curl would send.
         if value.strip():
             yield name.strip(), value.strip(" \t")
-    if has_body and "content-type" not in given:
+    if has_body and "content-type" not in names:
         yield "Content-Type", "application/json" if "--json" in options else "application/x-www-form-urlencoded"
 
 

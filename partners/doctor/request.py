@@ -1,4 +1,4 @@
-"""The request that was pasted, as its sender put it on the wire, and its canonical request: contract, section 3."""
+"""The pasted request and its canonical request: contract, section 3."""
 
 import re
 from collections.abc import Sequence
@@ -16,18 +16,23 @@ _VERSION_ROOT = re.compile(r"/v1(?=/|$)")
 class PastedRequest:
     """A request, and the parts of it that matter to its signature.
 
-    method: in upper case. origin: scheme and host, "" where unknown. target: path and query as sent,
-    without fragment. findings: what was noticed while it was parsed.
-    prefix: what precedes `/v1` in the path as sent. pairs: the query's names and values, decoded, in the order sent.
-    is_utf8: whether path and query, decoded, are UTF-8; otherwise canonical_lines, the six lines to be
-    signed, are an approximation. body_text: "" where the body is not UTF-8.
+    method: in upper case. origin: scheme and host, "" if unknown. target: path and query as sent,
+    without fragment. findings: of its parsing. prefix: of the path, before `/v1`. pairs: of the query, decoded,
+    in the order sent. is_utf8: whether path and query are UTF-8 when decoded; if not, canonical_lines
+    are an approximation. body_text: "" if the body is not UTF-8.
     """
 
     def __init__(
-        self, method: str, origin: str, target: str, headers: Sequence[tuple[str, str]], body: bytes = b""
+        self,
+        method: str,
+        origin: str,
+        target: str,
+        headers: Sequence[tuple[str, str]],
+        body: bytes = b"",
+        findings: Sequence[Finding] = (),
     ) -> None:
         self.method, self.origin, self.target, self.headers, self.body = method, origin, target, headers, body
-        self.findings: list[Finding] = []
+        self.findings = findings
         self._values: dict[str, list[str]] = {}
         for name, value in headers:
             self._values.setdefault(name.upper().replace("_", "-"), []).append(value)
@@ -51,11 +56,11 @@ class PastedRequest:
         self.canonical_lines = (method, path, query, self.timestamp, self.idempotency_key, digest)
 
     def values(self, name: str) -> list[str]:
-        """Return the values of all headers of this name, in the order sent; `_` and `-` are the same, as in WSGI."""
+        """Return the values of the headers of this name; `_` and `-` are the same, as in WSGI."""
         return self._values.get(name.upper(), [])
 
     def header(self, name: str) -> str:
-        """Return a header as the service gets it: several are joined by a comma; "" where there is none."""
+        """Return a header as the service gets it: several are joined by a comma; "" if there is none."""
         return ",".join(self.values(name))
 
 

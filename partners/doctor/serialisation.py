@@ -1,10 +1,10 @@
-"""A body's JSON in the bytes that the libraries of common languages write."""
+"""JSON as the libraries of common languages serialise it."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-# A larger body, or one with more brackets, is not written again: indenting costs the product of size and depth.
+# No larger body, and none with more brackets: indenting costs the product of size and depth.
 _LARGEST_BYTES = 8 * 1024
 _MOST_BRACKETS = 100
 # From here on JavaScript writes a number with an exponent.
@@ -13,7 +13,7 @@ _GO_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\
 
 
 def serialised_again(body: bytes) -> Iterator[bytes]:
-    """Return a body's JSON in other bytes; none where it is no JSON, or too large."""
+    """Yield a body's JSON in other bytes; nothing if it is not JSON, or too large."""
     if len(body) > _LARGEST_BYTES or body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
         return
     try:
@@ -22,7 +22,7 @@ def serialised_again(body: bytes) -> Iterator[bytes]:
         return
     for value in values:
         for text in _serialised(value):
-            # Half of a surrogate pair can be escaped, but not encoded.
+            # A lone surrogate can be escaped, but not encoded.
             yield text.encode(errors="replace")
 
 

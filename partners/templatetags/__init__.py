@@ -1,1 +1,1 @@
-"""Template filters of the docs' pages."""
+"""Template filters of the docs."""

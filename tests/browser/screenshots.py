@@ -1,6 +1,6 @@
-"""Pictures of the docs, and of the back office with made-up people: `make screenshots`.
+"""Screenshots of the docs, and of the back office with invented users: `make screenshots`.
 
-No test: `make browser-test` leaves it out.
+Not a test: `make browser-test` leaves it out.
 """
 
 import itertools
@@ -42,13 +42,13 @@ DAYS = 30
 
 @pytest.fixture(scope="session")
 def random_numbers() -> random.Random:
-    """The same in each run, so that pictures differ only where pages do."""
+    """The same numbers in each run, so that screenshots differ only where pages do."""
     return random.Random(7)
 
 
 @pytest.fixture(scope="session")
 def world(server_url: str, django_db_blocker: object, random_numbers: random.Random) -> User:
-    """Partners, a queue with hints and ages, decisions of a month; the user whose case is shown."""
+    """Partners, a queue with risk flags and ages, a month of decisions; the user whose case is shown."""
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         partners = [
             factories.PartnerFactory.create(slug=slug, name=name)
@@ -63,7 +63,7 @@ def world(server_url: str, django_db_blocker: object, random_numbers: random.Ran
 
 
 def register(client: PartnerClient, number: int, person: tuple[str, ...], **fields: object) -> User:
-    """Somebody whom this partner registers."""
+    """Register a user through the partner's API."""
     first, last, province, city, postal_code = person
     body = factories.user_body(
         externalId=f"cust-{number}",
@@ -81,7 +81,7 @@ def register(client: PartnerClient, number: int, person: tuple[str, ...], **fiel
 
 
 def decide_for_a_month(clients: list[PartnerClient], numbers: "itertools.count[int]", chance: random.Random) -> None:
-    """Decisions of every day, which took between an hour and two days."""
+    """Decisions on each day, after between an hour and two days."""
     reviewers = [factories.make_staff() for _ in range(2)]
     for day in range(DAYS):
         for _ in range(chance.randint(1, 4)):
@@ -94,15 +94,15 @@ def decide_for_a_month(clients: list[PartnerClient], numbers: "itertools.count[i
 
 
 def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") -> User:
-    """Who waits, the longest first; whose case is shown has several hints."""
+    """Waiting users, the longest first; the one whose case is shown has several risk flags."""
     shown = None
     for client, person, hours in zip(itertools.cycle(clients), PEOPLE, WAITING_HOURS, strict=False):
-        odd = hours == WAITING_HOURS[1]
-        fields = {"postalCode": "V5K 0A1", "isCiroAffiliate": True, "email": "tremblay@example.com"} if odd else {}
+        flagged = hours == WAITING_HOURS[1]
+        fields = {"postalCode": "V5K 0A1", "isCiroAffiliate": True, "email": "tremblay@example.com"} if flagged else {}
         if person is PEOPLE[0]:
             fields = {"email": "tremblay@example.com"}
         user = register(client, next(numbers), person, **fields)
-        if odd:
+        if flagged:
             shown = user
             assert client.patch(f"/v1/users/{user.external_id}", {"occupation": "Architect"}).status == 200
             user.refresh_from_db()
@@ -117,14 +117,14 @@ def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") ->
 
 
 def named(staff: Staff, username: str) -> Staff:
-    """The same person under a name that looks like one."""
+    """Rename a staff member."""
     staff.username, staff.email = username, f"{username}@example.com"
     staff.save(update_fields=["username", "email"])
     return staff
 
 
 def move_back(table: str, column: str, pk: int | UUID, moment: datetime) -> None:
-    """Makes it look as if it had been earlier, which nobody but the owner of the tables could."""
+    """Set a timestamp back, which only the owner of the tables can."""
     with connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         cursor.execute(f"UPDATE {table} SET {column} = %s WHERE id = %s", [moment, pk])
@@ -133,7 +133,7 @@ def move_back(table: str, column: str, pk: int | UUID, moment: datetime) -> None
 
 @pytest.fixture
 def people(enrolled: Callable[[str], Staff], scheme: str, size: ViewportSize) -> Iterator[dict[str, Staff]]:
-    """Who is seen at work, each for one set of pictures: a code of their app is good for one login."""
+    """The staff of one set of screenshots: each code of their app is good for one login."""
     names = {"reviewer": "lea.martin", "partner-manager": "kim.park"}
     staff = {role: named(enrolled(role), username) for role, username in names.items()}
     yield staff
@@ -142,7 +142,7 @@ def people(enrolled: Callable[[str], Staff], scheme: str, size: ViewportSize) ->
 
 
 def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
-    """Takes the admin's lists, its page of a user, and the pages of its actions."""
+    """Take the admin's lists, its page of a user, and the pages of its actions."""
     page.goto("/admin/users/queueduser/?q=tremblay")
     take(page, "queue-search")
     page.locator("#changelist a", has_text="Filters").first.click()
@@ -174,7 +174,7 @@ def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
-def test_pictures(
+def test_screenshots(
     scheme: str,
     size: ViewportSize,
     world: User,
@@ -183,12 +183,12 @@ def test_pictures(
     people: dict[str, Staff],
     screenshots: Path,
 ) -> None:
-    """Takes one of each page."""
+    """Take one of each page."""
 
     def take(page: Page, name: str, *, whole: bool = True) -> None:
         page.wait_for_load_state("networkidle")
         if whole:
-            # A window as high as the page: what sticks to the window's edge stays at the edge of the picture.
+            # A window as high as the page keeps sticky elements at the edge of the screenshot.
             height = page.evaluate("document.documentElement.scrollHeight")
             page.set_viewport_size({"width": size["width"], "height": max(height, size["height"])})
         page.screenshot(path=screenshots / f"{name}-{scheme}-{size['width']}.png")
@@ -235,10 +235,10 @@ def test_pictures(
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
-def test_pictures_of_the_docs(
+def test_screenshots_of_the_docs(
     scheme: str, size: ViewportSize, new_page: Callable[..., Page], screenshots: Path
 ) -> None:
-    """Takes the guide by its sections, an operation, and the doctor before and after."""
+    """Take the guide by its sections, an operation, and the doctor before and after."""
     page = new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce")
 
     def take(name: str) -> None:
@@ -253,6 +253,6 @@ def test_pictures_of_the_docs(
     page.goto("/docs/doctor")
     take("doctor")
     page.get_by_role("button", name="Fill in an example").click()
-    page.get_by_role("button", name="Examine").click()
+    page.get_by_role("button", name="Diagnose").click()
     page.locator("#found").wait_for()
     take("doctor-after")

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -16,7 +15,6 @@ from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from users import queries
 
 APPS = ("partners", "users", "transactions")
 MIGRATIONS = tuple(f"{app}.migrations.0002_storage" for app in APPS)
@@ -59,8 +57,8 @@ def test_a_profile_is_updated_within_its_page(
 ) -> None:
     create_user(externalId="first")
     # Enough to fill the first user's page as far as inserts do.
-    for number in range(60):
-        queries.insert(uuid4(), partner.pk, factories.profile(external_id=f"other-{number}"))
+    for _ in range(60):
+        factories.create_user(partner)
     before = rows(f"{_IN_PLACE} FROM pg_class WHERE relname = 'users_user'")[0]
     assert api.patch("/v1/users/first", {"city": "Ottawa"}).status == 200
     after = rows(f"{_IN_PLACE} FROM pg_class WHERE relname = 'users_user'")[0]

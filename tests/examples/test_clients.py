@@ -49,7 +49,7 @@ def test_a_write_without_a_body_is_refused_for_its_body_alone(caller: Caller) ->
     assert (exit_status, status, json.loads(body)["error"]) == (1, "400", "bad_request")
 
 
-def test_a_write_has_the_key_that_is_given_or_a_new_one(caller: Caller, gateway: Gateway) -> None:
+def test_a_write_has_its_key_or_a_new_one(caller: Caller, gateway: Gateway) -> None:
     user, key = json.dumps(factories.user_body()), str(uuid.uuid4())
     first = caller.call("POST", "/v1/users", user, PSI_BASE_URL=gateway.url, PSI_IDEMPOTENCY_KEY=key)
     assert caller.call("POST", "/v1/users", user, PSI_BASE_URL=gateway.url, PSI_IDEMPOTENCY_KEY=key) == first
@@ -70,7 +70,7 @@ def test_a_redirect_is_not_followed(caller: Caller, gateway: Gateway) -> None:
     assert (exit_status, status, len(gateway.seen)) == (1, "302", 1)
 
 
-def test_no_answer_is_said_in_words(caller: Caller) -> None:
+def test_a_missing_response_is_reported(caller: Caller) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         said = caller.complaint("GET", "/v1/ping", PSI_BASE_URL=f"http://127.0.0.1:{unused.getsockname()[1]}")
@@ -90,13 +90,13 @@ def test_a_file_is_written_byte_for_byte(caller: Caller, user: User, content: by
     assert caller.fetch("GET", path) == (0, ("200", content))
 
 
-def test_a_file_that_broke_off_is_not_written(caller: Caller, user: User, gateway: Gateway) -> None:
+def test_a_truncated_file_is_not_written(caller: Caller, user: User, gateway: Gateway) -> None:
     document, gateway.faults = add_document(user, EVERY_BYTE), ["cut"]
     path = f"/v1/users/{user.external_id}/documents/{document.document_id}"
     assert caller.complaint("GET", path, PSI_BASE_URL=gateway.url)
 
 
-def test_what_cannot_be_signed_is_said_in_words(caller: Caller) -> None:
+def test_a_target_that_cannot_be_signed_is_reported(caller: Caller) -> None:
     said = caller.complaint("GET", "/v1/users/caf%E9").splitlines()
     assert len(said) == 1
     assert re.search("utf-8|URI malformed", said[0], re.IGNORECASE)

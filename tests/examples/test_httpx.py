@@ -51,7 +51,7 @@ def test_what_is_not_utf_8_is_refused(auth_class: Auth) -> None:
         next(auth_class(API_KEY, SECRET).auth_flow(httpx.Request("GET", "https://partners.example/v1/users/caf%E9")))
 
 
-def test_a_client_is_understood(options: dict[str, Any]) -> None:
+def test_a_client_is_authenticated(options: dict[str, Any]) -> None:
     body, key = factories.user_body(externalId="zoë +1", firstName="Zoë"), str(uuid.uuid4())
     with httpx.Client(**options) as client:
         created = client.post("/v1/users", json=body, headers={"Idempotency-Key": key})
@@ -60,7 +60,7 @@ def test_a_client_is_understood(options: dict[str, Any]) -> None:
     assert [answer.status_code for answer in (created, listed, changed)] == [201, 200, 200]
 
 
-def test_an_asynchronous_client_is_understood(options: dict[str, Any]) -> None:
+def test_an_asynchronous_client_is_authenticated(options: dict[str, Any]) -> None:
     async def post() -> httpx.Response:
         async with httpx.AsyncClient(**options) as client:
             return await client.post("/v1/users", json=factories.user_body())

@@ -16,7 +16,7 @@ from users.models import User
 
 PROGRAMS = {"Python": (PYTHON, sys.executable), "Node.js": (NODE, "node"), "curl": (BASH, "bash")}
 CALLS: dict[str, dict[str, Call]] = {
-    operation.id: {call.language: call for call in operation.calls}
+    operation["id"]: {call.language: call for call in operation["calls"]}
     for operation in operations.operations(openapi.document())
 }
 PDF = b"%PDF-1.7\n\0\xff\n\n"

@@ -66,7 +66,7 @@ def test_a_vector_is_accepted(send: Send, vector: dict[str, Any]) -> None:
 
 
 @each_refused
-def test_a_refused_one_is_refused(send: Send, entry: dict[str, Any]) -> None:
+def test_a_refused_vector_is_refused(send: Send, entry: dict[str, Any]) -> None:
     answer = send(sent(entry), entry["headers"], entry["now"])
     assert assert_error(answer, entry["status"])["error"] == entry["error"]
     assert answer.header("RateLimit") is None
@@ -75,7 +75,7 @@ def test_a_refused_one_is_refused(send: Send, entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "entry", [entry for entry in REFUSED if entry["error"] == "unauthorized"], ids=lambda entry: entry["id"]
 )
-def test_a_refused_one_has_no_other_mistake(send: Send, entry: dict[str, Any]) -> None:
+def test_a_refused_vector_has_no_other_mistake(send: Send, entry: dict[str, Any]) -> None:
     mended = replace(sent(entry), timestamp=entry["now"])
     _canonical, signature = by_the_service(mended, SECRET)
     assert_let_in(send(mended, headers_of(mended, signature), entry["now"]))
@@ -84,14 +84,14 @@ def test_a_refused_one_has_no_other_mistake(send: Send, entry: dict[str, Any]) -
 @pytest.mark.parametrize(
     "entry", [entry for entry in REFUSED if "signedInstead" in entry], ids=lambda entry: entry["id"]
 )
-def test_a_refused_one_signed_what_it_says(entry: dict[str, Any]) -> None:
+def test_a_refused_vector_has_the_signature_of_its_wrong_text(entry: dict[str, Any]) -> None:
     assert entry["headers"]["X-Request-Signature"] == signing.sign(SECRET, entry["signedInstead"])
 
 
 @pytest.mark.parametrize(
     "entry", [entry for entry in REFUSED if "signedInstead" not in entry], ids=lambda entry: entry["id"]
 )
-def test_a_refused_one_that_signed_the_right_text_went_wrong_elsewhere(entry: dict[str, Any]) -> None:
+def test_a_refused_vector_with_the_right_text_has_another_mistake(entry: dict[str, Any]) -> None:
     _canonical, right = by_the_service(sent(entry), entry.get("secretUsed", SECRET))
     forms = {
         "signature-in-base64": base64.b64encode(bytes.fromhex(right)).decode(),

@@ -67,13 +67,13 @@ def test_create_user(snippets: Snippets, client: PartnerClient) -> None:
     assert [bool(headers["idempotency-key"]) for headers in snippets.gateway.seen] == [True]
 
 
-def test_create_user_says_why_not(snippets: Snippets, user: User) -> None:
+def test_create_user_prints_the_error(snippets: Snippets, user: User) -> None:
     exit_status, lines, complaint = snippets.run("create_user")
     assert (exit_status, lines) == (1, [])
     assert re.fullmatch(r"conflict: .+ Request [0-9a-f-]{36}\.\n", complaint)
 
 
-def test_create_user_names_the_fields_that_are_wrong(snippets: Snippets, user: User) -> None:
+def test_create_user_prints_the_invalid_fields(snippets: Snippets, user: User) -> None:
     exit_status, lines, complaint = snippets.run("create_user", **{"M5X 1A9": "none", "1990-12-10": "1990"})
     assert exit_status == 1
     assert [line.partition(": ")[0] for line in lines] == ["dateOfBirth", "postalCode"]
@@ -100,11 +100,11 @@ def test_list_transactions(snippets: Snippets, user: User) -> None:
     assert len(snippets.gateway.seen) == 3
 
 
-def test_list_transactions_says_that_there_are_none(snippets: Snippets, user: User) -> None:
+def test_list_transactions_reports_an_empty_list(snippets: Snippets, user: User) -> None:
     assert snippets.run("list_transactions") == (0, ["no conversions"], "")
 
 
-def test_get_document_keeps_the_newest_as_it_is(snippets: Snippets, user: User) -> None:
+def test_get_document_saves_the_newest_byte_for_byte(snippets: Snippets, user: User) -> None:
     add_document(user)
     newest = add_document(user, PDF, created_at=NOON + timedelta(seconds=1))
     exit_status, (line,), complaint = snippets.run("get_document")
@@ -114,18 +114,18 @@ def test_get_document_keeps_the_newest_as_it_is(snippets: Snippets, user: User) 
 
 
 @pytest.mark.parametrize("fault", ["cut", "spoilt", 503])
-def test_get_document_keeps_nothing_else(snippets: Snippets, user: User, fault: Fault) -> None:
+def test_get_document_saves_no_damaged_file(snippets: Snippets, user: User, fault: Fault) -> None:
     document, snippets.gateway.faults = add_document(user, PDF), [None, fault]
     exit_status, lines, complaint = snippets.run("get_document")
     assert (exit_status != 0, lines, complaint != "") == (True, [], True)
     assert not [path for path in snippets.place.folder.iterdir() if path.name.startswith(str(document.document_id))]
 
 
-def test_get_document_says_that_there_are_none(snippets: Snippets, user: User) -> None:
+def test_get_document_reports_an_empty_list(snippets: Snippets, user: User) -> None:
     assert snippets.run("get_document") == (0, ["no documents"], "")
 
 
-def test_get_document_of_nobody_fails(snippets: Snippets) -> None:
+def test_get_document_of_an_unknown_user_fails(snippets: Snippets) -> None:
     exit_status, lines, complaint = snippets.run("get_document")
     assert (exit_status != 0, lines, "404" in complaint) == (True, [], True)
 
@@ -138,13 +138,13 @@ def test_a_missing_setting_is_named_at_once(snippets: Snippets, name: str, setti
     assert complaint.count(f"{setting} is not set") == 1
 
 
-def test_list_transactions_of_nobody_fails(snippets: Snippets) -> None:
+def test_list_transactions_of_an_unknown_user_fails(snippets: Snippets) -> None:
     exit_status, lines, complaint = snippets.run("list_transactions")
     assert (exit_status != 0, lines) == (True, [])
     assert "user" in complaint
 
 
-def test_retry_after_a_lost_answer_takes_effect_once(snippets: Snippets, user: User) -> None:
+def test_retry_after_a_lost_response_takes_effect_once(snippets: Snippets, user: User) -> None:
     snippets.gateway.faults = ["lost"]
     exit_status, (line,), _complaint = snippets.run("retry")
     first, second = snippets.gateway.seen
@@ -157,7 +157,7 @@ def test_retry_after_a_lost_answer_takes_effect_once(snippets: Snippets, user: U
     ]
 
 
-def test_retry_waits_as_long_as_it_is_told(snippets: Snippets, user: User) -> None:
+def test_retry_waits_for_retry_after(snippets: Snippets, user: User) -> None:
     snippets.gateway.faults, snippets.gateway.retry_after = [503], 2
     exit_status, (line,), complaint = snippets.run("retry")
     first, second = snippets.gateway.seen_at
@@ -172,7 +172,7 @@ def test_retry_gives_up(snippets: Snippets, user: User) -> None:
     assert [line[:3] for line in lines] == ["503"]
 
 
-def test_retry_takes_no_for_an_answer(snippets: Snippets) -> None:
+def test_retry_stops_at_a_refusal(snippets: Snippets) -> None:
     _exit_status, (line,), _complaint = snippets.run("retry")
     assert line.startswith("404 ")
     assert "not_found" in line

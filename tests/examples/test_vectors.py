@@ -53,7 +53,7 @@ def test_an_example_agrees_with_every_vector(place: Workshop, language: Language
     }
 
 
-def test_an_example_agrees_with_the_service_on_what_nobody_thought_of(place: Workshop, language: Language) -> None:
+def test_an_example_agrees_with_the_service_on_random_requests(place: Workshop, language: Language) -> None:
     requests = unthought_of(40)
     # Longer than a block of SHA-256: the HMAC's key is then its digest.
     secret = SECRET * 3

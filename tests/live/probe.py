@@ -6,7 +6,6 @@ file that PROBE_FILE names. `tests.live.probe_settings` loads this into a server
 
 import json
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,10 @@ class ProbeConfig(AppConfig):
 def probing(create: Any) -> Any:
     """A create that notes what it finds out about its transaction."""
 
-    def probe(*, partner_id: int, values: Mapping[str, Any]) -> dict[str, str]:
-        created: dict[str, str] = create(partner_id=partner_id, values=values)
-        if values["city"] in CITIES:
-            observe(created["userId"], values["city"])
+    def probe(*, profile: Any, **arguments: Any) -> Any:
+        created = create(profile=profile, **arguments)
+        if profile.city in CITIES:
+            observe(created.id, profile.city)
         return created
 
     return probe

@@ -94,8 +94,8 @@ def _session(staff: Staff) -> str:
             "_auth_user_id": str(staff.pk),
             "_auth_user_backend": settings.AUTHENTICATION_BACKENDS[0],
             "_auth_user_hash": staff.get_session_auth_hash(),
-            "staff_login.began": now,
-            "staff_login.seen": now,
+            "staff_login.started": now,
+            "staff_login.active": now,
             "account_authentication_methods_user": str(staff.pk),
             "account_authentication_methods": [{"method": "mfa", "at": now, "type": "totp"}],
         }

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from partners.models import Partner
 from transactions.admin.user_rows import UserRowsAdmin
 from transactions.models import Conversion
-from users.services.search import FOUND_AT_MOST
+from users.services.search import MAX_MATCHES
 
 
 @admin.register(Conversion)
@@ -22,7 +22,7 @@ class ConversionAdmin(UserRowsAdmin):
     def matching(self, term: str) -> Q:
         """By conversionId, whose index begins with the partner."""
         matches = Conversion.objects.filter(partner__in=Partner.objects.order_by().values("pk"), conversion_id=term)
-        return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:FOUND_AT_MOST]))
+        return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:MAX_MATCHES]))
 
     @admin.display(description=_("from"))
     def sent(self, conversion: Conversion) -> str:

@@ -23,9 +23,9 @@ from partners.streaming import STAFF, TooManyStreamsError
 from transactions.admin.user_rows import UserRowsAdmin
 from transactions.documents.downloads import FaultError, file_of, respond
 from transactions.models import Document, FaultCause
+from users.backoffice.access import record_access
 from users.backoffice.exports.streams import too_many_downloads
 from users.models import AccessKind
-from users.services import access_log
 
 MAY_DOWNLOAD = "transactions.download_document"
 _CONTENT = ("type", "title", "content_type", "size_bytes", "digest")
@@ -91,7 +91,7 @@ class DocumentAdmin(UserRowsAdmin):
         if not (request.user.has_perm(MAY_DOWNLOAD) and self.has_view_permission(request)):
             raise PermissionDenied
         document = get_object_or_404(Document.objects.select_related("user"), pk=row_id)
-        record = access_log.record(
+        record = record_access(
             request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"
         )
         try:

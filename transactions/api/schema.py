@@ -9,8 +9,8 @@ from partners.api.schema import response_header
 from transactions.api.pagination import DEFAULT_LIMIT, NOT_A_CURSOR
 from transactions.api.serializers import CURSOR
 from transactions.positions import HIGHEST_LIMIT
-from users.api.schema import BAD_PATH, EXTERNAL_ID_IN_PATH
-from users.services.profile import no_such_user
+from users.api.errors import BAD_PATH, user_not_found
+from users.api.schema import EXTERNAL_ID_IN_PATH
 
 _CURSOR = "2026-01-15T10:30:00.1234560512345678901234567Z"
 _SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -30,7 +30,7 @@ LIST_PARAMETERS = [
         examples=[OpenApiExample("limit", value=DEFAULT_LIMIT)],
     ),
 ]
-LIST_ERRORS = (BAD_PATH, invalid_parameter("cursor", NOT_A_CURSOR), no_such_user())
+LIST_ERRORS = (BAD_PATH, invalid_parameter("cursor", NOT_A_CURSOR), user_not_found())
 
 CONVERSION = {
     "conversionId": "cv-20260115-000417",

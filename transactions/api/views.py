@@ -30,10 +30,8 @@ from transactions.documents.file_types import ENDINGS
 from transactions.keyset import Owner, UserRows
 from transactions.models import FaultCause
 from transactions.queries import PublishedFile
-from users.api.schema import BAD_PATH
+from users.api.errors import BAD_PATH, external_id_errors, user_not_found
 from users.api.views import UserView
-from users.services.field_rules import external_id_problems
-from users.services.profile import no_such_user
 
 NO_SUCH_DOCUMENT = "There is no such document."
 
@@ -52,7 +50,7 @@ class UserList(PartnerAPIView):
     def get_query(self, partner_id: int, external_id: str) -> Query[Any]:  # type: ignore[override]
         """The page that the parameters ask for. Raises BadRequestError."""
         self.paginator = self.pagination_class()
-        if problems := [*external_id_problems(external_id), *self.paginator.read(self.request.parameters())]:
+        if problems := [*external_id_errors(external_id), *self.paginator.read(self.request.parameters())]:
             raise invalid_fields(problems)
         return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
 
@@ -68,7 +66,7 @@ class UserList(PartnerAPIView):
         """The page that the parameters ask for. Raises BadRequestError and NotFoundError."""
         found = self.get_rows()
         if not found:
-            raise no_such_user()
+            raise user_not_found()
         page = self.paginator.paginate_rows(keyset.present(found))
         items: Any = self.serializer_class(page, many=True).data
         return self.paginator.get_paginated_response(
@@ -134,7 +132,7 @@ class DocumentFile(UserView):
         parameters=schema.FILE_PARAMETERS,
         responses={
             (200, *ENDINGS): OpenApiResponse(OpenApiTypes.BINARY, "The file, in the media type that the list says."),
-            **error_responses(BAD_PATH, NotFoundError(NO_SUCH_DOCUMENT), no_such_user()),
+            **error_responses(BAD_PATH, NotFoundError(NO_SUCH_DOCUMENT), user_not_found()),
         },
     )
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:

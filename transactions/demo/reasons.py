@@ -13,7 +13,7 @@ REASONS: Mapping[tuple[Status, Status], Sequence[tuple[str, str]]] = {
         ("verified", "Identity and address verified."),
         ("verified", "Driving licence and a utility bill agree with the profile."),
         ("verified", "Passport checked; the address is that of the credit file."),
-        ("hintsExplained", "The user moved last month, which explains the postal code."),
+        ("riskFlagsExplained", "The user moved last month, which explains the postal code."),
     ),
     (PENDING, REJECTED): (
         ("notVerified", "The address could not be verified."),

@@ -21,10 +21,11 @@ from transactions.demo.document_files import publish_papers
 from transactions.demo.plans import Life, Step, lives
 from transactions.demo.reasons import REASONS
 from transactions.models import Document
+from users import queries
 from users.api.serializers import UserSerializer
 from users.models import Staff, Status, User
 from users.services.compliance import PERMISSION, change_status
-from users.services.profile import create_user, lock_user, update_user
+from users.services.profile import create_user, update_user
 from users.services.roles import ROLES
 from users.services.staff import create_staff
 
@@ -128,17 +129,18 @@ def _create(partner: Partner, life: Life) -> User:
         history_context.set_context(partner=partner.slug, command="seed_demo")
         serializer = UserSerializer(data=body)
         serializer.is_valid(raise_exception=True)
-        create_user(partner_id=partner.pk, values=serializer.validated_data)
+        create_user(partner_id=partner.pk, external_id=life.external_id, profile=serializer.profile)
     return User.objects.get(partner=partner, external_id=life.external_id)
 
 
 def _update(user: User, step: Step) -> None:
     with transaction.atomic():
         history_context.set_context(partner=user.partner.slug, command="seed_demo")
-        stored = lock_user(partner_id=user.partner_id, external_id=user.external_id)
-        serializer = UserSerializer(stored, data=dict(step.changes), partial=True)
+        stored = queries.lock(user.partner_id, user.external_id)
+        assert stored is not None  # noqa: S101 - created above
+        serializer = UserSerializer(stored.profile, data=dict(step.changes), partial=True)
         serializer.is_valid(raise_exception=True)
-        update_user(stored, values=serializer.validated_data)
+        update_user(user=stored, profile=serializer.profile)
 
 
 def _decide(user: User, status: Status, reviewers: Sequence[Staff]) -> None:

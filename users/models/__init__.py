@@ -1,4 +1,4 @@
-"""Users, what staff decided about them, and the staff."""
+"""Users, staff, and the decisions, claims and access records of staff."""
 
 from users.models.case import AccessKind, AccessRecord, Claim
 from users.models.queue import ChangedUser, QueuedUser

@@ -1,4 +1,4 @@
-"""Who works on which case, and who looked at whom."""
+"""Claims on cases, and the access log."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from users.models.user import Staff, User
 
 
 class Claim(models.Model):
-    """A case that somebody has taken; one person at a time, until decided or released."""
+    """A staff member's claim on a case, until it is decided or released."""
 
     user = models.OneToOneField(User, models.PROTECT, primary_key=True, verbose_name=_("user"), related_name="claim")
     staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="claims")
@@ -28,21 +28,24 @@ class Claim(models.Model):
 
 
 class AccessKind(models.TextChoices):
-    """What a person did with a case, short of deciding it."""
+    """The kinds of access to a user's data."""
 
     OPENED = "opened", _("Opened")
     CLAIMED = "claimed", _("Claimed")
     RELEASED = "released", _("Released")
-    # Looked at a changed name or birth date and found it in order.
     REVIEWED = "reviewed", _("Reviewed")
     EXPORTED = "exported", _("Exported")
 
 
 class AccessRecord(models.Model):
-    """Who looked at whom, when, in which request. Nothing changes or removes one."""
+    """An access of staff to a user's data. Never updated or deleted."""
+
+    # The detail of an opening: the page that showed the user.
+    CASE_PAGE, USER_PAGE, HISTORY_PAGE = "", "User page.", "Profile history."
+    PAGES_WITH_RISK_FLAGS = (CASE_PAGE, USER_PAGE)
 
     kind = models.CharField(_("kind"), max_length=20, choices=AccessKind)
-    # None where a list was exported: `detail` then says which.
+    # None where a list was exported, whose filters are the detail.
     user = models.ForeignKey(
         User, models.PROTECT, verbose_name=_("user"), related_name="accesses", db_index=False, null=True
     )

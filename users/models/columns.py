@@ -1,21 +1,28 @@
-"""The columns of a user's profile: models, statements and triggers are made from them."""
+"""The columns of a user's profile: models, statements, triggers and the API are made from them."""
 
-# What a partner may change.
-PROFILE_COLUMNS = (
-    "email",
-    "first_name",
-    "last_name",
-    "date_of_birth",
-    "address_line1",
-    "address_line2",
-    "city",
-    "postal_code",
-    "province",
-    "country",
-    "occupation",
-    "is_ciro_affiliate",
-)
+from datetime import date
+from typing import NamedTuple
 
-# What only those see who hold users.view_identity: birth date and address. Province and country alone find nobody.
+
+class Profile(NamedTuple):
+    """The columns that a partner may change, as they are stored."""
+
+    email: str
+    first_name: str
+    last_name: str
+    date_of_birth: date
+    address_line1: str
+    address_line2: str
+    city: str
+    postal_code: str
+    province: str
+    country: str
+    occupation: str
+    is_ciro_affiliate: bool
+
+
+PROFILE_COLUMNS = Profile._fields
+
+# Who holds the permission sees birth date and address. Province and country alone identify nobody.
 IDENTITY_PERMISSION = "users.view_identity"
 IDENTITY_COLUMNS = frozenset({"date_of_birth", "address_line1", "address_line2", "city", "postal_code"})

@@ -1,11 +1,11 @@
-"""The status of a user and the moves between them: contract, section 8."""
+"""The statuses of a user and the allowed moves: contract, section 8."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
 class Status(models.TextChoices):
-    """Where a user stands with compliance. The values are those on the wire."""
+    """The status of a user. The values are those of the API."""
 
     PENDING_COMPLIANCE = "pendingCompliance", _("Pending compliance")
     ACTIVE = "active", _("Active")
@@ -14,7 +14,7 @@ class Status(models.TextChoices):
     CLOSED = "closed", _("Closed")
 
 
-# From a status to those it may move to. The database's trigger is made from it too: a change needs a migration.
+# The allowed moves, by present status. A trigger is made from it too: a change needs a migration.
 TRANSITIONS: dict[Status, tuple[Status, ...]] = {
     Status.PENDING_COMPLIANCE: (Status.ACTIVE, Status.REJECTED),
     Status.ACTIVE: (Status.SUSPENDED, Status.CLOSED),

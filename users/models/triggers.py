@@ -1,7 +1,7 @@
-"""What the database itself promises of a user, whoever writes: contract, section 8.
+"""Triggers on users: contract, section 8.
 
-A status moves by a row in StatusChange and in no other way: inserting it checks the move and where
-the user stands, and moves the user; an update of the status without it is refused.
+A status moves only by a row in StatusChange: its insert checks the move against the present status and updates the
+user; an update of the status without such a row is refused.
 """
 
 import pgtrigger
@@ -51,7 +51,7 @@ USER_TRIGGERS = [
             RETURN NEW;
         """,
     ),
-    # updatedAt moves with every change of profile or status, and of nothing else, however coarse the clock.
+    # updatedAt moves with every change of profile or status, and with nothing else, even within one clock tick.
     PermanentTrigger(
         name="touch",
         when=pgtrigger.Before,

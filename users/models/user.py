@@ -1,4 +1,4 @@
-"""Partners' users, what was decided about them, and the staff who decide."""
+"""Partners' users with their history and decisions, and the staff who decide."""
 
 import uuid
 
@@ -21,12 +21,12 @@ models.CharField.register_lookup(Length)
 
 
 class Staff(AbstractUser):
-    """A person who works in the back office; never a partner's user."""
+    """An account of the back office; never a partner's user."""
 
-    # Somebody else knows the password: it lets in once, to choose another.
+    # True while another person may know the password: the login then asks for a new one.
     password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
 
-    # Never deleted: decisions name them.
+    # Never deleted: decisions refer to it.
     serving_privileges = ("SELECT", "INSERT", "UPDATE")
 
     class Meta:
@@ -35,7 +35,7 @@ class Staff(AbstractUser):
 
 
 class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
-    """A person whom a partner registered: contract, section 2."""
+    """A person registered by a partner: contract, section 2."""
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
     partner = models.ForeignKey(
@@ -55,16 +55,15 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     occupation = models.CharField(_("occupation"), max_length=100)
     is_ciro_affiliate = models.BooleanField(_("CIRO affiliate"))
     status = models.CharField(_("status"), max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
-    # The next three are kept by users/models/triggers.py: what the queue orders and filters by.
+    # Triggers set the next three, by which the queue is ordered and filtered.
     status_since = models.DateTimeField(_("status since"), db_default=Now(), editable=False)
     profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
-    # Set where name or birth date change while the user is active; null again once somebody looked.
+    # Set where name or birth date change while the user is active; null again after a review.
     identity_changed_at = models.DateTimeField(_("identity changed at"), null=True, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     updated_at = models.DateTimeField(_("updated at"), db_default=Now(), editable=False)
 
-    # The status is not among the columns that the serving role may update: users/models/triggers.py moves it.
-    # Nor does it choose the times and the status that a user begins with.
+    # The serving role may not update the status, which a trigger moves, nor set the first status and the times.
     serving_privileges = (
         "SELECT",
         f"INSERT (id, partner_id, external_id, {', '.join(PROFILE_COLUMNS)})",
@@ -76,7 +75,7 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         verbose_name_plural = _("users")
         constraints = (
             models.UniqueConstraint(fields=("partner", "external_id"), name="user_partner_external_id"),
-            # What a conversion refers to, so that its partner is its user's.
+            # A conversion's foreign key refers to both, so that its partner is its user's.
             models.UniqueConstraint(fields=("id", "partner"), name="user_id_partner"),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="user_status_known"),
             models.CheckConstraint(condition=Q(external_id__length__gte=1), name="user_external_id_given"),
@@ -85,14 +84,14 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         )
         indexes = (
             models.Index(fields=("status", "created_at", "id"), name="user_status_created_at"),
-            # The queue: longest waiting first. The dashboard reads the index alone.
+            # The queue: longest waiting first. An index-only scan for the dashboard.
             models.Index(fields=("status", "status_since", "id"), include=("partner",), name="user_waiting"),
             models.Index(
                 fields=("identity_changed_at", "id"),
                 condition=Q(status="active", identity_changed_at__isnull=False),
                 name="user_identity_changed",
             ),
-            # Search and hints. Prefixes need the pattern operators: an ordinary index serves LIKE in no locale but C.
+            # Search and risk flags. Prefixes need the pattern operators: a plain index serves LIKE only in locale C.
             models.Index(OpClass(Lower("email"), "text_pattern_ops"), name="user_email_prefix"),
             models.Index(OpClass("external_id", "text_pattern_ops"), name="user_external_id_prefix"),
             models.Index(Lower("last_name"), Lower("first_name"), "date_of_birth", name="user_name_and_birth"),
@@ -108,7 +107,7 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         triggers = USER_TRIGGERS
 
     def __str__(self) -> str:
-        # Shown in logs of the admin and in page titles: nothing personal.
+        # In the admin's log and in page titles: nothing personal.
         return str(self.id)
 
 
@@ -119,7 +118,7 @@ class UserEvent(
         UpdateEvent(),
         context_field=pghistory.ContextJSONField(),
         context_id_field=None,
-        append_only=False,  # by triggers that cannot be switched off, instead of pghistory's
+        append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can
         obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
         model_name="UserEvent",
         meta={
@@ -130,11 +129,11 @@ class UserEvent(
         },
     )
 ):
-    """A user as one change left it: when, by whom, in which request."""
+    """A user after one change, with the context of the change."""
 
-    # pghistory's own ends at two thousand million.
+    # pghistory's own is a 32-bit integer.
     pgh_id = models.BigAutoField(primary_key=True)
-    # Looked up by user alone: pghistory's index on it would cost each write and serve nothing.
+    # Without pghistory's index, which no query needs.
     partner = models.ForeignKey(
         Partner, models.DO_NOTHING, verbose_name=_("partner"), related_name="+", db_constraint=False, db_index=False
     )
@@ -146,7 +145,7 @@ class UserEvent(
 
 
 class StatusChange(models.Model):
-    """A move of a user's status. Inserting one moves the user; nothing changes or removes one."""
+    """A move of a user's status. Its insert updates the user; it is never updated or deleted."""
 
     user = models.ForeignKey(
         User, models.PROTECT, verbose_name=_("user"), related_name="status_changes", db_index=False
@@ -156,7 +155,7 @@ class StatusChange(models.Model):
     by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
     reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
     reason = models.CharField(_("reason"), max_length=2000)
-    # Set by users/models/triggers.py: since when the user had stood where this row moves it from, and whose it is.
+    # Triggers set `since`, the time of the previous status, and the partner.
     since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
     partner = models.ForeignKey(
         Partner,
@@ -178,7 +177,7 @@ class StatusChange(models.Model):
         ordering = ("created_at", "id")
         indexes = (
             models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),
-            # The dashboard reads the index alone.
+            # An index-only scan for the dashboard.
             models.Index(
                 fields=("created_at",),
                 include=("partner", "from_status", "to_status", "since"),

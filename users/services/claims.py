@@ -1,7 +1,6 @@
-"""Who works on which case: one person at a time, until they decide or give it back.
+"""Claims on cases: one person at a time works on a case, until they decide it or release it.
 
-Every claim and release is kept in the access log. A decision ends the claim by itself
-(users/services/compliance.py).
+The access log has every claim and release. A decision ends the claim (users/services/compliance.py).
 """
 
 from datetime import timedelta
@@ -14,29 +13,29 @@ from partners.db import statements
 from users.models import AccessKind, AccessRecord, Claim, Staff, Status, User
 
 PERMISSION = "users.claim_user"
-# How long nobody but its holder releases a claim. A case must not be lost because somebody went home.
+# After this time others may release a claim too.
 HELD_FOR = timedelta(hours=8)
-# So many of a person's claims are looked at; nobody works on more.
+# Only so many of a person's claims are read.
 HELD_AT_MOST = 1_000
 
-# By itself tells whether it was done; the ORM's ignore_conflicts does not.
+# SQL, because the ORM's ignore_conflicts does not say whether a row was inserted.
 _CLAIM = "INSERT INTO users_claim (user_id, staff_id) VALUES (%s, %s) ON CONFLICT DO NOTHING RETURNING user_id"
 
 
 class ClaimRefusedError(Exception):
-    """A claim or a release that the rules do not allow; its text says why, for people."""
+    """A claim or a release that the rules do not allow. Its text says why, for people."""
 
 
 def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
-    """Gives a waiting case to this person; where they hold it already, nothing changes.
+    """Claim a waiting case; nothing changes where this person has claimed it already.
 
-    Raises ClaimRefusedError where the case does not wait, or somebody else holds it.
+    Raises ClaimRefusedError where the case is not waiting, or somebody else has claimed it.
     """
     _require_permission(staff)
     with transaction.atomic():
         present = _lock(user)
         if not waits(present):
-            raise ClaimRefusedError(_("This case does not wait for anybody: there is nothing to claim."))
+            raise ClaimRefusedError(_("This case is not waiting for a decision."))
         if _insert(present, staff, request_id):
             return Claim.objects.get(pk=present.pk)
         held = Claim.objects.select_related("staff").get(pk=present.pk)
@@ -46,35 +45,31 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
 
 
 def next_case(*, staff: Staff, request_id: str = "") -> User | None:
-    """The waiting case that this person holds already, or else the longest-waiting free one, which is claimed for them.
+    """The waiting case that this person has claimed, or else the longest-waiting free one, which they claim.
 
-    None where there is neither. Two people who ask at once get different cases. Raises ClaimRefusedError.
+    None where there is neither. Two simultaneous callers get different cases. Raises ClaimRefusedError.
     """
     _require_permission(staff)
     if (held := case_in_hand(staff)) is not None:
         return held
     with transaction.atomic():
         while (user := _longest_waiting()) is not None:
-            # False where it was claimed after this statement's snapshot and before its lock: look again.
+            # False where another transaction claimed it between this statement's snapshot and its lock.
             if _insert(user, staff, request_id):
                 return user
     return None
 
 
 def case_in_hand(staff: Staff) -> User | None:
-    """The longest-waiting of the cases that this person has claimed and not decided; None where there is none."""
-    # The few claims first, by primary key afterwards: a join would tempt the planner to walk all who wait.
+    """The longest-waiting of the cases that this person has claimed, or None."""
+    # The few claims first, then by primary key: for a join the planner may scan all waiting users.
     claimed = Claim.objects.filter(staff=staff).values_list("user_id", flat=True)[:HELD_AT_MOST]
     waiting = User.objects.filter(pk__in=list(claimed), status=Status.PENDING_COMPLIANCE)
     return waiting.order_by("status_since", "id").first()
 
 
 def release(*, user: User, staff: Staff, request_id: str = "") -> None:
-    """Gives a case back to the queue; where nobody holds it, nothing changes.
-
-    Raises ClaimRefusedError where somebody else holds it: until HELD_FOR has passed, or their
-    account is closed, only they release it.
-    """
+    """End the claim on a case, if there is one. Raises ClaimRefusedError where may_release() is false."""
     _require_permission(staff)
     with transaction.atomic():
         _lock(user)
@@ -88,22 +83,24 @@ def release(*, user: User, staff: Staff, request_id: str = "") -> None:
             )
         held.delete()
         detail = "" if held.staff_id == staff.pk else f"Held by {held.staff.get_username()}."
-        _record(AccessKind.RELEASED, user, staff, request_id, detail)
+        AccessRecord.objects.create(
+            kind=AccessKind.RELEASED, user=user, staff=staff, request_id=request_id, detail=detail
+        )
 
 
 def holder(user: User) -> Staff | None:
-    """Who has claimed this case; None where nobody has."""
+    """The person who has claimed this case, or None."""
     held = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     return held.staff if held else None
 
 
 def waits(user: User) -> bool:
-    """Whether somebody has to look at this user: for a first decision, or again."""
+    """Whether the user is waiting for a first decision, or for a review of a changed name or birth date."""
     return user.status == Status.PENDING_COMPLIANCE or user.identity_changed_at is not None
 
 
 def may_release(held: Claim, staff: Staff) -> bool:
-    """Whether this person may give the case back: its holder, or anybody once the holder seems gone."""
+    """Whether this person may release the case: its holder, or anybody after HELD_FOR or once the holder has left."""
     return held.staff_id == staff.pk or not held.staff.is_active or held.claimed_at <= timezone.now() - HELD_FOR
 
 
@@ -113,7 +110,7 @@ def _require_permission(staff: Staff) -> None:
 
 
 def _lock(user: User) -> User:
-    # Claims, releases and decisions of one user come one after the other.
+    # Serialises the claims, releases and decisions of one user.
     return User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
@@ -127,12 +124,8 @@ def _longest_waiting() -> User | None:
 
 
 def _insert(user: User, staff: Staff, request_id: str) -> bool:
-    """Claims a locked user and records it; False where there is a claim already."""
+    """Claim a locked user and record it; False where there is a claim already."""
     if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is None:
         return False
-    _record(AccessKind.CLAIMED, user, staff, request_id)
+    AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=staff, request_id=request_id)
     return True
-
-
-def _record(kind: AccessKind, user: User, staff: Staff, request_id: str, detail: str = "") -> None:
-    AccessRecord.objects.create(kind=kind, user=user, staff=staff, request_id=request_id, detail=detail)

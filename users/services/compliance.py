@@ -1,4 +1,4 @@
-"""The only way a status moves: contract, section 8. The back office and the commands call it."""
+"""Moves of a user's status: contract, section 8. The back office and the commands call change_status."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -13,7 +13,11 @@ PERMISSION = "users.decide_user"
 
 
 class DecisionRefusedError(Exception):
-    """A move that the rules do not allow; its text says why, for people."""
+    """A decision that the rules do not allow. Its text says why, for people."""
+
+
+class ReasonMissingError(DecisionRefusedError):
+    """The move is allowed, but has no reason."""
 
 
 def allowed_moves(status: str) -> tuple[Status, ...]:
@@ -24,34 +28,19 @@ def allowed_moves(status: str) -> tuple[Status, ...]:
 def change_status(
     *, user: User, to_status: str, by: Staff, reason: str, reason_code: str = "", source: str = ""
 ) -> StatusChange:
-    """Moves a user's status and keeps for good who did it, when and why.
+    """Move a user's status, record who did it, when and why, and end the claim on the case.
 
-    by: an active staff account with the permission to decide. reason: 1 to 2000 characters.
-    reason_code: at most 50.
-    source: what the history is to name as the way in, such as a request's id or a command.
+    reason: 1 to 2000 characters. reason_code: at most 50.
+    source: the origin that the history names, such as a request's id or a command.
     Raises DecisionRefusedError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
-    if not (by.is_active and by.has_perm(PERMISSION)):
-        raise DecisionRefusedError(_("%(name)s may not decide about users.") % {"name": by.get_username()})
-    if to_status not in Status.values:
-        raise DecisionRefusedError(
-            _("There is no such status; there are %(statuses)s.") % {"statuses": ", ".join(Status.values)}
-        )
-    if not reason:
-        raise DecisionRefusedError(_("A reason is required."))
-    if len(reason) > REASON_LENGTH:
-        raise DecisionRefusedError(_("The reason must be at most %(most)s characters.") % {"most": REASON_LENGTH})
-    if len(reason_code) > REASON_CODE_LENGTH:
-        raise DecisionRefusedError(
-            _("The reason code must be at most %(most)s characters.") % {"most": REASON_CODE_LENGTH}
-        )
+    require_permission(by)
     with transaction.atomic():
-        # The row as it is now, held until the move is made: two decisions at once are one and a refusal.
+        # Locked: of two decisions at once, the second is checked against the result of the first.
         present = Status(User.objects.select_for_update(no_key=True).values_list("status", flat=True).get(pk=user.pk))
-        if to_status not in allowed_moves(present):
-            raise DecisionRefusedError(_not_allowed(present, to_status))
-        # Decided: whoever had claimed the case need not give it back.
+        _check_move(present, to_status)
+        _check_reason(reason, reason_code)
         Claim.objects.filter(user=user).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         change = StatusChange.objects.create(
@@ -61,12 +50,32 @@ def change_status(
     return change
 
 
-def _not_allowed(present: Status, to_status: str) -> str:
+def require_permission(staff: Staff) -> None:
+    """Raise DecisionRefusedError where this person may not decide."""
+    if not (staff.is_active and staff.has_perm(PERMISSION)):
+        raise DecisionRefusedError(_("%(name)s may not decide about users.") % {"name": staff.get_username()})
+
+
+def _check_move(present: Status, to_status: str) -> None:
+    if to_status in allowed_moves(present):
+        return
+    if to_status not in Status.values:
+        raise DecisionRefusedError(_("Unknown status; one of: %(statuses)s.") % {"statuses": ", ".join(Status.values)})
     if to_status == present:
-        return _("The user is %(status)s already.") % {"status": present.value}
-    moves = ", ".join(status.value for status in allowed_moves(present)) or _("nothing: it is final")
-    return _("A user who is %(present)s cannot become %(wanted)s; allowed: %(moves)s.") % {
-        "present": present.value,
-        "wanted": to_status,
-        "moves": moves,
-    }
+        raise DecisionRefusedError(_("The user is %(status)s already.") % {"status": present.value})
+    moves = ", ".join(allowed_moves(present)) or _("nothing: it is final")
+    raise DecisionRefusedError(
+        _("A user who is %(present)s cannot become %(wanted)s; allowed: %(moves)s.")
+        % {"present": present.value, "wanted": to_status, "moves": moves}
+    )
+
+
+def _check_reason(reason: str, reason_code: str) -> None:
+    if not reason:
+        raise ReasonMissingError(_("A reason is required."))
+    if len(reason) > REASON_LENGTH:
+        raise DecisionRefusedError(_("The reason must be at most %(most)s characters.") % {"most": REASON_LENGTH})
+    if len(reason_code) > REASON_CODE_LENGTH:
+        raise DecisionRefusedError(
+            _("The reason code must be at most %(most)s characters.") % {"most": REASON_CODE_LENGTH}
+        )

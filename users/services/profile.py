@@ -1,42 +1,22 @@
-"""Creating and updating users: what a partner does, in the transaction of its request (partners/api/idempotency.py)."""
+"""Creating and updating users, in the transaction of the caller."""
 
-import uuid
-from collections.abc import Mapping
-from typing import Any
-
-from partners.api.errors import ConflictError, NotFoundError
 from users import queries
-from users.queries import StoredUser
+from users.models.columns import Profile
+from users.queries import StoredUser, UserSummary
 
 
-def no_such_user() -> NotFoundError:
-    """The answer for a user that this partner does not have, whoever else does."""
-    return NotFoundError("There is no such user.")
+class ExternalIdTakenError(Exception):
+    """This partner already has a user with this externalId."""
 
 
-def create_user(*, partner_id: int, values: Mapping[str, Any]) -> dict[str, str]:
-    """Registers a user; what create answers. values: by column, as UserSerializer validated them.
-
-    Raises ConflictError.
-    """
-    user_id = uuid.uuid4()
-    status = queries.insert(user_id, partner_id, values)
-    if status is None:
-        raise ConflictError("A user with this externalId already exists.")
-    return {"userId": str(user_id), "externalId": values["external_id"], "status": status}
+def create_user(*, partner_id: int, external_id: str, profile: Profile) -> UserSummary:
+    """Register a user. Raises ExternalIdTakenError."""
+    user = queries.insert(partner_id, external_id, profile)
+    if user is None:
+        raise ExternalIdTakenError
+    return user
 
 
-def lock_user(*, partner_id: int, external_id: str) -> StoredUser:
-    """The partner's user, locked against other writers until the transaction ends. Raises NotFoundError."""
-    stored = queries.lock(partner_id, external_id)
-    if stored is None:
-        raise no_such_user()
-    return stored
-
-
-def update_user(stored: StoredUser, *, values: Mapping[str, Any]) -> StoredUser:
-    """Stores what differs from a locked user, and nothing where nothing does; the user afterwards."""
-    wanted = stored._replace(**values)
-    if wanted == stored:
-        return stored
-    return wanted._replace(updated_at=queries.update(wanted))
+def update_user(*, user: StoredUser, profile: Profile) -> UserSummary:
+    """Store the profile of a locked user, unless it is the same: then nothing changes, updated_at included."""
+    return user.summary if profile == user.profile else queries.update(user.summary.id, profile)

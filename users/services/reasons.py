@@ -1,6 +1,6 @@
-"""The reasons that the case page offers for each move of a status, and which of them need a note.
+"""The reasons that the back office offers for each move of a status, and which of them need a note.
 
-They are the page's: the command that moves a status takes any code.
+The command change_user_status takes any code.
 """
 
 from dataclasses import dataclass
@@ -14,34 +14,34 @@ from users.models import Status
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """code: kept with the decision, and counted by. label: what staff read."""
+    """A reason for a decision. code: stored with it, for statistics. label: for staff."""
 
     code: str
     label: Any
 
     def text(self) -> str:
-        """The label in the language of the source: what is kept reads the same whoever decided."""
+        """The label in English: stored reasons do not depend on the language of the person who decided."""
         with override(None):
             return str(self.label)
 
 
-OTHER = Reason("other", _("Another reason: say which"))
-# For these a code alone would be too little for whoever asks later.
+OTHER = Reason("other", _("Other: explain in the note"))
+# Moves that always need a note.
 NOTED = frozenset({Status.REJECTED, Status.SUSPENDED, Status.CLOSED})
 
-_DUPLICATE = Reason("duplicate", _("The same person has another account"))
+_DUPLICATE = Reason("duplicate", _("Duplicate account"))
 _FRAUD = Reason("fraudSuspected", _("Fraud suspected"))
 _LISTED = Reason("listed", _("On a sanctions or watch list"))
-_PARTNER_ASKED = Reason("partnerRequest", _("The partner asked for it"))
-_USER_ASKED = Reason("userRequest", _("The user asked for it"))
+_PARTNER_REQUEST = Reason("partnerRequest", _("Requested by the partner"))
+_USER_REQUEST = Reason("userRequest", _("Requested by the user"))
 _VERIFIED = Reason("verified", _("Identity and address verified"))
 
-_CLOSING = (_USER_ASKED, _PARTNER_ASKED, _DUPLICATE, Reason("fraudConfirmed", _("Fraud confirmed")), _LISTED, OTHER)
+_CLOSING = (_USER_REQUEST, _PARTNER_REQUEST, _DUPLICATE, Reason("fraudConfirmed", _("Fraud confirmed")), _LISTED, OTHER)
 
 REASONS: dict[tuple[Status, Status], tuple[Reason, ...]] = {
     (Status.PENDING_COMPLIANCE, Status.ACTIVE): (
         _VERIFIED,
-        Reason("hintsExplained", _("Verified; what looked odd has an explanation")),
+        Reason("riskFlagsExplained", _("Verified; the risk flags are explained")),
         OTHER,
     ),
     (Status.PENDING_COMPLIANCE, Status.REJECTED): (
@@ -49,22 +49,22 @@ REASONS: dict[tuple[Status, Status], tuple[Reason, ...]] = {
         _DUPLICATE,
         _LISTED,
         _FRAUD,
-        Reason("notServed", _("Not somebody whom we may serve")),
+        Reason("notServed", _("Not eligible for the service")),
         OTHER,
     ),
     (Status.ACTIVE, Status.SUSPENDED): (
-        Reason("profileChanged", _("The profile changed: to be verified again")),
+        Reason("profileChanged", _("Profile changed, verification needed")),
         Reason("unusualActivity", _("Unusual conversions")),
         _FRAUD,
         _LISTED,
-        _PARTNER_ASKED,
+        _PARTNER_REQUEST,
         OTHER,
     ),
     (Status.ACTIVE, Status.CLOSED): _CLOSING,
-    (Status.SUSPENDED, Status.ACTIVE): (Reason("cleared", _("Looked into and found in order")), _VERIFIED, OTHER),
+    (Status.SUSPENDED, Status.ACTIVE): (Reason("cleared", _("Investigated and cleared")), _VERIFIED, OTHER),
     (Status.SUSPENDED, Status.CLOSED): _CLOSING,
     (Status.REJECTED, Status.PENDING_COMPLIANCE): (
-        Reason("newInformation", _("There is new information")),
+        Reason("newInformation", _("New information")),
         Reason("rejectedInError", _("Rejected in error")),
         OTHER,
     ),
@@ -72,15 +72,15 @@ REASONS: dict[tuple[Status, Status], tuple[Reason, ...]] = {
 
 
 def reasons_for(present: Status, to_status: Status) -> tuple[Reason, ...]:
-    """The reasons for a move, the likeliest first; none for one that the rules do not have."""
+    """The reasons for a move, the most likely first; none for a move that is not allowed."""
     return REASONS.get((present, to_status), ())
 
 
 def label_of(code: str) -> str:
-    """A kept code as staff read it; the code itself where it is a command's own."""
+    """The label of a stored code; the code itself where it is not in the table."""
     return next((str(reason.label) for reasons in REASONS.values() for reason in reasons if reason.code == code), code)
 
 
 def needs_note(to_status: Status, code: str) -> bool:
-    """Whether a code is too little."""
+    """Whether a decision needs a note beside its code."""
     return to_status in NOTED or code == OTHER.code

@@ -1,4 +1,4 @@
-"""How staff find a user: by an exact value, never by a part of one."""
+"""Search for users by an exact value."""
 
 import uuid
 from contextlib import suppress
@@ -8,13 +8,13 @@ from django.db.models import Q
 from partners.models import Partner
 from users.models import User
 
-FOUND_AT_MOST = 100
+MAX_MATCHES = 100
 
 
 def find_user_ids(term: str) -> list[uuid.UUID]:
-    """The ids of users whose userId, externalId or email is `term`, of each at most FOUND_AT_MOST.
+    """The ids of users whose userId, externalId or email is `term`: at most MAX_MATCHES for each of the three.
 
-    A statement each, so that each uses its index; an OR of the three would use none.
+    One statement for each, so that each uses its index; an OR of the three would use none.
     """
     # The index on externalId begins with the partner.
     conditions = [Q(partner__in=Partner.objects.order_by().values("pk"), external_id=term)]
@@ -25,5 +25,5 @@ def find_user_ids(term: str) -> list[uuid.UUID]:
     return [
         pk
         for condition in conditions
-        for pk in User.objects.filter(condition).order_by().values_list("pk", flat=True)[:FOUND_AT_MOST]
+        for pk in User.objects.filter(condition).order_by().values_list("pk", flat=True)[:MAX_MATCHES]
     ]

@@ -1,4 +1,4 @@
-"""Accounts of staff, who work in the back office."""
+"""Staff accounts."""
 
 import secrets
 
@@ -19,15 +19,15 @@ REASON_LENGTH = 500
 
 
 def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
-    """A staff account in the group of its role, and its one-time password, which is kept nowhere.
+    """Create a staff account in the group of its role; returns it and its one-time password, which is not stored.
 
-    role: a key of users.services.roles.ROLES. The first login asks for another password (users/staff_login).
-    Raises Django's ValidationError naming the field, ImproperlyConfigured where the roles are not set up.
+    role: a key of ROLES. The first login asks for another password (users/staff_login).
+    Raises Django's ValidationError by field, ImproperlyConfigured where the roles are not set up.
     """
     if role not in ROLES:
-        raise ValidationError({"role": f"There is no such role; there are {', '.join(ROLES)}."})
+        raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
     if not email:
-        raise ValidationError({"email": "A staff account has an e-mail address."})
+        raise ValidationError({"email": "An e-mail address is required."})
     password = secrets.token_urlsafe(PASSWORD_BYTES)
     staff = Staff(
         username=Staff.normalize_username(username),
@@ -46,34 +46,34 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
 def find_staff(username: str) -> Staff:
     """The staff account of this name. Raises ValidationError."""
     try:
-        return Staff.objects.get(username=Staff.normalize_username(username))
+        return Staff.objects.get(username=Staff.normalize_username(username), is_staff=True)
     except Staff.DoesNotExist:
-        raise ValidationError(f"There is no staff account {username!r}.") from None
+        raise ValidationError(f"Staff account {username!r} not found.") from None
 
 
 def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -> tuple[int, int]:
-    """Takes all second factors and recovery codes of somebody who has lost them, and ends their sessions.
+    """Delete a person's second factors and recovery codes and end their sessions, with a record in the admin's log.
 
-    At the next login they enrol anew. by: who did it; None: ops, by a command. Recorded for good in the
-    admin's log, with the reason. How many factors and sessions there were. Raises ValidationError.
+    The next login asks them to enrol. by: None for the command. Returns the numbers of factors and sessions.
+    Raises ValidationError.
     """
     if not reason.strip():
-        raise ValidationError({"reason": "Say why."})
+        raise ValidationError({"reason": "A reason is required."})
     if len(reason) > REASON_LENGTH:
         raise ValidationError({"reason": f"At most {REASON_LENGTH} characters."})
     with transaction.atomic():
         removed = Authenticator.objects.filter(user_id=staff.pk, type__in=FACTORS).count()
         Authenticator.objects.filter(user_id=staff.pk).delete()
-        ended = sessions.end_all_of(staff.pk)
-        doer = "" if by else " by the command reset_staff_mfa"
+        ended = sessions.end_all(staff.pk)
         LogEntry.objects.create(
-            # The log names a staff account in each line; where ops did it, the one concerned.
+            # A log entry needs a staff account: for the command, the one concerned.
             user=by or staff,
             action_flag=CHANGE,
             content_type=ContentType.objects.get_for_model(Staff),
             object_id=str(staff.pk),
             object_repr=str(staff)[:200],
-            change_message=f"Second factor removed{doer}, sessions ended. Reason: {reason.strip()}",
+            change_message=f"Second factor removed{'' if by else ' by the command reset_staff_mfa'}, sessions ended."
+            f" Reason: {reason.strip()}",
         )
     return removed, ended
 
@@ -82,4 +82,4 @@ def _group(role: str) -> Group:
     try:
         return Group.objects.get(name=role)
     except Group.DoesNotExist:
-        raise ImproperlyConfigured("The roles of staff are not set up: run `migrate` first.") from None
+        raise ImproperlyConfigured("The roles of staff are not set up: run `migrate`.") from None

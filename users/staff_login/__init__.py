@@ -1,1 +1,1 @@
-"""How staff come in: password, second factor, sessions that end."""
+"""The login of staff: password, second factor, sessions that expire."""

@@ -1,4 +1,4 @@
-"""How allauth works here: nobody signs up, nothing is mailed, and our middleware decides about second factors."""
+"""allauth's adapters: no sign-up, no mail, second factors as users/staff_login/middleware.py requires them."""
 
 from typing import Any
 
@@ -18,85 +18,83 @@ from users.models import Staff
 from users.staff_login import factors
 
 
-def may_enter(person: object) -> bool:
-    """Whether this is a member of staff whose account is in use."""
-    return isinstance(person, Staff) and person.is_active and person.is_staff
+def is_active_staff(user: object) -> bool:
+    """Whether this is an active staff account."""
+    return isinstance(user, Staff) and user.is_active and user.is_staff
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """Accounts of staff, made by administrators and by `create_staff` alone."""
+    """Staff accounts, which only administrators and `create_staff` create."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never. The pages are not there either (users/staff_login/urls.py)."""
+        """False. There are no pages for it either."""
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Staff | None:
-        """Who may enter with these credentials. For all others the answer is that of a wrong password."""
-        person = super().authenticate(request, **credentials)
-        return person if may_enter(person) else None
+        """The active staff account with these credentials. Other accounts are refused like a wrong password."""
+        user = super().authenticate(request, **credentials)
+        return user if is_active_staff(user) else None
 
     def pre_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse | None:
-        """Refuses whoever came by a passkey and may not enter."""
-        if may_enter(user):
+        """Refuse the login by passkey of an account that is not active staff."""
+        if is_active_staff(user):
             return None
         request.session.flush()
-        messages.error(request, _("This account may not enter the back office."))
+        messages.error(request, _("This account has no access to the back office."))
         return redirect("account_login")
 
     def clean_password(self, password: str, user: AbstractBaseUser | None = None) -> str:
-        """By the rules in AUTH_PASSWORD_VALIDATORS, and a new one. Raises ValidationError."""
+        """Apply AUTH_PASSWORD_VALIDATORS, and refuse the present password. Raises ValidationError."""
         cleaned: str = super().clean_password(password, user=user)
         if user is not None and user.check_password(cleaned):
             raise self.validation_error("same_as_current")
         return cleaned
 
     def set_password(self, user: Staff, password: str) -> None:
-        """A password of the person's own choice."""
+        """Store a password that the person has chosen."""
         user.set_password(password)
         user.password_is_one_time = False
         user.save(update_fields=["password", "password_is_one_time"])
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
-        """On into the back office."""
+        """The back office."""
         return reverse("admin:index")
 
     def is_reauthentication_required(self, **kwargs: Any) -> bool:
-        """Never by allauth, which takes a password for it: users/staff_login/middleware.py asks for the factor."""
+        """False: allauth would accept a password; users/staff_login/middleware.py requires a second factor."""
         return False
 
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
-        """The second factors that the person has; never the password."""
+        """The person's second factors; never the password."""
         kinds = set(Authenticator.objects.filter(user_id=user.pk).values_list("type", flat=True))
-        methods = []
+        methods = {}
         if kinds & {Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES}:
-            name, description = "mfa_reauthenticate", _("Use a code")
-            methods.append({"id": name, "description": description, "url": reverse(name)})
+            methods["mfa_reauthenticate"] = _("Use a code")
         if Authenticator.Type.WEBAUTHN in kinds:
-            name, description = "mfa_reauthenticate_webauthn", _("Use a passkey or security key")
-            methods.append({"id": name, "description": description, "url": reverse(name)})
-        return methods
+            methods["mfa_reauthenticate_webauthn"] = _("Use a passkey or security key")
+        return [{"id": name, "description": text, "url": reverse(name)} for name, text in methods.items()]
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """Second factors: their secrets encrypted, the last of them kept."""
+    """Second factors: their secrets are encrypted, and the last one cannot be removed."""
 
     def get_totp_label(self, user: AbstractBaseUser) -> str:
-        """What an authenticator app calls the account."""
+        """The name of the account in an authenticator app."""
         return user.get_username()
 
     def encrypt(self, text: str) -> str:
-        """A TOTP secret, or the seed of recovery codes, as it is stored."""
+        """Encrypt a TOTP secret or the seed of recovery codes."""
         return encryption.encrypt(text, purpose=encryption.SECOND_FACTORS)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """What was stored. Raises InvalidToken where its encryption key has been retired."""
+        """Decrypt a stored secret. Raises InvalidToken where its encryption key has been retired."""
         return encryption.decrypt(encrypted_text, purpose=encryption.SECOND_FACTORS)
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """Whoever needs a second factor replaces their last one; `reset_staff_mfa` is for one that is lost."""
+        """Whether it is not the last one; `reset_staff_mfa` is for a lost one."""
         return not (settings.STAFF_MFA_REQUIRED and factors.is_last(authenticator))
 
     def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:  # noqa: A002
-        """What a new passkey is called until its owner names it."""
+        """The default name of a passkey."""
         number = Authenticator.objects.filter(user_id=user.pk, type=type).count() + 1
         return _("Passkey %(number)d") % {"number": number}

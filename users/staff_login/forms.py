@@ -1,4 +1,4 @@
-"""allauth's forms, with what they leave open."""
+"""allauth's forms, stricter about codes."""
 
 import re
 from typing import Any
@@ -11,11 +11,10 @@ from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django.core.cache import cache
 
 
-class _CodeOnce:
-    """A code lets in once, for as long as it could be given again.
+class _SingleUseCode:
+    """Accepts a code once.
 
-    allauth remembers a used code for one period; with a tolerance of a period before and after it
-    passes for three.
+    allauth remembers a used code for one period; with a tolerance of one period on both sides, it is valid for three.
     """
 
     user: Any
@@ -24,31 +23,30 @@ class _CodeOnce:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Recovery codes are digits too.
         self.fields["code"].widget.attrs |= {"inputmode": "numeric", "autofocus": True}
 
     def clean_code(self) -> str:
-        """The code. Raises ValidationError where it is wrong or was used before."""
+        """The code. Raises ValidationError for a wrong or used one."""
         code: str = super().clean_code()  # type: ignore[misc]
         if self.authenticator.type == Authenticator.Type.TOTP:
             seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)
-            # As allauth compares it: `123-456` is `123456`.
+            # allauth ignores other characters too.
             digits = re.sub(r"\D", "", code)
             if not cache.add(f"staff_login.used-code:{self.user.pk}:{digits}", "1", timeout=seconds):
                 raise get_adapter().validation_error("incorrect_code")
         return code
 
 
-class AuthenticateForm(_CodeOnce, base.AuthenticateForm):  # type: ignore[misc]
-    """A code, at login."""
+class AuthenticateForm(_SingleUseCode, base.AuthenticateForm):  # type: ignore[misc]
+    """The code at login."""
 
 
-class ReauthenticateForm(_CodeOnce, base.ReauthenticateForm):  # type: ignore[misc]
-    """A code, of somebody who is in."""
+class ReauthenticateForm(_SingleUseCode, base.ReauthenticateForm):  # type: ignore[misc]
+    """The code of a later verification."""
 
 
 class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
-    """A passkey or security key; one that logs in without a password, unless the person says otherwise."""
+    """A passkey or security key; by default one that logs in without a password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("initial", {}).setdefault("passwordless", True)

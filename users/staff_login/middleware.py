@@ -1,4 +1,4 @@
-"""Login of staff: password, second factor and recovery codes come before any page for staff."""
+"""The steps of the staff login: password, second factor and recovery codes come before any other page."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,95 +15,98 @@ from django.utils.translation import gettext as _
 
 from users.models import Staff
 from users.staff_login import factors, reauthentication, sessions
-from users.staff_login.adapters import may_enter
+from users.staff_login.adapters import is_active_staff
 
-# By the names of their URLs (users/staff_login/urls.py).
-CODES = "mfa_view_recovery_codes"
-FOR_ANYBODY = {"account_login", "account_logout", "mfa_authenticate", "mfa_login_webauthn"}
-ALWAYS = {"account_logout", "staff_logout", "set_language"}
-ENROLMENT = {"mfa_index", "mfa_activate_totp", "mfa_add_webauthn"}
-GIVING_A_FACTOR = {"mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
-# What changes factors, or shows codes that stand in for one.
-CHANGING_FACTORS = {
+# URL names (users/staff_login/urls.py).
+RECOVERY_CODES = "mfa_view_recovery_codes"
+ANONYMOUS_PAGES = {"account_login", "account_logout", "mfa_authenticate", "mfa_login_webauthn"}
+ALWAYS_ALLOWED = {"account_logout", "staff_logout", "set_language"}
+ENROLMENT_PAGES = {"mfa_index", "mfa_activate_totp", "mfa_add_webauthn"}
+VERIFICATION_PAGES = {"mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
+# Pages that change factors or show recovery codes; they need a fresh factor.
+FACTOR_CHANGES = {
     "mfa_activate_totp",
     "mfa_deactivate_totp",
     "mfa_add_webauthn",
     "mfa_edit_webauthn",
     "mfa_remove_webauthn",
     "mfa_generate_recovery_codes",
-    CODES,
+    RECOVERY_CODES,
 }
 
-# In the session, while new recovery codes have not been looked at.
+# In the session, until the person has seen new recovery codes.
 UNSEEN_CODES = "staff_login.unseen_codes"
 
 
 class Step(NamedTuple):
-    """What a person has to do before anything else. page: the name of the URL where they do it."""
+    """A step of the login. page: the URL name of its page. allowed: of pages that are open meanwhile."""
 
     page: str
     allowed: set[str]
 
 
 class StaffLoginMiddleware:
-    """Redirects staff to the next step of the login, until all are done."""
+    """Redirects to the next step of the login until all are complete."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answers the request: once its URL is resolved, by `process_view`."""
+        """Handle the request; `process_view` does the work."""
         return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, _view: Callable[..., Any], _args: Any, _kwargs: Any
     ) -> HttpResponse | None:
-        """None where the person may go on to the view; otherwise where they are sent."""
+        """A redirect, or None where the person may use the view."""
         assert request.resolver_match is not None  # noqa: S101 - Django resolves before this
         page = request.resolver_match.view_name
         if not request.user.is_authenticated:
-            return self._stranger(request, page)
-        if sessions.is_over(request.session):
-            return self._out(request, page, _("Your session has ended. Sign in again."))
-        if not isinstance(request.user, Staff) or not may_enter(request.user):
-            return self._out(request, page, _("This account may not enter the back office."))
-        sessions.note(request.session)
+            return _anonymous(page)
+        if sessions.is_expired(request.session):
+            return _log_out(request, page, _("Your session has ended. Sign in again."))
+        if not isinstance(request.user, Staff) or not is_active_staff(request.user):
+            return _log_out(request, page, _("This account has no access to the back office."))
+        sessions.record_activity(request.session)
         step = next_step(request, request.user)
-        if step is not None and page not in step.allowed | ALWAYS:
-            return _to(step.page, request)
-        if page == CODES:
+        if step is not None and page not in step.allowed | ALWAYS_ALLOWED:
+            return _redirect_to(step.page, request)
+        if page == RECOVERY_CODES:
             request.session.pop(UNSEEN_CODES, None)
-        may_change = step is not None or page not in CHANGING_FACTORS
-        return None if may_change else reauthentication.require_fresh_factor(request)
-
-    def _stranger(self, request: HttpRequest, page: str) -> HttpResponse | None:
-        # The admin's own pages look after themselves; allauth's would keep an anonymous POST, secrets of META included.
-        is_account_page = page.startswith(("account_", "mfa_", "staff_"))
-        return redirect("account_login") if is_account_page and page not in FOR_ANYBODY | ALWAYS else None
-
-    def _out(self, request: HttpRequest, page: str, why: str) -> HttpResponse | None:
-        logout(request)
-        messages.warning(request, why)
-        return self._stranger(request, page)
+        if step is None and page in FACTOR_CHANGES:
+            return reauthentication.require_fresh_factor(request)
+        return None
 
 
-def next_step(request: HttpRequest, person: Staff) -> Step | None:
-    """What the person has to do next; None where they are in."""
-    if person.password_is_one_time and person.has_usable_password():
+def next_step(request: HttpRequest, staff: Staff) -> Step | None:
+    """The next step of the login; None where it is complete."""
+    if staff.password_is_one_time and staff.has_usable_password():
         return Step("account_change_password", {"account_change_password"})
     if not settings.STAFF_MFA_REQUIRED:
         return None
-    if factors.given_at(request) is None:
-        # That somebody enrolled does not make this session theirs: each one gives a factor of its own.
-        if factors.has_factor(person):
-            return Step(factors.page_to_give_one(person), GIVING_A_FACTOR)
-        return Step("mfa_index", ENROLMENT)
+    if factors.verified_at(request) is None:
+        # An enrolled person verifies a factor in each session.
+        if factors.has_factor(staff):
+            return Step(factors.verification_page(staff), VERIFICATION_PAGES)
+        return Step("mfa_index", ENROLMENT_PAGES)
     if request.session.get(UNSEEN_CODES):
-        return Step(CODES, {CODES})
+        return Step(RECOVERY_CODES, {RECOVERY_CODES})
     return None
 
 
-def _to(page: str, request: HttpRequest) -> HttpResponse:
-    """To a page of the login, and afterwards to where the person wanted to go, if that can be gone to."""
-    wanted = {REDIRECT_FIELD_NAME: request.get_full_path()} if request.method == "GET" else {}
-    return redirect(f"{reverse(page)}?{urlencode(wanted)}" if wanted else reverse(page))
+def _anonymous(page: str) -> HttpResponse | None:
+    # The admin redirects from its own pages; allauth's would store an anonymous POST, with the secrets in META.
+    is_account_page = page.startswith(("account_", "mfa_", "staff_"))
+    return redirect("account_login") if is_account_page and page not in ANONYMOUS_PAGES | ALWAYS_ALLOWED else None
+
+
+def _log_out(request: HttpRequest, page: str, message: str) -> HttpResponse | None:
+    logout(request)
+    messages.warning(request, message)
+    return _anonymous(page)
+
+
+def _redirect_to(page: str, request: HttpRequest) -> HttpResponse:
+    """A redirect to a page of the login, which leads on to the requested page if that was a GET."""
+    query = {REDIRECT_FIELD_NAME: request.get_full_path()} if request.method == "GET" else {}
+    return redirect(f"{reverse(page)}?{urlencode(query)}" if query else reverse(page))

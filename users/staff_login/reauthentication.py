@@ -1,7 +1,6 @@
-"""A second factor that was given just now: asked for before what would hurt most in the wrong hands.
+"""Verification of a second factor before the most sensitive actions, such as issuing an API key or exporting data.
 
-The password is not enough, and neither is a factor from this morning: a browser that was left open
-must not issue a key or carry data away.
+It protects against the use of an open browser by somebody else.
 """
 
 import time
@@ -22,37 +21,36 @@ FRESH_SECONDS = 15 * 60
 
 
 def require_fresh_factor(request: HttpRequest) -> HttpResponse | None:
-    """None where a factor was given within FRESH_SECONDS; otherwise where to send the person, who then comes back.
+    """None where a factor was verified within FRESH_SECONDS; otherwise a redirect to the verification and back.
 
-    What a POST held is kept meanwhile, and done once the factor is given, so that nobody types it twice.
-    While STAFF_MFA_REQUIRED is off, nothing is asked.
+    A POST is stored meanwhile and executed after the verification. None while STAFF_MFA_REQUIRED is off.
     """
     if not settings.STAFF_MFA_REQUIRED or is_fresh(request):
         return None
-    # What an earlier request left is not done in place of this one.
+    # Otherwise the POST of an earlier request could be executed.
     forget_kept(request)
     if request.method == "POST":
         state = {"path": request.path, "post": request.POST.urlencode(), "at": time.time()}
         keep_for_reauthentication(request, resume, state)
-    where = {REDIRECT_FIELD_NAME: request.get_full_path()}
-    return redirect(f"{reverse(factors.page_to_give_one(request.user))}?{urlencode(where)}")
+    query = urlencode({REDIRECT_FIELD_NAME: request.get_full_path()})
+    return redirect(f"{reverse(factors.verification_page(request.user))}?{query}")
 
 
 def is_fresh(request: HttpRequest) -> bool:
-    """Whether this session's person gave a second factor within FRESH_SECONDS."""
-    given_at = factors.given_at(request)
-    return given_at is not None and 0 <= time.time() - given_at <= FRESH_SECONDS
+    """Whether a second factor was verified in this session within FRESH_SECONDS."""
+    verified_at = factors.verified_at(request)
+    return verified_at is not None and 0 <= time.time() - verified_at <= FRESH_SECONDS
 
 
 def resume(request: HttpRequest, state: dict[str, Any]) -> HttpResponseBase:
-    """Does the POST that waited for the factor. allauth calls it by the name kept in the session."""
-    wanted = get_next_redirect_url(request)
-    if wanted != state["path"] or time.time() - state["at"] > FRESH_SECONDS:
-        # The person has gone elsewhere meanwhile: nothing is done behind their back.
-        return redirect(wanted or "admin:index")
+    """Execute the stored POST. allauth calls this function by the name stored in the session."""
+    target = get_next_redirect_url(request)
+    if target != state["path"] or time.time() - state["at"] > FRESH_SECONDS:
+        # The person has moved on to another page.
+        return redirect(target or "admin:index")
     request.method = "POST"
     request.path = request.path_info = state["path"]
     request.POST = QueryDict(state["post"])
     request.resolver_match = match = resolve(state["path"])
-    answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
-    return answer
+    response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    return response

@@ -1,4 +1,4 @@
-"""Sessions that end: after SESSION_COOKIE_AGE without a request, and LONGEST_SECONDS after login in any case."""
+"""Expiry of sessions: after SESSION_COOKIE_AGE without a request, and in any case MAX_SECONDS after the login."""
 
 import time
 from typing import Any
@@ -9,41 +9,40 @@ from django.contrib.sessions.models import Session
 from django.http import HttpRequest
 from django.utils import timezone
 
-LONGEST_SECONDS = 12 * 60 * 60
-# Written no more often, so that not every page is a write: a session can end that much early.
-NOTED_EVERY_SECONDS = 60
+MAX_SECONDS = 12 * 60 * 60
+# Activity is stored at most this often, so that not every page is a write. A session may expire so much early.
+ACTIVITY_SECONDS = 60
 
-_BEGAN = "staff_login.began"
-_SEEN = "staff_login.seen"
+_STARTED = "staff_login.started"
+_ACTIVE = "staff_login.active"
 
 
-def begin(request: HttpRequest, **_signal: Any) -> None:
-    """Notes when a person came in. Receives Django's user_logged_in."""
+def start(request: HttpRequest, **_signal: Any) -> None:
+    """Record the time of the login. Receives Django's user_logged_in."""
+    request.session[_STARTED] = request.session[_ACTIVE] = time.time()
+
+
+def is_expired(session: SessionBase) -> bool:
+    """Whether a session has expired; true for one without a recorded login."""
     now = time.time()
-    request.session[_BEGAN] = request.session[_SEEN] = now
+    started: float = session.get(_STARTED, 0.0)
+    active: float = session.get(_ACTIVE, 0.0)
+    return now - started > MAX_SECONDS or now - active > settings.SESSION_COOKIE_AGE
 
 
-def is_over(session: SessionBase) -> bool:
-    """Whether a logged-in session has ended; one that does not say when it began has."""
+def record_activity(session: SessionBase) -> None:
+    """Record that the session is in use."""
     now = time.time()
-    began: float = session.get(_BEGAN, 0.0)
-    seen: float = session.get(_SEEN, 0.0)
-    return now - began > LONGEST_SECONDS or now - seen > settings.SESSION_COOKIE_AGE
+    if now - session[_ACTIVE] > ACTIVITY_SECONDS:
+        session[_ACTIVE] = now
 
 
-def note(session: SessionBase) -> None:
-    """Notes that the session is in use."""
-    now = time.time()
-    if now - session[_SEEN] > NOTED_EVERY_SECONDS:
-        session[_SEEN] = now
-
-
-def end_all_of(person_id: int) -> int:
-    """Ends every session of a person; how many there were."""
-    theirs = [
+def end_all(user_id: int) -> int:
+    """End all sessions of a person; returns their number."""
+    sessions = [
         session.pk
         for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator()
-        if session.get_decoded().get("_auth_user_id") == str(person_id)
+        if session.get_decoded().get("_auth_user_id") == str(user_id)
     ]
-    Session.objects.filter(pk__in=theirs).delete()
-    return len(theirs)
+    Session.objects.filter(pk__in=sessions).delete()
+    return len(sessions)

@@ -1,4 +1,4 @@
-"""Paths of the staff login, under /admin/account/: neither sign-up, nor mail, nor a reset of passwords."""
+"""Paths of the staff login, under /admin/account/. There is no sign-up, no mail and no password reset."""
 
 from allauth.account import views as account
 from allauth.mfa.base import views as mfa
@@ -13,7 +13,7 @@ urlpatterns = [
     path("login/", account.login, name="account_login"),
     path("logout/", account.logout, name="account_logout"),
     path("password/", views.change_password, name="account_change_password"),
-    # allauth makes links by these names.
+    # allauth requires these names.
     path("factors/", mfa.index, name="mfa_index"),
     path("factors/code/", mfa.authenticate, name="mfa_authenticate"),
     path("factors/confirm/", mfa.reauthenticate, name="mfa_reauthenticate"),

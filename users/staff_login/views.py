@@ -1,4 +1,4 @@
-"""allauth's views, with what the staff login adds to them."""
+"""allauth's views with the rules of the staff login."""
 
 from typing import Any
 
@@ -18,52 +18,54 @@ from users.staff_login.middleware import UNSEEN_CODES
 
 
 def nothing(_request: HttpRequest) -> HttpResponse:
-    """Any other path of the login. Raises Http404; the admin would send strangers to log in first."""
+    """Raise Http404, where the admin would redirect anonymous visitors to the login."""
     raise Http404
 
 
 def change_password(request: HttpRequest) -> HttpResponseBase:
-    """Changes one's own password. Raises Http404 for who has none: there is no page for setting a first one."""
+    """Change one's own password. Raises Http404 for accounts without one, which cannot set a first one."""
     if not (isinstance(request.user, Staff) and request.user.has_usable_password()):
         raise Http404
-    answer: HttpResponseBase = account.password_change(request)
-    return answer
+    response: HttpResponseBase = account.password_change(request)
+    return response
 
 
-class EnrolTOTP(ActivateTOTPView):  # type: ignore[misc]
-    """An authenticator app."""
+class _EnrolView:
+    """Counts enrolment as verification, and leads to the recovery codes where there are new ones."""
 
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Enrols, which counts as giving the factor."""
-        answer: HttpResponse = super().form_valid(form)
-        _enrolled(self.request, Authenticator.Type.TOTP, has_new_codes=self.did_generate_recovery_codes)
-        return answer
-
-
-class EnrolPasskey(AddWebAuthnView):  # type: ignore[misc]
-    """A passkey or security key."""
+    kind: Authenticator.Type
+    request: HttpRequest
+    did_generate_recovery_codes: bool
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Enrols, which counts as giving the factor."""
-        answer: HttpResponse = super().form_valid(form)
-        _enrolled(self.request, Authenticator.Type.WEBAUTHN, has_new_codes=self.did_generate_recovery_codes)
-        return answer
+        """Enrol the factor."""
+        response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
+        factors.record_enrolment(self.request, self.kind)
+        if self.did_generate_recovery_codes:
+            self.request.session[UNSEEN_CODES] = True
+        return response
+
+
+class EnrolTOTP(_EnrolView, ActivateTOTPView):  # type: ignore[misc]
+    """Enrolment of an authenticator app."""
+
+    kind = Authenticator.Type.TOTP
+
+
+class EnrolPasskey(_EnrolView, AddWebAuthnView):  # type: ignore[misc]
+    """Enrolment of a passkey or security key."""
+
+    kind = Authenticator.Type.WEBAUTHN
 
 
 class RemovePasskey(RemoveWebAuthnView):  # type: ignore[misc]
-    """Taking a passkey or security key away."""
+    """Removal of a passkey or security key."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Removes it, unless the person needs it: allauth asks that of an authenticator app alone."""
+        """Remove it, unless it is the last factor: allauth checks that only for an authenticator app."""
         adapter = get_adapter()
         if not adapter.can_delete_authenticator(self.get_object()):
             messages.error(self.request, adapter.error_messages["cannot_delete_authenticator"])
             return redirect("mfa_list_webauthn")
-        answer: HttpResponse = super().form_valid(form)
-        return answer
-
-
-def _enrolled(request: HttpRequest, kind: Authenticator.Type, *, has_new_codes: bool) -> None:
-    factors.record_enrolment(request, kind)
-    if has_new_codes:
-        request.session[UNSEEN_CODES] = True
+        response: HttpResponse = super().form_valid(form)
+        return response

@@ -1,4 +1,4 @@
-// Registers a user, and says what is wrong with it where the service refuses it.
+// Registers a user, or prints the field errors.
 import { randomUUID } from "node:crypto";
 import { send } from "./psi.mjs";
 
@@ -16,12 +16,12 @@ const user = {
   occupation: "Engineer",
   isCiroAffiliate: false,
 };
-// Keep it with the user before you send: with the same key a second try is harmless.
+// Store it with the user before you send: with the same key, a retry is safe.
 const idempotencyKey = randomUUID();
 
-const answer = await send("POST", "/v1/users", JSON.stringify(user), idempotencyKey);
-const result = await answer.json();
-if (answer.status === 201) {
+const response = await send("POST", "/v1/users", JSON.stringify(user), idempotencyKey);
+const result = await response.json();
+if (response.status === 201) {
   console.log(`${result.externalId} is ${result.status}, userId ${result.userId}`);
 } else {
   for (const { field, message } of result.fieldErrors ?? []) console.log(`${field}: ${message}`);

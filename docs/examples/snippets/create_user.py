@@ -1,4 +1,4 @@
-"""Registers a user, and says what is wrong with it where the service refuses it."""
+"""Registers a user, or prints the field errors."""
 
 import json
 import sys
@@ -20,12 +20,12 @@ user = {
     "occupation": "Engineer",
     "isCiroAffiliate": False,
 }
-# Keep it with the user before you send: with the same key a second try is harmless.
+# Store it with the user before you send: with the same key, a retry is safe.
 idempotency_key = str(uuid.uuid4())
 
-answer = psi.send("POST", "/v1/users", json.dumps(user).encode(), idempotency_key)
-result = answer.json()
-if answer.status == 201:
+response = psi.send("POST", "/v1/users", json.dumps(user).encode(), idempotency_key)
+result = response.json()
+if response.status == 201:
     print(f"{result['externalId']} is {result['status']}, userId {result['userId']}")
 else:
     for problem in result.get("fieldErrors", []):

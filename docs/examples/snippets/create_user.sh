@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Registers a user, and says what is wrong with it where the service refuses it. Needs jq.
+# Registers a user, or prints the field errors. Needs jq.
 source ./psi.sh
 
 user='{
@@ -16,7 +16,7 @@ user='{
   "occupation": "Engineer",
   "isCiroAffiliate": false
 }'
-# Keep it with the user before you send: with the same key a second try is harmless.
+# Store it with the user before you send: with the same key, a retry is safe.
 idempotency_key=$(psi_uuid)
 
 psi_send POST /v1/users "$user" "$idempotency_key" || exit

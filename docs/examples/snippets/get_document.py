@@ -1,4 +1,4 @@
-"""Fetches the newest document of a user, and keeps it where it is whole."""
+"""Downloads the newest document of a user, and checks its SHA-256."""
 
 import hashlib
 import sys
@@ -8,12 +8,12 @@ from urllib.parse import quote
 import psi
 
 
-def get(target: str) -> psi.Answer:
-    """The answer, which is a success."""
-    answer = psi.send("GET", target)
-    if answer.status != 200:
-        sys.exit(f"{answer.status} {answer.json()['message']}")
-    return answer
+def get(target: str) -> psi.Response:
+    """The response, which is a success."""
+    response = psi.send("GET", target)
+    if response.status != 200:
+        sys.exit(f"{response.status} {response.json()['message']}")
+    return response
 
 
 documents = f"/v1/users/{quote('cust-1001', safe='')}/documents"
@@ -25,6 +25,6 @@ if not items:
 content = get(f"{documents}/{item['documentId']}").body
 if len(content) != item["sizeBytes"] or hashlib.sha256(content).hexdigest() != item["sha256"]:
     sys.exit("Not what was listed: fetch it again.")
-# A name of your own making: the title is for people.
+# The file name is yours to choose; the title is for people.
 Path(item["documentId"]).write_bytes(content)
 print(item["documentId"], item["contentType"], len(content), "bytes")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches the newest document of a user, and keeps it where it is whole. Needs jq.
+# Downloads the newest document of a user, and checks its SHA-256. Needs jq.
 source ./psi.sh
 
 documents="/v1/users/$(jq -rn --arg id 'cust-1001' '$id | @uri')/documents"
@@ -8,7 +8,7 @@ psi_send GET "$documents?limit=1" || exit
 read -r id type size sha256 < <(jq -r '.items[] | "\(.documentId) \(.contentType) \(.sizeBytes) \(.sha256)"' <<<"$psi_body")
 [[ -n $id ]] || { echo 'no documents'; exit; }
 
-# A name of your own making: the title is for people. Until the file is found whole, it has another.
+# The file name is yours to choose; the title is for people. Until it is checked, the file has another name.
 trap 'rm -f "$id.part"' EXIT
 psi_send GET "$documents/$id" '' '' "$id.part" || exit
 [[ $psi_status == 200 ]] || { echo "$psi_status $(<"$id.part")" >&2; exit 1; }

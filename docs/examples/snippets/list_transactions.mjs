@@ -4,12 +4,12 @@ import { send } from "./psi.mjs";
 async function* transactions(externalId) {
   const parameters = new URLSearchParams({ limit: "100" });
   for (;;) {
-    const answer = await send("GET", `/v1/users/${encodeURIComponent(externalId)}/transactions?${parameters}`);
-    const page = await answer.json();
-    if (!answer.ok) throw new Error(page.message);
+    const response = await send("GET", `/v1/users/${encodeURIComponent(externalId)}/transactions?${parameters}`);
+    const page = await response.json();
+    if (!response.ok) throw new Error(page.message);
     yield* page.items;
     if (page.nextCursor === null) return;
-    // As it came: what it holds is the service's business.
+    // Send the cursor unchanged.
     parameters.set("cursor", page.nextCursor);
   }
 }
@@ -17,7 +17,7 @@ async function* transactions(externalId) {
 let count = 0;
 for await (const item of transactions("cust-1001")) {
   count += 1;
-  // Amounts are text, so that no digit is lost: do not make numbers of them.
+  // Amounts are strings, so that no digit is lost: do not convert them to numbers.
   console.log(item.conversionId, item.createdAt, item.from.amount, item.from.currency);
 }
 if (count === 0) console.log("no conversions");

@@ -11,21 +11,21 @@ def transactions(external_id: str) -> Iterator[dict[str, Any]]:
     """Every transaction of the user. Raises RuntimeError where the service refuses."""
     parameters = {"limit": "100"}
     while True:
-        answer = psi.send("GET", f"/v1/users/{quote(external_id, safe='')}/transactions?{urlencode(parameters)}")
-        if answer.status != 200:
-            raise RuntimeError(answer.json()["message"])
-        page = answer.json()
+        response = psi.send("GET", f"/v1/users/{quote(external_id, safe='')}/transactions?{urlencode(parameters)}")
+        if response.status != 200:
+            raise RuntimeError(response.json()["message"])
+        page = response.json()
         yield from page["items"]
         if page["nextCursor"] is None:
             return
-        # As it came: what it holds is the service's business.
+        # Send the cursor unchanged.
         parameters["cursor"] = page["nextCursor"]
 
 
 count = 0
 for item in transactions("cust-1001"):
     count += 1
-    # Amounts are text, so that no digit is lost: use Decimal, not float.
+    # Amounts are strings, so that no digit is lost: use Decimal, not float.
     print(item["conversionId"], item["createdAt"], item["from"]["amount"], item["from"]["currency"])
 if count == 0:
     print("no conversions")

@@ -9,7 +9,7 @@ while [[ -n $page ]]; do
   [[ $psi_status == 200 ]] || { echo "$psi_body" >&2; exit 1; }
   count=$((count + $(jq '.items | length' <<<"$psi_body")))
   jq -r '.items[] | "\(.conversionId) \(.createdAt) \(.from.amount) \(.from.currency)"' <<<"$psi_body"
-  # As it came: what the cursor holds is the service's business.
+  # Send the cursor unchanged.
   page=$(jq -r --arg list "$list" '.nextCursor // empty | "\($list)&cursor=\(@uri)"' <<<"$psi_body")
 done
 ((count > 0)) || echo 'no conversions'

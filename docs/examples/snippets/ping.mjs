@@ -1,5 +1,5 @@
-// The first call: who the service takes you for, and its clock.
+// The first call: prints the partner of the key and the service's time.
 import { send } from "./psi.mjs";
 
-const answer = await send("GET", "/v1/ping");
-console.log(answer.status, await answer.text());
+const response = await send("GET", "/v1/ping");
+console.log(response.status, await response.text());

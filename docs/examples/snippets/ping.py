@@ -1,6 +1,6 @@
-"""The first call: who the service takes you for, and its clock."""
+"""The first call: prints the partner of the key and the service's time."""
 
 import psi
 
-answer = psi.send("GET", "/v1/ping")
-print(answer.status, answer.json())
+response = psi.send("GET", "/v1/ping")
+print(response.status, response.json())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The first call: who the service takes you for, and its clock.
+# The first call: prints the partner of the key and the service's time.
 source ./psi.sh
 
 psi_send GET /v1/ping || exit

@@ -1,20 +1,20 @@
-// Sends a write until the service has taken it, or refused it for good. It takes effect once.
+// Retries a write until the service accepts or refuses it. It takes effect once.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "./psi.mjs";
 
 const ATTEMPTS = 5;
 
-// Each attempt has the same Idempotency-Key and the same body, and is signed anew.
+// Each attempt has the same Idempotency-Key and body, and a new signature.
 async function write(method, target, body, idempotencyKey) {
   for (let attempt = 1; ; attempt++) {
     let seconds = 2 ** (attempt - 1);
     try {
-      const answer = await send(method, target, body, idempotencyKey);
-      if (![429, 503].includes(answer.status) || attempt === ATTEMPTS) return answer;
-      seconds = Number(answer.headers.get("Retry-After") ?? seconds);
+      const response = await send(method, target, body, idempotencyKey);
+      if (![429, 503].includes(response.status) || attempt === ATTEMPTS) return response;
+      seconds = Number(response.headers.get("Retry-After") ?? seconds);
     } catch (error) {
-      // Where fetch had no answer, nobody knows whether it took effect: the next attempt tells.
+      // Without a response, the write may have taken effect: retry.
       if (attempt === ATTEMPTS || !["TypeError", "TimeoutError"].includes(error.name)) throw error;
     }
     await sleep(seconds * 1000);
@@ -22,5 +22,5 @@ async function write(method, target, body, idempotencyKey) {
 }
 
 const changes = JSON.stringify({ city: "Ottawa", postalCode: "K1P 5W1" });
-const answer = await write("PATCH", "/v1/users/cust-1001", changes, randomUUID());
-console.log(answer.status, await answer.text());
+const response = await write("PATCH", "/v1/users/cust-1001", changes, randomUUID());
+console.log(response.status, await response.text());

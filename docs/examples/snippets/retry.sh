@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Sends a write until the service has taken it, or refused it for good. It takes effect once.
+# Retries a write until the service accepts or refuses it. It takes effect once.
 source ./psi.sh
 
 attempts=5
 
-# write METHOD TARGET BODY IDEMPOTENCY_KEY: each attempt has the same key and the same body, and is signed anew.
+# write METHOD TARGET BODY IDEMPOTENCY_KEY: each attempt has the same key and body, and a new signature.
 write() {
   local attempt
   for ((attempt = 1; ; attempt++)); do
     psi_status='' psi_retry_after=''
-    # Where no answer came, whether it took effect nobody knows: the next attempt tells. 2: nothing was sent.
+    # Without a response, the write may have taken effect: retry. 2: nothing was sent.
     psi_send "$@" || (($? != 2)) || return 2
     [[ -n $psi_status && $psi_status != 429 && $psi_status != 503 ]] && return
     ((attempt < attempts)) || break

@@ -1,8 +1,8 @@
-// Changes a user's address: only what is sent changes.
+// Changes a user's address: send only the fields that change.
 import { send } from "./psi.mjs";
 
 const externalId = "cust-1001";
 const changes = { addressLine1: "1 Elgin St", city: "Ottawa", postalCode: "K1P 5W1" };
 
-const answer = await send("PATCH", `/v1/users/${encodeURIComponent(externalId)}`, JSON.stringify(changes));
-console.log(answer.status, await answer.text());
+const response = await send("PATCH", `/v1/users/${encodeURIComponent(externalId)}`, JSON.stringify(changes));
+console.log(response.status, await response.text());

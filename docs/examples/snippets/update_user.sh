@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Changes a user's address: only what is sent changes. Needs jq.
+# Changes a user's address: send only the fields that change. Needs jq.
 source ./psi.sh
 
 external_id='cust-1001'

@@ -1,38 +1,28 @@
-"""The example of an operation in several languages, by the clients in docs/examples, and as an HTTP message.
+"""The example of an operation in several languages and as an HTTP message.
 
-The clients sign and send, so that each call is short and runs when it is saved in the same folder as its client.
+The clients of docs/examples sign and send, so each call is short and runs beside its client.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from shlex import quote as shell_quote
-from typing import Any
-from urllib.parse import quote
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """An example of a request. usual: the parameters that a first call sends. body: None where there is none."""
+class Request(NamedTuple):
+    """An example request. target: of a first call. whole_target: with every parameter. body: None if there is none."""
 
     name: str
     method: str
-    path: str
-    query: Mapping[str, str]
-    usual: Sequence[str]
+    target: str
+    whole_target: str
     headers: Mapping[str, str]
     body: Any
-    answers_json: bool
-
-    @property
-    def target(self) -> str:
-        """The path with the query of a first call."""
-        return _with_query(self.path, {name: value for name, value in self.query.items() if name in self.usual})
+    returns_json: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A request in one language. name: of the file that it might be. syntax: the language for the highlighter."""
+class Call(NamedTuple):
+    """A request in one language. name: of its file. syntax: the language for the highlighter."""
 
     name: str
     language: str
@@ -42,29 +32,39 @@ class Call:
 
 def calls_of(request: Request) -> list[Call]:
     """Return the request in each language."""
+    languages = (
+        ("py", "Python", "python", _python),
+        ("mjs", "Node.js", "javascript", _node),
+        ("sh", "curl", "bash", _bash),
+        ("http", "HTTP", "http", _http),
+    )
     return [
-        Call(f"{request.name}.py", "Python", "python", _python(request)),
-        Call(f"{request.name}.mjs", "Node.js", "javascript", _node(request)),
-        Call(f"{request.name}.sh", "curl", "bash", _bash(request)),
-        Call(f"{request.name}.http", "HTTP", "http", _http(request)),
+        Call(f"{request.name}.{suffix}", language, syntax, "\n".join(write(request)))
+        for suffix, language, syntax, write in languages
     ]
 
 
-def _python(request: Request) -> str:
+def _python(request: Request) -> list[str]:
     imports = [] if request.body is None else ["import json"]
-    imports += [] if request.answers_json else ["from pathlib import Path"]
-    arguments = [json.dumps(request.method), json.dumps(request.target)]
+    imports += [] if request.returns_json else ["from pathlib import Path"]
     lines = [*imports, ""] if imports else []
     lines += ["import psi  # psi.py in the same folder signs and sends", ""]
-    if request.body is not None:
-        lines.append(f"body = json.dumps({_python_literal(request.body)}).encode()")
-        arguments.append("body")
-    lines.append(f"answer = psi.send({', '.join(arguments)})")
-    if request.answers_json:
-        lines.append("print(answer.status, answer.json())")
-    else:
-        lines += ["print(answer.status)", "if answer.status == 200:", '    Path("document").write_bytes(answer.body)']
-    return "\n".join(lines)
+    lines += [] if request.body is None else [f"body = json.dumps({_python_literal(request.body)}).encode()"]
+    lines.append(f"response = psi.send({_arguments(request)})")
+    if request.returns_json:
+        return [*lines, "print(response.status, response.json())"]
+    return [
+        *lines,
+        "print(response.status)",
+        "if response.status == 200:",
+        '    Path("document").write_bytes(response.body)',
+    ]
+
+
+def _arguments(request: Request) -> str:
+    return ", ".join(
+        [json.dumps(request.method), json.dumps(request.target), *([] if request.body is None else ["body"])]
+    )
 
 
 def _python_literal(value: Any, indent: str = "") -> str:
@@ -72,47 +72,34 @@ def _python_literal(value: Any, indent: str = "") -> str:
         inner = indent + "    "
         items = [f"{inner}{json.dumps(name)}: {_python_literal(one, inner)},\n" for name, one in value.items()]
         return "{\n" + "".join(items) + indent + "}"
-    # True, False, None and numbers are written as Python has them; a JSON string is one of Python too.
+    # A JSON string is a Python string too.
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def _node(request: Request) -> str:
-    lines = [] if request.answers_json else ['import { writeFile } from "node:fs/promises";']
+def _node(request: Request) -> list[str]:
+    lines = [] if request.returns_json else ['import { writeFile } from "node:fs/promises";']
     lines += ['import { send } from "./psi.mjs"; // signs and sends', ""]
-    arguments = [json.dumps(request.method), json.dumps(request.target)]
-    if request.body is not None:
-        lines.append(f"const body = JSON.stringify({_json(request.body)});")
-        arguments.append("body")
-    lines.append(f"const answer = await send({', '.join(arguments)});")
-    if request.answers_json:
-        lines.append("console.log(answer.status, await answer.json());")
-    else:
-        lines += [
-            "console.log(answer.status);",
-            'if (answer.ok) await writeFile("document", Buffer.from(await answer.arrayBuffer()));',
-        ]
-    return "\n".join(lines)
+    lines += [] if request.body is None else [f"const body = JSON.stringify({json_text(request.body)});"]
+    lines.append(f"const response = await send({_arguments(request)});")
+    if request.returns_json:
+        return [*lines, "console.log(response.status, await response.json());"]
+    save = 'if (response.ok) await writeFile("document", Buffer.from(await response.arrayBuffer()));'
+    return [*lines, "console.log(response.status);", save]
 
 
-def _bash(request: Request) -> str:
+def _bash(request: Request) -> list[str]:
     words = ["bash", "psi.sh", request.method, shell_quote(request.target)]
-    words += [] if request.body is None else [shell_quote(_json(request.body))]
-    words += [] if request.answers_json else ["> document"]
-    return f"# psi.sh in the same folder signs, and sends with curl\n{' '.join(words)}"
+    words += [] if request.body is None else [shell_quote(json_text(request.body))]
+    words += [] if request.returns_json else ["> document"]
+    return ["# psi.sh in the same folder signs, and sends with curl", " ".join(words)]
 
 
-def _http(request: Request) -> str:
-    lines = [f"{request.method} {_with_query(request.path, request.query)} HTTP/1.1"]
+def _http(request: Request) -> list[str]:
+    lines = [f"{request.method} {request.whole_target} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in request.headers.items()]
-    if request.body is not None:
-        lines += ["Content-Type: application/json", "", _json(request.body)]
-    return "\n".join(lines)
+    return lines if request.body is None else [*lines, "Content-Type: application/json", "", json_text(request.body)]
 
 
-def _with_query(path: str, query: Mapping[str, str]) -> str:
-    pairs = "&".join(f"{name}={quote(value)}" for name, value in query.items())
-    return f"{path}?{pairs}" if pairs else path
-
-
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,259 +1,148 @@
-"""The reference, made from the OpenAPI description: whatever it describes in this style, no operation by name."""
+"""The reference page: everything that the OpenAPI document describes, without naming any operation."""
 
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 
 from partners.docs import example_files, guide, openapi
-from partners.docs.reference.examples import Call, Request, calls_of
-from partners.docs.reference.schema_fields import Document, Field, field, name_of, prose, resolve, rows
+from partners.docs.openapi import Node, resolve
+from partners.docs.reference.examples import Request, calls_of, json_text
+from partners.docs.reference.schema_fields import Field, field, name_of, prose, rows
 
-JSON = "application/json"
-METHODS = ("get", "post", "put", "patch", "delete")
-_PLACES = {"path": "In the path", "query": "In the query", "header": "Headers"}
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A value as it is sent. name: what it is an example of."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A body. fields: empty where it is no JSON object. component: the schema's name, or ""."""
-
-    media_type: str
-    component: str
-    fields: list[Field]
-    examples: list[Example]
-
-    @property
-    def syntax(self) -> str:
-        """The name of the examples' language for the highlighter."""
-        return "json" if self.media_type == JSON else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer by its status. codes: what `error` may be."""
-
-    status: int
-    phrase: str
-    description: SafeString
-    codes: list[str]
-    headers: list[Field]
-    contents: list[Content]
-
-    @property
-    def succeeds(self) -> bool:
-        """Whether the request was granted."""
-        return self.status < HTTPStatus.BAD_REQUEST
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A method of a path."""
-
-    id: str
-    method: str
-    path: str
-    tag: str
-    summary: str
-    description: SafeString
-    parameters: list[tuple[str, list[Field]]]
-    bodies: list[Content]
-    calls: list[Call]
-    answers: list[Answer]
-
-    @property
-    def successes(self) -> list[Answer]:
-        """The answers to a request that is granted."""
-        return [answer for answer in self.answers if answer.succeeds]
-
-    @property
-    def refusals(self) -> list[Answer]:
-        """All others."""
-        return [answer for answer in self.answers if not answer.succeeds]
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """A schema with a name."""
-
-    name: str
-    description: SafeString
-    fields: list[Field]
+_JSON = "application/json"
+_PLACES = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
 
 
 @lru_cache(maxsize=1)
 def page() -> str:
-    """The page. It says what the code does, so it is the same as long as the process lives."""
+    """Render the page, once in each process."""
     return render_to_string("docs/reference.html", context(openapi.document()))
 
 
-def context(document: Document) -> dict[str, Any]:
-    """What the page shows of a description (OpenAPI 3.1)."""
-    described = [*operations(document)]
-    tags = document.get("tags") or [{"name": name} for name in dict.fromkeys(one.tag for one in described)]
+def context(document: Node) -> dict[str, Any]:
+    """Return the context of the page for a document (OpenAPI 3.1)."""
+    described = operations(document)
+    tags = document.get("tags") or [{"name": name} for name in dict.fromkeys(one["tag"] for one in described)]
     groups = [
-        {"tag": tag["name"], "description": prose(tag.get("description", "")), "operations": found}
+        {
+            "title": tag["name"],
+            "description": prose(tag.get("description", "")),
+            "operations": [one for one in described if one["tag"] == tag["name"]],
+        }
         for tag in tags
-        if (found := [one for one in described if one.tag == tag["name"]])
     ]
-    schemas = document.get("components", {}).get("schemas", {})
     components = [
-        Component(name, prose(schema.get("description", "")), [*rows(document, schema)])
-        for name, schema in schemas.items()
+        {"name": name, "description": prose(schema.get("description", "")), "fields": [*rows(document, schema)]}
+        for name, schema in document.get("components", {}).get("schemas", {}).items()
     ]
+    schema_links = [{"id": f"schema-{one['name']}", "title": one["name"]} for one in components]
     return {
         "here": "reference",
         "info": document["info"] | {"description": prose(document["info"].get("description", ""))},
         "groups": groups,
         "components": components,
         "clients": [one for one in example_files.clients() if one.language in guide.QUICK_LANGUAGES],
-        "contents": [*(_links(group) for group in groups), _links_to_components(components)],
+        "contents": [
+            *({"title": group["title"], "links": group["operations"]} for group in groups),
+            {"title": "Schemas", "links": schema_links},
+        ],
     }
 
 
-def operations(document: Document) -> Iterator[Operation]:
-    """Every operation, in the description's order."""
-    for path, item in document["paths"].items():
-        for method in METHODS:
-            if method in item:
-                yield _operation(document, path, method, item[method], item.get("parameters", []))
+def operations(document: Node) -> list[dict[str, Any]]:
+    """Return every operation for the template, in the document's order."""
+    return [_operation(document, one) for one in openapi.operations(document)]
 
 
-def _operation(document: Document, path: str, method: str, described: dict[str, Any], shared: list[Any]) -> Operation:
-    parameters = [resolve(document, one) for one in [*shared, *described.get("parameters", [])]]
-    parameters += _signing_headers(document, described)
-    bodies = _contents(document, resolve(document, described.get("requestBody", {})))
-    return Operation(
-        id=described["operationId"],
-        method=method.upper(),
-        path=path,
-        tag=next(iter(described.get("tags", [])), ""),
-        summary=described.get("summary", described["operationId"]),
-        description=prose(described.get("description", "")),
-        parameters=[
-            (title, found)
-            for place, title in _PLACES.items()
-            if (found := [_parameter(document, one) for one in parameters if one["in"] == place])
-        ],
-        bodies=bodies,
-        calls=calls_of(_example_request(document, path, method, described, parameters)),
-        answers=[_answer(document, int(status), answer) for status, answer in sorted(described["responses"].items())],
-    )
+def _operation(document: Node, operation: openapi.Operation) -> dict[str, Any]:
+    spec = operation.spec
+    parameters = [*operation.parameters, *_signing_headers(document, spec)]
+    by_place = {
+        title: [_parameter(document, one) for one in parameters if one["in"] == place]
+        for place, title in _PLACES.items()
+    }
+    responses = [_response(document, int(status), node) for status, node in sorted(spec["responses"].items())]
+    return {
+        "id": spec["operationId"],
+        "method": operation.method,
+        "path": operation.path,
+        "tag": next(iter(spec.get("tags", [])), ""),
+        "title": spec.get("summary", spec["operationId"]),
+        "description": prose(spec.get("description", "")),
+        "parameters": [(title, fields) for title, fields in by_place.items() if fields],
+        "bodies": _contents(document, spec.get("requestBody", {})),
+        "calls": calls_of(_example_request(document, operation, parameters)),
+        "successes": [one for one in responses if one["status"] < HTTPStatus.BAD_REQUEST],
+        "errors": [one for one in responses if one["status"] >= HTTPStatus.BAD_REQUEST],
+    }
 
 
-def _signing_headers(document: Document, described: dict[str, Any]) -> list[dict[str, Any]]:
-    """The headers that prove who asks, in the form of parameters."""
+def _signing_headers(document: Node, spec: Node) -> list[Node]:
+    """Return the headers of a signature as parameters."""
     schemes = document.get("components", {}).get("securitySchemes", {})
-    needed = [schemes[name] for option in described.get("security", []) for name in option if name in schemes]
-    return [{**one, "required": True, "schema": {"type": "string"}} for one in needed if one.get("in") == "header"]
+    names = chain.from_iterable(spec.get("security", []))
+    return [{**schemes[name], "required": True, "schema": {"type": "string"}} for name in names]
 
 
-def _parameter(document: Document, described: dict[str, Any]) -> Field:
-    return field(
-        document,
-        described["name"],
-        described["schema"],
-        required=described.get("required", False),
-        description=described.get("description", ""),
-    )
+def _parameter(document: Node, node: Node) -> Field:
+    required, description = node.get("required", False), node.get("description", "")
+    return field(document, node["name"], node["schema"], required=required, description=description)
 
 
-def _answer(document: Document, status: int, node: dict[str, Any]) -> Answer:
-    described = resolve(document, node)
-    headers = {name: resolve(document, header) for name, header in described.get("headers", {}).items()}
-    return Answer(
-        status=status,
-        phrase=HTTPStatus(status).phrase,
-        description=prose(described.get("description", "")),
-        codes=[*_codes(document, described)],
-        headers=[_parameter(document, header | {"name": name}) for name, header in headers.items()],
-        contents=_contents(document, described),
-    )
+def _response(document: Node, status: int, node: Node) -> dict[str, Any]:
+    response = resolve(document, node)
+    headers = {name: resolve(document, header) for name, header in response.get("headers", {}).items()}
+    contents = _contents(document, response)
+    errors = [one for content in contents for one in content["fields"] if one.name == "error"]
+    return {
+        "status": status,
+        "phrase": HTTPStatus(status).phrase,
+        "description": prose(response.get("description", "")),
+        "codes": [code for error in errors for code in error.values],
+        "headers": [_parameter(document, header | {"name": name}) for name, header in headers.items()],
+        "contents": contents,
+    }
 
 
-def _codes(document: Document, described: dict[str, Any]) -> Iterator[str]:
-    for content in described.get("content", {}).values():
-        error = resolve(document, content.get("schema", {})).get("properties", {}).get("error", {})
-        yield from resolve(document, error).get("enum", [])
-
-
-def _contents(document: Document, described: dict[str, Any]) -> list[Content]:
+def _contents(document: Node, node: Node) -> list[dict[str, Any]]:
+    """Return the bodies of a request or response. fields: empty if it is not a JSON object."""
     return [
-        Content(
-            media_type,
-            name_of(content.get("schema", {})),
-            [*rows(document, content.get("schema", {}))],
-            [Example(name, _json(value)) for name, value in examples_of(document, content)],
-        )
-        for media_type, content in described.get("content", {}).items()
+        {
+            "media_type": media_type,
+            "syntax": "json" if media_type == _JSON else "",
+            "component": name_of(media.get("schema", {})),
+            "fields": [*rows(document, media.get("schema", {}))],
+            "examples": [
+                (title, value if isinstance(value, str) else json_text(value))
+                for title, value in openapi.examples(document, media)
+            ],
+        }
+        for media_type, media in openapi.contents(document, node).items()
     ]
 
 
-def examples_of(document: Document, described: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The values given as examples, each with what it shows."""
-    if "example" in described:
-        return [("Example", described["example"])]
-    found = [(name, resolve(document, one)) for name, one in described.get("examples", {}).items()]
-    return [(one.get("summary") or name, one["value"]) for name, one in found if "value" in one]
-
-
-def _example_request(
-    document: Document, path: str, method: str, described: dict[str, Any], parameters: list[dict[str, Any]]
-) -> Request:
-    """A request made of the description's examples, with … for what has none."""
-    values = {one["name"]: next((value for _name, value in examples_of({}, one)), "…") for one in parameters}
+def _example_request(document: Node, operation: openapi.Operation, parameters: list[Node]) -> Request:
+    """Return a request made of the document's examples, with … for missing ones."""
+    spec, path = operation.spec, operation.path
+    values = {one["name"]: openapi.example(document, one) or "…" for one in parameters}
     for one in parameters:
-        if one["in"] == "path":
-            path = path.replace("{" + one["name"] + "}", quote(str(values[one["name"]]), safe="…"))
-    content = resolve(document, described.get("requestBody", {})).get("content", {})
-    bodies = [value for media in content.values() for _name, value in examples_of(document, media)]
-    successes = [resolve(document, answer) for status, answer in described["responses"].items() if status < "400"]
+        path = path.replace(f"{{{one['name']}}}", quote(values[one["name"]], safe="…"))
+    query = [one for one in parameters if one["in"] == "query"]
+    pairs = [(f"{one['name']}={quote(values[one['name']])}", openapi.is_usual(one)) for one in query]
+    bodies = openapi.contents(document, spec.get("requestBody", {})).values()
+    examples = [value for media in bodies for _, value in openapi.examples(document, media)]
+    successes = [openapi.contents(document, node) for status, node in spec["responses"].items() if status < "400"]
     return Request(
-        name=_snake_case(described["operationId"]),
-        method=method.upper(),
-        path=path,
-        query={one["name"]: str(values[one["name"]]) for one in parameters if one["in"] == "query"},
-        # A first call starts at the beginning: only parameters with a default are sent.
-        usual=[one["name"] for one in parameters if one.get("required") or "default" in one.get("schema", {})],
-        headers={one["name"]: str(values[one["name"]]) for one in parameters if one["in"] == "header"},
-        body=bodies[0] if bodies else None,
-        answers_json=any(JSON in answer.get("content", {}) for answer in successes),
+        name=re.sub("(?<=[a-z])(?=[A-Z])", "_", spec["operationId"]).lower(),
+        method=operation.method,
+        target="?".join(filter(None, (path, "&".join(pair for pair, is_usual in pairs if is_usual)))),
+        whole_target="?".join(filter(None, (path, "&".join(pair for pair, _ in pairs)))),
+        headers={one["name"]: values[one["name"]] for one in parameters if one["in"] == "header"},
+        body=examples[0] if examples else None,
+        returns_json=any(_JSON in contents for contents in successes),
     )
-
-
-def _snake_case(name: str) -> str:
-    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def _json(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def _links(group: dict[str, Any]) -> dict[str, Any]:
-    found: list[Operation] = group["operations"]
-    return {
-        "title": group["tag"],
-        "links": [{"id": one.id, "method": one.method, "title": one.summary} for one in found],
-    }
-
-
-def _links_to_components(components: list[Component]) -> dict[str, Any]:
-    return {
-        "title": "Schemas",
-        "links": [{"id": f"schema-{one.name}", "title": one.name} for one in components],
-    }

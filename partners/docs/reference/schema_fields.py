@@ -1,32 +1,30 @@
-"""A JSON Schema of the description as rows of a table: one for each field, those of fields within included."""
+"""JSON Schemas of the OpenAPI document as rows: one for each field, nested fields included."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-Schema = dict[str, Any]
-Document = dict[str, Any]
+from partners.docs.openapi import Node, resolve
 
-# What a schema says of a value in addition to its type, and the words for it.
+# The keywords of a schema in words.
 _BOUNDS = {
     "minimum": "at least {}",
     "maximum": "at most {}",
-    "minItems": "{} items or more",
-    "maxItems": "{} items at most",
-    "minProperties": "{} fields or more",
-    "default": "{} unless given",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} fields",
+    "default": "default {}",
 }
 FEW_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A row. name: dotted where it lies in another field, with [] for the items of a list."""
+    """A row. name: with the names of outer fields and dots, and [] for the items of a list."""
 
     name: str
     type: str
@@ -38,29 +36,19 @@ class Field:
 
     @property
     def has_many_values(self) -> bool:
-        """Whether the values would fill the page."""
+        """Whether the values are folded."""
         return len(self.values) > FEW_VALUES
 
 
-def resolve(document: Document, node: Any) -> Any:
-    """What a node stands for: itself, or what its `$ref` points to."""
-    while isinstance(node, dict) and "$ref" in node:
-        target: Any = document
-        for part in node["$ref"].removeprefix("#/").split("/"):
-            target = target[part.replace("~1", "/").replace("~0", "~")]
-        node = target
-    return node
-
-
-def name_of(node: Schema) -> str:
-    """The component that a node refers to, or ""."""
+def name_of(node: Node) -> str:
+    """Return the component that a node refers to, or ""."""
     return str(node.get("$ref", "")).rpartition("/")[2]
 
 
-def rows(document: Document, schema: Schema, *, prefix: str = "", within: tuple[str, ...] = ()) -> Iterator[Field]:
-    """The fields of an object, or of the objects of a list, each followed by those within it.
+def rows(document: Node, schema: Node, *, prefix: str = "", within: tuple[str, ...] = ()) -> Iterator[Field]:
+    """Yield the fields of an object, or of the objects of a list, each followed by its nested fields.
 
-    within: components that the rows belong to; one that holds itself is not opened again.
+    within: the outer components; a recursive one is not opened again.
     """
     if name_of(schema) in within:
         return
@@ -74,8 +62,8 @@ def rows(document: Document, schema: Schema, *, prefix: str = "", within: tuple[
         yield from rows(document, described, prefix=path, within=within)
 
 
-def field(document: Document, name: str, schema: Schema, *, required: bool, description: str = "") -> Field:
-    """The row of one value. description: in place of the schema's own."""
+def field(document: Node, name: str, schema: Node, *, required: bool, description: str = "") -> Field:
+    """Return the row of one value. description: in place of the schema's own."""
     whole = resolve(document, schema)
     values = [whole["const"]] if "const" in whole else whole.get("enum", [])
     return Field(
@@ -89,8 +77,8 @@ def field(document: Document, name: str, schema: Schema, *, required: bool, desc
     )
 
 
-def type_of(document: Document, schema: Schema) -> str:
-    """The type in words, such as `string (date) or null`."""
+def type_of(document: Node, schema: Node) -> str:
+    """Return the type in words, such as `string (date) or null`."""
     whole = resolve(document, schema)
     options = whole.get("oneOf") or whole.get("anyOf")
     if options:
@@ -104,24 +92,20 @@ def type_of(document: Document, schema: Schema) -> str:
 
 
 def prose(text: str) -> SafeString:
-    """A description with its `code` as such; nothing else of Markdown occurs in one."""
-    parts = ((format_html("<code>{}</code>", part) if is_code else part) for is_code, part in _spans(text))
-    return format_html_join("", "{}", ((part,) for part in parts))
+    """Return a description as HTML, text in backticks as code; it has no other Markdown."""
+    # The odd pieces are between backticks.
+    pieces = enumerate(text.split("`"))
+    return format_html_join("", "{}", ((format_html("<code>{}</code>", one) if i % 2 else one,) for i, one in pieces))
 
 
-def _spans(text: str) -> Iterator[tuple[bool, str]]:
-    """The pieces between backticks, in turn plain and code."""
-    return zip(cycle((False, True)), text.split("`"), strict=False)
-
-
-def _length(whole: Schema) -> Iterator[str]:
+def _length(whole: Node) -> Iterator[str]:
     lowest, highest = whole.get("minLength", 0), whole.get("maxLength")
     if highest is not None:
         yield f"{lowest} to {highest} characters" if lowest != highest else f"{lowest} characters"
     elif lowest:
-        yield f"{lowest} characters or more"
+        yield f"at least {lowest} characters"
 
 
 def _shown(value: Any) -> str:
-    """A value as JSON writes it, but for the quotes of a text."""
+    """Return a value as JSON, a string without quotes."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,6 +1,6 @@
-// What a script adds to the docs' pages; each of them is whole without it.
+// Enhancements of the docs' pages, which work without JavaScript.
 
-// A button to copy each piece of code.
+// A copy button for each code block.
 function addCopyButton(figure) {
   const text = figure.querySelector("pre").textContent;
   const button = document.createElement("button");
@@ -18,29 +18,29 @@ function addCopyButton(figure) {
 }
 
 function addCopyButtons(within) {
-  // The clipboard is for secure addresses only.
+  // Browsers have a clipboard in secure contexts only.
   if (navigator.clipboard) within.querySelectorAll(".code").forEach(addCopyButton);
 }
 
 addCopyButtons(document);
-// The doctor's answers come later.
+// The doctor adds its diagnosis later.
 document.addEventListener("docs:added", ({detail}) => addCopyButtons(detail));
 
-// A language chosen in one place is chosen everywhere that has it.
+// Select a language in all tabs at once.
 document.addEventListener("change", ({target}) => {
   if (!target.matches(".tabs > input")) return;
   const before = target.getBoundingClientRect().top;
   for (const other of document.querySelectorAll(`.tabs > input[value="${CSS.escape(target.value)}"]`)) other.checked = true;
-  // Panels above that are of another height now must not move the one just clicked.
+  // Keep the clicked tab in place if panels above it change their height.
   window.scrollBy({top: target.getBoundingClientRect().top - before, behavior: "instant"});
 });
 
-// Long code that closes again stays where the reader is.
+// Keep long code in view when it is folded again.
 for (const whole of document.querySelectorAll(".code > .whole")) {
   whole.addEventListener("toggle", () => { if (!whole.open) whole.scrollIntoView({block: "nearest"}); });
 }
 
-// Which section is being read, shown in the list beside the page.
+// Mark the current section in the table of contents.
 const links = new Map(Array.from(document.querySelectorAll(".beside a[href^='#']"), (link) => [link.hash.slice(1), link]));
 const sections = Array.from(links.keys(), (id) => document.getElementById(id)).filter(Boolean);
 
@@ -70,7 +70,7 @@ if (sections.length) {
   showPlace();
 }
 
-// The list on a phone closes once it has been followed.
+// On a phone, a link closes the table of contents.
 for (const list of document.querySelectorAll("details.contents")) {
   list.addEventListener("click", ({target}) => { if (target.closest("a")) list.open = false; });
 }

@@ -1,10 +1,10 @@
-// The doctor without a page load, and what must not leave the browser: trying a secret.
+// The diagnosis without a page load, and the test of a secret, which must not leave the browser.
 
 const SECRET_PREFIX = "psi_secret_";
 const form = document.getElementById("question");
 const encoder = new TextEncoder();
 
-// --- The question ---
+// --- The form ---
 
 function showRefusal(text) {
   const note = document.createElement("div");
@@ -18,24 +18,23 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const data = new URLSearchParams(new FormData(form));
   if ([...data.values()].some((text) => text.toLowerCase().includes(SECRET_PREFIX))) {
-    showRefusal("Not sent: there is a secret in what you pasted. Take it out; if it is not a test secret, have that"
-      + " key rotated, since whatever was copied once may be copied again.");
+    showRefusal("Not sent: the text contains a secret. Remove it and, unless it is a test secret, rotate that key.");
     return;
   }
   const button = form.querySelector("[type=submit]");
   button.disabled = true;
   try {
-    const answer = await fetch(form.action, {method: "POST", body: data});
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const response = await fetch(form.action, {method: "POST", body: data});
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const result = page.getElementById("result");
-    if (!result) throw new Error("no answer of the doctor");
+    if (!result) throw new Error("unexpected response");
     document.getElementById("result").replaceWith(document.adoptNode(result));
     document.dispatchEvent(new CustomEvent("docs:added", {detail: result}));
     document.getElementById("tried").replaceChildren();
     result.focus({preventScroll: true});
     result.scrollIntoView({block: "start"});
   } catch {
-    showRefusal("The doctor cannot be reached just now. Try again shortly.");
+    showRefusal("The doctor cannot be reached. Try again in a moment.");
   } finally {
     button.disabled = false;
   }
@@ -69,7 +68,7 @@ function fromBase64(text) {
   }
 }
 
-// The bytes that a program may have taken for the key of the HMAC: the first is right, the others are mistakes.
+// Possible keys of the HMAC: the first is right, the others are mistakes.
 function keysOf(text) {
   const bare = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : text;
   return [
@@ -78,7 +77,7 @@ function keysOf(text) {
     [`the secret without ${SECRET_PREFIX}`, bare === text ? null : encoder.encode(bare)],
     ["the secret decoded from Base64", fromBase64(bare)],
     ["the secret decoded from hex", fromHex(bare)],
-    // An unset variable. HMAC fills keys up with zeros, and browsers take no empty one.
+    // An unset variable. HMAC pads keys with zeros, and browsers refuse empty ones.
     ["an empty secret", new Uint8Array(1)],
   ].filter(([, bytes]) => bytes?.length);
 }
@@ -89,17 +88,17 @@ async function sign(bytes, text) {
   return Array.from(signature, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-async function findFit(text, signature, candidates) {
-  for (const [way, bytes] of keysOf(text)) {
+async function findMatch(text, signature, candidates) {
+  for (const [secretForm, bytes] of keysOf(text)) {
     for (const candidate of candidates) {
       const fits = await sign(bytes, JSON.parse(candidate.dataset.canonical)) === signature;
-      if (fits) return {way, candidate, isIssued: way === AS_ISSUED};
+      if (fits) return {secretForm, candidate, isIssued: secretForm === AS_ISSUED};
     }
   }
   return null;
 }
 
-function tell(kind, title, text) {
+function show(kind, title, text) {
   const note = document.createElement("div");
   note.className = `note ${kind}`;
   const strong = Object.assign(document.createElement("strong"), {textContent: title});
@@ -109,31 +108,31 @@ function tell(kind, title, text) {
   tried.replaceChildren(note);
 }
 
-function tellFit({way, candidate, isIssued}) {
+function showMatch({secretForm, candidate, isIssued}) {
   const isRight = candidate.dataset.cause === "correct";
-  const what = `The signature you sent is that of “${candidate.textContent}” under ${way}.`;
+  const what = `The signature you sent is that of “${candidate.textContent}” under ${secretForm}.`;
   if (isRight && isIssued && document.querySelector("#result li.error, #result li.warning")) {
-    tell("good", "The signature is right.", `${what} See the findings above for what else is wrong.`);
+    show("good", "The signature is right.", `${what} See the findings above for other mistakes.`);
   } else if (isRight && isIssued) {
-    tell("good", "The signature is right.", `${what} A 401 then means that the key is not in force, belongs to another`
-      + " secret, or that the request was changed on its way.");
+    show("good", "The signature is right.", `${what} A 401 then means that the key is not valid or belongs to`
+      + " another secret, or that a proxy changed the request.");
   } else if (isRight) {
-    tell("bad", "The key of the HMAC is wrong.", `${what} Use the secret as issued: its text, prefix included, as UTF-8 bytes.`);
+    show("bad", "The HMAC key is wrong.", `${what} Use the secret as issued, prefix included, as UTF-8 bytes.`);
   } else {
-    tell("bad", "Found:", `${what} Sign our canonical request${isIssued ? "" : ", with the secret as issued,"} instead.`);
+    show("bad", "The canonical request is wrong.", `${what} Sign our canonical request${isIssued ? "" : " with the secret as issued"}.`);
   }
 }
 
 async function trySecret() {
   const {signature} = document.getElementById("result").dataset;
   const candidates = [...document.querySelectorAll("#candidates [data-canonical]")];
-  if (!candidates.length) return tell("warning", "Examine a request first.", "Then its signature can be tried.");
-  if (!signature) return tell("warning", "There is no signature.", "The request has no X-Request-Signature that holds the 32 bytes of one.");
-  if (!secret.value) return tell("warning", "Type a test secret first.", "");
-  const fit = await findFit(secret.value, signature, candidates);
-  if (fit) return tellFit(fit);
-  return tell("warning", "Nothing fits.", `None of ${candidates.length} canonical requests gives the signature you sent under this secret,`
-    + " in any form. It is another secret, or what was signed differs in a way that the doctor does not know: paste your canonical request too.");
+  if (!candidates.length) return show("warning", "There is no request.", "Diagnose a request first.");
+  if (!signature) return show("warning", "There is no signature.", "The request has no valid X-Request-Signature.");
+  if (!secret.value) return show("warning", "There is no secret.", "Type a test secret first.");
+  const match = await findMatch(secret.value, signature, candidates);
+  if (match) return showMatch(match);
+  return show("warning", "No match.", `None of ${candidates.length} canonical requests has your signature under this secret.`
+    + " The secret is another one, or the canonical request differs in another way: paste yours too.");
 }
 
 document.getElementById("try-not").hidden = true;
@@ -141,9 +140,9 @@ document.getElementById("try-form").hidden = false;
 if (globalThis.crypto?.subtle) {
   document.getElementById("try-button").addEventListener("click", trySecret);
   secret.addEventListener("keydown", (event) => { if (event.key === "Enter") trySecret(); });
-  // Nor for who comes back by the button of the browser.
+  // Also when the browser keeps the page for its Back button.
   addEventListener("pagehide", () => { secret.value = ""; });
 } else {
   secret.disabled = document.getElementById("try-button").disabled = true;
-  tell("warning", "Not on this address.", "Browsers compute signatures on https:// and on this machine’s own addresses only.");
+  show("warning", "Not available.", "Browsers compute signatures in secure contexts (https:// or localhost) only.");
 }

@@ -1,33 +1,33 @@
-// Shows what the search finds while words are typed. Without a script the form leads to the page of the results.
+// Shows results while typing. Without JavaScript the form opens the results page.
 
 const WAIT_MS = 150;
 const form = document.querySelector(".search");
 const input = form.elements.q;
 const found = form.querySelector(".found");
-let waiting = 0;
-let asking = new AbortController();
+let timer = 0;
+let pending = new AbortController();
 
-function stopAsking() {
-  asking.abort();
-  clearTimeout(waiting);
+function cancel() {
+  pending.abort();
+  clearTimeout(timer);
 }
 
 function close() {
-  stopAsking();
+  cancel();
   found.hidden = true;
 }
 
 async function show() {
-  asking.abort();
-  asking = new AbortController();
+  pending.abort();
+  pending = new AbortController();
   const query = input.value.trim();
   if (!query) return close();
   try {
-    const answer = await fetch(`${form.action}?${new URLSearchParams({q: query})}`, {signal: asking.signal});
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const response = await fetch(`${form.action}?${new URLSearchParams({q: query})}`, {signal: pending.signal});
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const results = page.getElementById("results");
     const count = results?.children.length ?? 0;
-    found.replaceChildren(results ? document.adoptNode(results) : document.createTextNode("Nothing was found."));
+    found.replaceChildren(results ? document.adoptNode(results) : document.createTextNode("No results."));
     found.hidden = false;
     document.getElementById("said").textContent = `${count} result${count === 1 ? "" : "s"}`;
   } catch (error) {
@@ -36,8 +36,8 @@ async function show() {
 }
 
 input.addEventListener("input", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(show, WAIT_MS);
+  clearTimeout(timer);
+  timer = setTimeout(show, WAIT_MS);
 });
 
 // Arrows move through the results, Escape closes them.
@@ -50,8 +50,8 @@ form.addEventListener("keydown", (event) => {
     input.focus();
   } else if (step && links.length) {
     event.preventDefault();
-    // Results that come now would replace the one that has the focus.
-    stopAsking();
+    // New results would replace the one with the focus.
+    cancel();
     (links[links.indexOf(document.activeElement) + step] ?? input).focus();
   }
 });

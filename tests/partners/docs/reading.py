@@ -1,4 +1,4 @@
-"""Reading the docs' pages as a browser would: elements with their attributes, and the text of what is code."""
+"""Parsing of the docs' pages: elements with their attributes, and code."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -18,7 +18,7 @@ class Element:
 
 @dataclass
 class Page(HTMLParser):
-    """A page, read. text: all of it; code: of each `code` element."""
+    """A parsed page. text: all of it; code: of each `code` element."""
 
     source: str
     elements: list[Element] = field(default_factory=list)
@@ -45,12 +45,12 @@ class Page(HTMLParser):
             self.code[-1] += data
 
     def values(self, name: str) -> list[str]:
-        """What this attribute is, in each element that has it."""
+        """The values of an attribute."""
         return [element.attributes[name] for element in self.elements if name in element.attributes]
 
 
 def get(path: str, **headers: str) -> Response:
-    """Asks for a path of the docs, without a key or anything else."""
+    """Request a path of the docs without a key."""
     return in_process("GET", path, {name.replace("_", "-"): value for name, value in headers.items()}, b"")
 
 

@@ -1,4 +1,4 @@
-"""The changelog's page, and the files for programs that look for them at the root."""
+"""The changelog's page, and files for programs."""
 
 import json
 
@@ -32,14 +32,14 @@ The first.
 """
 
 
-def test_the_page_says_what_the_file_says_to_partners() -> None:
+def test_the_page_has_the_entries_for_partners() -> None:
     text = " ".join(read("/docs/changelog").text.split())
     assert "GET /v1/ping for the first signed call." in text
     assert "make bench" not in text
     assert "For partners:" not in text
 
 
-def test_releases_come_newest_first_without_what_others_read() -> None:
+def test_releases_have_the_entries_for_partners_only() -> None:
     newest, first = changelog.releases(TEXT)
     assert (newest.title, newest.id, first.title) == ("0.2.0", "release-0-2-0", "0.1.0")
     assert "<code>field</code>, &lt;b&gt;and&lt;/b&gt; more." in newest.html
@@ -53,7 +53,7 @@ def test_the_date_of_a_release_is_shown() -> None:
     assert newest.date == "2026-12-01"
 
 
-def test_language_models_are_led_to_what_there_is() -> None:
+def test_llms_txt_links_to_existing_pages() -> None:
     text = get("/llms.txt").body.decode()
     assert text.startswith("# Partner Service Interface\n\n> ")
     links = [part.partition(")")[0] for part in text.split("](")[1:]]
@@ -69,7 +69,7 @@ def test_the_icon_has_the_sizes_of_tabs_and_shortcuts() -> None:
     assert (icon[:4], [icon[6 + 16 * number] for number in range(count)]) == (b"\0\0\1\0", [16, 32, 48])
 
 
-def test_the_postman_collection_is_for_the_address_it_was_asked_at() -> None:
+def test_the_postman_collection_has_the_address_of_its_request() -> None:
     answer = get("/docs/postman.json")
     variables = {one["key"]: one["value"] for one in json.loads(answer.body)["variable"]}
     assert variables["baseUrl"] == "http://testserver"

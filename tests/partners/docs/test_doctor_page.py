@@ -1,4 +1,4 @@
-"""The signature doctor's page: what it is asked, what it shows, what it refuses, and that it keeps nothing."""
+"""The signature doctor's page: input, result, refusals, and that it stores nothing."""
 
 import io
 import json
@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from partners.docs import views
-from partners.doctor import examine
+from partners.docs import doctor_page
+from partners.doctor import diagnose
 from tests.partners.docs.reading import Page, read
 from tests.support.client import Response, in_process
 
@@ -34,7 +34,7 @@ RIGHT = [
 
 
 def canonical(**lines: str) -> str:
-    """The right one, but for these lines: `line3=…`."""
+    """The right canonical request with other lines: `line3=…`."""
     return "\n".join(lines.get(f"line{number}", line) for number, line in enumerate(RIGHT, start=1))
 
 
@@ -43,18 +43,18 @@ def post(body: bytes, content_type: str, **headers: str) -> Response:
 
 
 def ask(request: str = REQUEST, theirs: str | None = None) -> Response:
-    """As a program asks."""
+    """Send the texts like a program."""
     return post(json.dumps({"request": request, "canonicalRequest": theirs}).encode(), JSON)
 
 
 def fill_in(request: str = REQUEST, theirs: str = "") -> Response:
-    """As a browser without a script sends the form."""
+    """Send the form like a browser without JavaScript."""
     fields = {"request": request, "canonicalRequest": theirs}
     return post(urlencode({name: text.replace("\n", "\r\n") for name, text in fields.items()}).encode(), FORM)
 
 
 def result(answer: Response) -> Page:
-    """What the page shows between the form and what follows the result."""
+    """The result's part of the page."""
     assert answer.status == 200
     return Page(answer.body.decode().split('id="result"')[1].split('id="try"')[0])
 
@@ -65,17 +65,17 @@ def message(answer: Response) -> str:
     return said["message"]
 
 
-def without_time(examination: dict[str, Any]) -> dict[str, Any]:
-    """How far off the clock is depends on when it is asked."""
-    return examination | {"findings": [one["cause"] for one in examination["findings"]]}
+def without_time(diagnosis: dict[str, Any]) -> dict[str, Any]:
+    """The findings without their explanations, which depend on the time."""
+    return diagnosis | {"findings": [one["cause"] for one in diagnosis["findings"]]}
 
 
-def test_a_program_gets_the_examination() -> None:
+def test_a_program_gets_the_diagnosis() -> None:
     theirs = canonical(line3="limit=50")
     answer = ask(theirs=theirs)
     assert (answer.status, answer.header("Content-Type")) == (200, "application/json")
     assert answer.header("Cache-Control") == "no-store"
-    assert without_time(answer.json()) == without_time(examine(REQUEST, theirs))
+    assert without_time(answer.json()) == without_time(diagnose(REQUEST, theirs).as_json())
 
 
 @pytest.mark.parametrize("theirs", [None, ""])
@@ -85,7 +85,7 @@ def test_without_a_canonical_request_there_is_nothing_to_compare(theirs: str | N
     assert found["firstDifference"] is None
 
 
-def test_a_form_is_answered_by_the_page_with_what_was_sent() -> None:
+def test_a_form_is_returned_with_its_texts() -> None:
     theirs = canonical(line3="limit=50")
     answer = fill_in(theirs=theirs)
     assert answer.header("Cache-Control") == "no-store"
@@ -94,7 +94,7 @@ def test_a_form_is_answered_by_the_page_with_what_was_sent() -> None:
     assert theirs in page.text
 
 
-def test_the_first_byte_that_differs_is_marked_and_said() -> None:
+def test_the_first_difference_is_marked_and_described() -> None:
     page = result(fill_in(theirs=canonical(line3="cursor=2026-01-15T10:30:00.123456Z&limit=50")))
     assert "The first difference: line 3, byte 21" in page.text
     assert "Byte 21: ours has “%”, yours “:”." in page.text
@@ -113,22 +113,22 @@ def test_the_first_byte_that_differs_is_marked_and_said() -> None:
         (canonical(line1="\ufeffGET"), "Byte 1: ours has “G”, yours U+FEFF."),
     ],
 )
-def test_a_difference_that_is_hard_to_see_is_put_into_words(theirs: str, said: str) -> None:
+def test_an_invisible_difference_is_described(theirs: str, said: str) -> None:
     assert said in result(fill_in(theirs=theirs)).text
 
 
-def test_a_right_canonical_request_is_called_so() -> None:
+def test_a_right_canonical_request_is_recognised() -> None:
     page = result(fill_in(theirs=canonical()))
     assert "Your canonical request is right" in page.text
     assert "<mark>" not in page.source
 
 
-def test_lines_too_many_and_too_few_are_told() -> None:
+def test_extra_and_missing_lines_are_reported() -> None:
     assert (
         "1 line too many, empty: there is a line feed after the last line"
         in result(fill_in(theirs=canonical() + "\n")).text
     )
-    assert "There is no such line." in result(fill_in(theirs="\n".join(RIGHT[:5]))).text
+    assert "Missing line." in result(fill_in(theirs="\n".join(RIGHT[:5]))).text
 
 
 def test_the_placeholder_has_six_lines_that_fit_the_box() -> None:
@@ -148,7 +148,7 @@ def test_findings_are_shown_with_their_remedies() -> None:
         assert finding["remedy"] in text
 
 
-def test_what_may_have_been_signed_is_there_for_the_browser_to_try() -> None:
+def test_candidates_are_on_the_page_for_the_browser() -> None:
     theirs = canonical(line6="something else")
     page = result(fill_in(theirs=theirs))
     tried = [json.loads(text) for text in page.values("data-canonical")]
@@ -157,7 +157,7 @@ def test_what_may_have_been_signed_is_there_for_the_browser_to_try() -> None:
     assert "0123456789abcdef" * 4 in Page("<div" + page.source).values("data-signature")
 
 
-def test_what_is_pasted_is_text_and_nothing_else() -> None:
+def test_pasted_text_is_escaped() -> None:
     answer = fill_in(theirs=canonical(line3="<script>alert(1)</script>"))
     assert "<script>alert" not in answer.body.decode()
     assert "<script>alert(1)</script>" in result(answer).text
@@ -182,7 +182,7 @@ def test_a_secret_is_refused_and_not_shown_again(where: str, send: Callable[...,
     asked = {"request": REQUEST, "canonicalRequest": canonical(), where: f"{REQUEST}\n{secret}"}
     answer = send(*asked.values())
     assert answer.status == 400
-    assert "There is a secret in what you pasted" in answer.body.decode()
+    assert "The text contains a secret" in answer.body.decode()
     assert secret not in answer.body.decode()
     assert answer.header("Cache-Control") == "no-store"
 
@@ -205,17 +205,17 @@ def test_a_secret_is_refused_and_not_shown_again(where: str, send: Callable[...,
         json.dumps({"request": "GET /v1/ping\ud800 HTTP/1.1"}).encode(),
     ],
 )
-def test_what_is_no_question_is_told_so(body: bytes) -> None:
+def test_invalid_json_is_refused(body: bytes) -> None:
     answer = post(body, JSON)
     assert answer.status == 400
     assert message(answer)
 
 
 @pytest.mark.parametrize("body", [b"", b"request=", b"request=%FF", b"\xff", b"&".join([b"a=1"] * 50), b"other=1"])
-def test_a_form_that_is_none_is_told_so_on_the_page(body: bytes) -> None:
+def test_an_invalid_form_is_refused_on_the_page(body: bytes) -> None:
     answer = post(body, FORM)
     assert answer.status == 400
-    assert "Not examined." in answer.body.decode()
+    assert "No diagnosis." in answer.body.decode()
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "multipart/form-data; boundary=x", "application/xml"])
@@ -253,7 +253,7 @@ def test_other_methods_are_refused(method: str) -> None:
 
 
 @pytest.mark.parametrize("theirs", [canonical(), "nonsense", None])
-def test_nothing_of_the_question_is_logged(
+def test_pasted_texts_are_not_logged(
     theirs: str | None, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert ask(theirs=theirs).status == 200
@@ -265,10 +265,10 @@ def test_nothing_of_the_question_is_logged(
         assert piece not in logged
 
 
-def test_one_question_is_examined_at_a_time() -> None:
-    with views._examining:
+def test_one_diagnosis_runs_at_a_time() -> None:
+    with doctor_page.diagnosing:
         busy = ask()
         on_the_page = fill_in()
-    assert (busy.status, busy.json()["message"]) == (503, "The doctor is busy: ask again in a moment.")
+    assert (busy.status, busy.json()["message"]) == (503, "The doctor is busy: try again in a moment.")
     assert on_the_page.status == 503
     assert ask().status == 200

@@ -1,4 +1,4 @@
-"""The docs: public pages and files, under a policy that allows nothing foreign, and true to the code."""
+"""The docs: public pages and files, under a strict policy, and true to the code."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from tests.support.client import PartnerClient, in_process
 from transactions.api.pagination import DEFAULT_LIMIT
 from transactions.positions import HIGHEST_LIMIT
 from users.models.statuses import TRANSITIONS
-from users.services.age import ADULT_YEARS
+from users.services.field_rules import ADULT_YEARS
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 EXAMPLES = DOCS / "examples"
@@ -32,7 +32,7 @@ FILES = {
     "/llms.txt": "text/plain; charset=utf-8",
     "/favicon.ico": "image/x-icon",
 }
-# They show the address under which they were asked for.
+# They contain the address of their request.
 OF_ONE_ADDRESS = {"/docs", "/docs/postman.json", "/llms.txt"}
 OTHERS = ("https://www.rfc-editor.org/rfc/", "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/")
 
@@ -44,7 +44,7 @@ def guide() -> Page:
 
 @pytest.fixture
 def other_settings(settings: Settings) -> Iterator[Settings]:
-    """Settings as of another process: a process renders the guide once."""
+    """Settings of another process: each process renders the guide once."""
     guide_page.page.cache_clear()
     yield settings
     guide_page.page.cache_clear()
@@ -69,7 +69,7 @@ def test_a_page_is_public_cached_for_minutes_and_sets_no_cookie(path: str) -> No
 
 
 @pytest.mark.parametrize("path", [*PAGES, *FILES])
-def test_what_the_reader_has_is_not_sent_again(path: str) -> None:
+def test_an_unchanged_page_is_a_304(path: str) -> None:
     etag = get(path).header("ETag")
     assert etag
     again = get(path, If_None_Match=etag)
@@ -77,7 +77,7 @@ def test_what_the_reader_has_is_not_sent_again(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/docs/nowhere"])
-def test_the_policy_allows_files_of_our_own_and_nothing_else(path: str) -> None:
+def test_the_policy_allows_own_files_only(path: str) -> None:
     policy = dict(line.split(" ", 1) for line in (get(path).header("Content-Security-Policy") or "").split("; "))
     assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == policy["form-action"] == "'self'"
@@ -85,7 +85,7 @@ def test_the_policy_allows_files_of_our_own_and_nothing_else(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_holds_nothing_that_its_policy_forbids(path: str) -> None:
+def test_a_page_complies_with_its_policy(path: str) -> None:
     page = read(path)
     assert not page.values("style")
     assert not [element.tag for element in page.elements if element.tag == "style"]
@@ -94,7 +94,7 @@ def test_a_page_holds_nothing_that_its_policy_forbids(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_link_of_a_page_leads_somewhere(path: str) -> None:
+def test_every_link_of_a_page_has_a_target(path: str) -> None:
     page = read(path)
     for link in {*page.values("href"), *page.values("src"), *page.values("action")}:
         target, _, anchor = link.partition("#")
@@ -135,7 +135,7 @@ def test_a_head_tells_what_a_get_would(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/reference", *FILES])
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_only_reading_is_possible(path: str, method: str) -> None:
+def test_only_get_and_head_are_allowed(path: str, method: str) -> None:
     answer = in_process(method, path, {}, b"")
     assert (answer.status, answer.header("Allow")) == (405, "GET, HEAD")
     assert (answer.header("Content-Length"), answer.header("Cache-Control")) == (str(len(answer.body)), "no-store")
@@ -155,18 +155,18 @@ def test_only_reading_is_possible(path: str, method: str) -> None:
         "/docs/examples/.",
     ],
 )
-def test_anything_else_is_a_page_that_leads_back(path: str) -> None:
+def test_unknown_paths_have_a_404_page(path: str) -> None:
     answer = get(path)
     assert (answer.status, answer.header("Cache-Control")) == (404, "no-store")
     assert "Page not found" in answer.body.decode()
 
 
-def test_a_slash_too_many_is_forgiven() -> None:
+def test_a_trailing_slash_is_redirected() -> None:
     answer = get("/docs/")
     assert (answer.status, answer.header("Location")) == (301, "/docs")
 
 
-# --- What the guide shows is what there is ---
+# --- The guide is true to the code ---
 
 
 def test_every_example_is_shown_as_it_is(guide: Page) -> None:
@@ -177,7 +177,7 @@ def test_every_example_is_shown_as_it_is(guide: Page) -> None:
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/reference"])
-def test_code_is_highlighted_in_colours_that_there_are(path: str) -> None:
+def test_highlighted_code_uses_existing_colours(path: str) -> None:
     classes = {name for value in read(path).values("class") for name in value.split() if name.startswith("hl-")}
     style = Path(str(finders.find("docs/code.css"))).read_text()
     assert classes >= {"hl-keyword", "hl-string", "hl-comment", "hl-name", "hl-constant"}
@@ -224,7 +224,7 @@ def test_the_worked_example_is_the_first_vector(guide: Page, vectors: dict[str, 
     assert request.endswith("\n\n" + vector["body"])
 
 
-def test_numbers_are_those_of_the_code(guide: Page) -> None:
+def test_numbers_come_from_the_code(guide: Page) -> None:
     text = " ".join(guide.text.split())
     rate = parse_rate(settings.PARTNER_RATE_LIMIT)
     hours = int(idempotency.WINDOW.total_seconds()) // 3600
@@ -232,7 +232,7 @@ def test_numbers_are_those_of_the_code(guide: Page) -> None:
         f"At most {settings.CLOCK_SKEW_SECONDS} seconds from our clock",
         f"{BODY_LIMIT_BYTES // 1024} KiB ({BODY_LIMIT_BYTES} bytes)",
         f"within {hours} hours",
-        f"1 to {HIGHEST_LIMIT}, {DEFAULT_LIMIT} unless you ask",
+        f"1 to {HIGHEST_LIMIT}, default {DEFAULT_LIMIT}",
         f"{rate.amount} requests in {rate.seconds} seconds",
         f'RateLimit-Policy: "default";q={rate.amount};w={rate.seconds}',
         f"The user is under {ADULT_YEARS}.",
@@ -250,7 +250,7 @@ def test_both_parts_of_the_vectors_are_described(guide: Page, vectors: dict[str,
 
 
 @pytest.mark.parametrize(("redis", "apart"), [("", True), ("redis://127.0.0.1:1/0", False)])
-def test_counts_of_each_process_are_told_where_there_is_no_common_one(
+def test_separate_counts_of_processes_are_mentioned_without_redis(
     other_settings: Settings, redis: str, *, apart: bool
 ) -> None:
     other_settings.REDIS_URL = redis
@@ -264,7 +264,7 @@ def test_numbers_follow_the_settings(other_settings: Settings) -> None:
     assert "At most 41 seconds from our clock" in text
 
 
-def test_every_move_of_a_status_is_drawn_and_told(guide: Page) -> None:
+def test_every_transition_of_a_status_is_shown(guide: Page) -> None:
     moves = {(start.value, end.value) for start, ends in TRANSITIONS.items() for end in ends}
     drawn = [e.attributes for e in guide.elements if e.tag == "path" and "data-from" in e.attributes]
     assert {(one["data-from"], one["data-to"]) for one in drawn} == moves
@@ -276,7 +276,7 @@ def test_every_move_of_a_status_is_drawn_and_told(guide: Page) -> None:
         assert Page("<p" + row).code == [end.value for end in ends]
 
 
-def test_every_error_has_its_remedy(guide: Page) -> None:
+def test_every_error_is_in_the_table(guide: Page) -> None:
     told = Page(guide.source.split('class="cards errors"')[1].split("</table>")[0]).text
     kinds: list[type[errors.ApiError]] = [errors.ApiError, *all_below(errors.ApiError)]
     for error in kinds:
@@ -287,7 +287,7 @@ def all_below(kind: type[errors.ApiError]) -> list[type[errors.ApiError]]:
     return [one for below in kind.__subclasses__() for one in (below, *all_below(below))]
 
 
-def test_every_message_of_a_401_is_told(api: PartnerClient, create_user: Callable[..., object]) -> None:
+def test_every_message_of_a_401_is_explained(api: PartnerClient, create_user: Callable[..., object]) -> None:
     create_user(externalId="cust-1")
     path, change = "/v1/users/cust-1", {"city": "Ottawa"}
     once = "2099-01-01T00:00:00Z"
@@ -307,7 +307,7 @@ def test_every_message_of_a_401_is_told(api: PartnerClient, create_user: Callabl
         assert said.partition("which is")[0] in text, said
 
 
-def test_the_error_that_is_shown_is_one_that_is_sent(api: PartnerClient, guide: Page) -> None:
+def test_the_example_error_is_a_real_response(api: PartnerClient, guide: Page) -> None:
     shown = json.loads(next(code for code in guide.code if code.startswith("{") and "fieldErrors" in code))
     answer = api.post("/v1/users", factories.user_body(email="nobody", dateOfBirth="1990")).json()
     assert shown | {"requestId": ""} == answer | {"requestId": ""}

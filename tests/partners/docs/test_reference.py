@@ -1,4 +1,4 @@
-"""The reference: whatever the OpenAPI description says is on the page."""
+"""The reference: everything in the OpenAPI document is on the page."""
 
 import json
 
@@ -9,7 +9,7 @@ from partners.docs.reference import operations
 from tests.partners.docs.reading import Page, read
 
 
-def test_every_operation_is_shown_with_what_it_takes_and_answers() -> None:
+def test_every_operation_is_shown_with_parameters_and_responses() -> None:
     page = read("/docs/reference")
     for path, item in openapi.document()["paths"].items():
         for method, operation in item.items():
@@ -43,7 +43,7 @@ def test_every_example_of_the_description_is_shown() -> None:
                         assert text in code
 
 
-def test_another_description_would_be_shown_as_well() -> None:
+def test_another_openapi_document_can_be_shown() -> None:
     node = {
         "type": "object",
         "properties": {"name": {"type": "string"}, "below": {"$ref": "#/components/schemas/Node"}},

@@ -1,4 +1,4 @@
-"""The search of the docs: the sections of the pages, found by their words."""
+"""The search of the docs."""
 
 from urllib.parse import quote
 
@@ -21,7 +21,7 @@ def found(query: str) -> list[tuple[str, str]]:
         ("pagination", ("Guide", "Pagination")),
         ("sunset", ("Guide", "Deprecation")),
         ("register", ("Reference", "Register a user")),
-        ("updateUser", ("Reference", "Change a user's details")),
+        ("updateUser", ("Reference", "Update a user")),
         ("UserSummary", ("Reference", "UserSummary")),
         ("unreleased", ("Changelog", "Unreleased")),
     ],
@@ -44,7 +44,7 @@ def test_a_result_holds_all_of_the_words() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\0", "%00", "a", "e t a o"])
-def test_nothing_is_found_for_nothing(query: str) -> None:
+def test_an_empty_query_has_no_results(query: str) -> None:
     assert found(query) == []
 
 
@@ -66,13 +66,13 @@ def test_results_are_links_to_sections() -> None:
 def test_a_query_is_shown_as_text() -> None:
     answer = get(f"/docs/search?q={quote('<script>alert(1)</script>')}")
     assert "<script>alert" not in answer.body.decode()
-    assert "Nothing was found" in answer.body.decode()
-    # What somebody looked for is nobody else's.
+    assert "No results" in answer.body.decode()
+    # A query must not be cached.
     assert answer.header("Cache-Control") == "no-store"
 
 
 @pytest.mark.parametrize("query", ["", "?q=", "?q=%FF%FE", "?q=a&q=b", "?" + "q=a&" * 900, "?q=.*("])
-def test_any_query_is_answered(query: str) -> None:
+def test_any_query_has_a_page(query: str) -> None:
     answer = get(f"/docs/search{query}")
     assert answer.status == 200
     assert len([one for one in Page(answer.body.decode()).elements if one.tag == "h1"]) == 1

@@ -1,4 +1,4 @@
-"""Requests, what their senders signed, and the causes that the doctor finds: one row for each mistake."""
+"""Requests, canonical requests, and the causes that the doctor names: one row for each mistake."""
 
 import base64
 import hashlib
@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from partners.doctor import examine
+from partners.doctor import diagnose
 
 NOW = datetime(2026, 1, 15, 10, 30, 0, tzinfo=UTC)
 TIMESTAMP = "2026-01-15T10:30:00Z"
@@ -18,8 +18,13 @@ BODY = '{"name": "Zoë/<b>", "amount": 1.0, "id": 7}'
 LINES_OF_JSON = '{\n  "id": 7\n}'
 
 
+def examine(request: str, canonical: str | None, *, clock_skew_seconds: int = 300) -> dict[str, Any]:
+    """The diagnosis as JSON, at NOW."""
+    return diagnose(request, canonical, now=NOW, clock_skew_seconds=clock_skew_seconds).as_json()
+
+
 class Case(NamedTuple):
-    """What is pasted, and the causes of all levels that are found, in their order by level."""
+    """The pasted texts, and the causes of all levels."""
 
     name: str
     request: str
@@ -29,15 +34,15 @@ class Case(NamedTuple):
 
 def raw(method: str = "GET", target: str = "/v1/ping", body: str = "", **headers: str | None) -> str:
     """A request in raw HTTP. headers: replace the usual ones by names with underscores; None leaves one out."""
-    given: dict[str, str | None] = {
+    usual: dict[str, str | None] = {
         "Host": "partners.example",
         "X_Api_Key": API_KEY,
         "X_Request_Timestamp": TIMESTAMP,
         "X_Request_Signature": SIGNATURE,
     }
     if method in {"POST", "PATCH"}:
-        given |= {"Content_Type": "application/json", "Idempotency_Key": KEY}
-    lines = [f"{name.replace('_', '-')}: {value}" for name, value in (given | headers).items() if value is not None]
+        usual |= {"Content_Type": "application/json", "Idempotency_Key": KEY}
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in (usual | headers).items() if value is not None]
     return "\n".join([f"{method} {target} HTTP/1.1", *lines]) + f"\n\n{body}"
 
 

@@ -1,12 +1,13 @@
-"""curl commands, read as curl itself sends them."""
+"""curl commands, parsed as curl itself sends them."""
 
 import json
 
 import pytest
 
-from partners.doctor import NotUnderstoodError, examine
+from partners.doctor import NotUnderstoodError
 from partners.doctor.parsing import parse
 from partners.doctor.request import PastedRequest
+from tests.partners.doctor.cases import examine
 
 URL = "https://partners.example/v1/users"
 FORM = "application/x-www-form-urlencoded"
@@ -63,7 +64,7 @@ def test_the_method_is_given_or_follows_from_the_options(arguments: str, method:
         ("-d ''", ""),
     ],
 )
-def test_the_body_is_what_the_options_add_up_to(arguments: str, body: str) -> None:
+def test_the_body_is_the_sum_of_the_options(arguments: str, body: str) -> None:
     assert sent(f"{URL} {arguments}").body == body.encode()
 
 
@@ -115,7 +116,7 @@ def test_headers_are_those_that_curl_sends(arguments: str, headers: list[tuple[s
 
 
 @pytest.mark.parametrize("start", ["curl", " $ curl", "CURL.EXE", "\n\tcurl"])
-def test_a_command_may_stand_behind_a_prompt(start: str) -> None:
+def test_a_prompt_before_the_command_is_ignored(start: str) -> None:
     assert parse(f"{start} {URL}").target == "/v1/users"
 
 
@@ -131,30 +132,30 @@ def test_a_command_may_stand_behind_a_prompt(start: str) -> None:
         (f"{URL}?a=1&b=2", "url-cut"),
     ],
 )
-def test_what_the_command_does_not_show_is_told(arguments: str, cause: str) -> None:
+def test_values_that_the_command_does_not_show_are_findings(arguments: str, cause: str) -> None:
     assert cause in {finding["cause"] for finding in examine(f"curl {arguments}", None)["findings"]}
 
 
 @pytest.mark.parametrize("arguments", [f"'{URL}?a=1&b=2'", f"{URL} -d '$KEY `x`'", f'{URL} -d "\\$KEY"', f"{URL} & "])
-def test_what_is_quoted_is_nothing_to_tell(arguments: str) -> None:
-    told = {finding["cause"] for finding in examine(f"curl {arguments}", None)["findings"]}
-    assert not told & {"variable-not-known", "url-cut"}
+def test_quoted_text_is_no_finding(arguments: str) -> None:
+    causes = {finding["cause"] for finding in examine(f"curl {arguments}", None)["findings"]}
+    assert not causes & {"variable-not-known", "url-cut"}
 
 
 @pytest.mark.parametrize(
     "arguments", [f"{URL} -d $'a=b'", f'^"{URL}^" ^\n -s', f"{URL} --next {URL}", f"{URL} -T file"]
 )
-def test_quoting_and_options_that_are_not_read_are_refused_in_words(arguments: str) -> None:
+def test_unsupported_quoting_and_options_are_refused_with_a_message(arguments: str) -> None:
     with pytest.raises(NotUnderstoodError, match="raw HTTP"):
         sent(arguments)
 
 
 @pytest.mark.parametrize("arguments", ["", "-s", "'", f'{URL} -H "a', f"{URL} -H $'a: b\\nc: d'", f"$'{URL}\\xff'"])
-def test_what_curl_cannot_send_is_refused(arguments: str) -> None:
+def test_commands_that_curl_cannot_run_are_refused(arguments: str) -> None:
     with pytest.raises(NotUnderstoodError):
         sent(arguments)
 
 
-def test_credentials_are_no_part_of_the_answer() -> None:
-    answer = json.dumps(examine(f"curl -u ada:pass-word {URL.replace('//', '//bob:word-pass@')} -b c=cook-ie", None))
-    assert not [word for word in ("pass-word", "word-pass", "cook-ie") if word in answer]
+def test_credentials_are_not_in_the_diagnosis() -> None:
+    diagnosis = json.dumps(examine(f"curl -u ada:pass-word {URL.replace('//', '//bob:word-pass@')} -b c=cook-ie", None))
+    assert not [word for word in ("pass-word", "word-pass", "cook-ie") if word in diagnosis]

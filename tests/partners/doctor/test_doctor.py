@@ -1,4 +1,4 @@
-"""The signature doctor: what it finds in a request and in what its sender signed."""
+"""The signature doctor: its diagnosis of requests and canonical requests."""
 
 import base64
 import json
@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partners.authentication import keys, signing
-from partners.doctor import NotUnderstoodError, SecretPastedError, examine, layout, parsing
-from partners.doctor.causes import LINES
+from partners.doctor import NotUnderstoodError, SecretPastedError
+from partners.doctor.causes import CAUSES, LINES
 from partners.doctor.checks import API_KEY as API_KEY_FORM
-from partners.doctor.checks import CHECKS
-from partners.doctor.diagnosis import MOST_CANDIDATES, RIGHT, UNSAFE_SIGNATURES, WELL_FORMED
-from partners.doctor.mistakes import MISTAKES, SURROUNDINGS
+from partners.doctor.diagnosis import MOST_CANDIDATES
 from partners.doctor.parsing import LONGEST_TEXT
 from partners.models import Partner
 from tests.partners.doctor.cases import (
@@ -25,11 +23,11 @@ from tests.partners.doctor.cases import (
     CASES,
     GET,
     LIST,
-    NOW,
     PING,
     POST,
     SIGNATURE,
     Case,
+    examine,
     hmac_of_ping,
     raw,
     right,
@@ -38,17 +36,7 @@ from tests.partners.doctor.cases import (
 
 WORKED = json.loads((Path(__file__).parents[2] / "signing-vectors.json").read_text())
 SECRET = WORKED["secret"]
-
-
-CODES = [
-    cause.code
-    for causes in (
-        *(parsing.OF_HTTP, parsing.OF_CURL, *CHECKS, SURROUNDINGS, layout.CAUSES, *MISTAKES),
-        [cause for cause, _ in UNSAFE_SIGNATURES],
-        [WELL_FORMED, RIGHT],
-    )
-    for cause in causes
-]
+LINE_NAMES = [part.name for part in LINES]
 
 
 def found(result: dict[str, Any]) -> set[str]:
@@ -56,20 +44,20 @@ def found(result: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_way_to_go_wrong_is_told_by_its_cause_and_no_other(case: Case) -> None:
-    assert found(examine(case.request, case.canonical, now=NOW)) == case.causes
+def test_each_mistake_has_its_cause_and_no_other(case: Case) -> None:
+    assert found(examine(case.request, case.canonical)) == case.causes
 
 
 def test_every_cause_has_a_case_and_one_meaning() -> None:
-    assert sorted(CODES) == sorted(set().union(*(case.causes for case in CASES)))
-    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code) for code in CODES)
+    assert sorted(CAUSES) == sorted(set().union(*(case.causes for case in CASES)))
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code) for code in CAUSES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_is_found_is_told_in_whole_sentences(case: Case) -> None:
-    for finding in examine(case.request, case.canonical, now=NOW)["findings"]:
+def test_findings_are_whole_sentences(case: Case) -> None:
+    for finding in examine(case.request, case.canonical)["findings"]:
         assert finding["level"] in {"error", "warning", "note"}
-        assert finding["line"] in {None, *LINES}
+        assert finding["line"] in {None, *LINE_NAMES}
         assert finding["explanation"].endswith(".")
         assert finding["remedy"].endswith(".")
         assert not re.search(r"\{[a-z]+(:g)?\}", finding["explanation"])
@@ -83,7 +71,7 @@ def curl_of(vector: dict[str, Any], headers: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("vector", WORKED["vectors"], ids=lambda v: v["method"] + v["path"])
-def test_worked_examples_are_read_as_they_are_signed(vector: dict[str, Any]) -> None:
+def test_signing_vectors_are_parsed_as_they_are_signed(vector: dict[str, Any]) -> None:
     headers = {"X-Request-Timestamp": vector["timestamp"], "X-Request-Signature": vector["signature"]}
     if vector["idempotencyKey"]:
         headers["Idempotency-Key"] = vector["idempotencyKey"]
@@ -95,9 +83,9 @@ def test_worked_examples_are_read_as_they_are_signed(vector: dict[str, Any]) -> 
         assert result["signature"] == vector["signature"]
 
 
-def test_both_canonical_requests_stand_side_by_side() -> None:
-    result = examine(LIST, signed(LIST, query="limit=50") + "\nmore\n", now=NOW)
-    assert [line["name"] for line in result["lines"]] == list(LINES)
+def test_both_canonical_requests_are_compared_line_by_line() -> None:
+    result = examine(LIST, signed(LIST, query="limit=50") + "\nmore\n")
+    assert [line["name"] for line in result["lines"]] == LINE_NAMES
     assert [line["ours"] for line in result["lines"]] == result["canonicalRequest"].split("\n")
     assert [line["name"] for line in result["lines"] if line["differs"]] == ["query"]
     assert result["lines"][2]["firstDifference"] == 0
@@ -107,50 +95,50 @@ def test_both_canonical_requests_stand_side_by_side() -> None:
 
 def test_differences_are_counted_in_bytes() -> None:
     request = raw(Idempotency_Key="é1")
-    result = examine(request, signed(request, key="é2"), now=NOW)
+    result = examine(request, signed(request, key="é2"))
     assert result["lines"][4]["firstDifference"] == 2
     assert result["firstDifference"]["byte"] == 2
 
 
 def test_a_canonical_request_that_ends_early_differs_where_it_ends() -> None:
-    result = examine(PING, "GET\n/v1/pi", now=NOW)
+    result = examine(PING, "GET\n/v1/pi")
     assert result["firstDifference"] == {"line": 2, "byte": 6, "offset": 10}
     assert [line["theirs"] for line in result["lines"]] == ["GET", "/v1/pi", None, None, None, None]
     assert [line["differs"] for line in result["lines"]] == [False, True, True, True, True, True]
 
 
 @pytest.mark.parametrize("canonical", [None, ""])
-def test_without_a_canonical_request_there_is_nothing_to_differ(canonical: str | None) -> None:
-    result = examine(PING, canonical, now=NOW)
+def test_without_a_canonical_request_nothing_differs(canonical: str | None) -> None:
+    result = examine(PING, canonical)
     assert result["firstDifference"] is None
     assert not any(line["differs"] or line["theirs"] is not None for line in result["lines"])
 
 
-def test_a_request_is_told_as_it_was_read() -> None:
+def test_the_parsed_request_is_part_of_the_diagnosis() -> None:
     seen = ["Host", "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature", "Content-Type", "Idempotency-Key"]
-    told = {"method": "POST", "target": "/v1/users", "headersSeen": seen, "bodyBytes": len(right(POST)[5]) - 20}
-    assert examine(POST, None, now=NOW)["request"] == told
+    parsed = {"method": "POST", "target": "/v1/users", "headersSeen": seen, "bodyBytes": len(right(POST)[5]) - 20}
+    assert examine(POST, None)["request"] == parsed
 
 
 def explanation(request: str, canonical: str | None = None) -> str:
-    return " ".join(finding["explanation"] for finding in examine(request, canonical, now=NOW)["findings"])
+    return " ".join(finding["explanation"] for finding in examine(request, canonical)["findings"])
 
 
-def test_without_a_canonical_request_it_says_what_it_cannot_see() -> None:
-    (finding,) = examine(PING, None, now=NOW)["findings"]
+def test_without_a_canonical_request_the_diagnosis_names_its_limits() -> None:
+    (finding,) = examine(PING, None)["findings"]
     assert finding["title"] == "This request is well formed"
     assert "cannot be seen" in finding["explanation"]
     assert finding["remedy"] == "To find the difference, paste the canonical request that your program built."
 
 
-def test_a_signature_under_an_empty_secret_over_a_wrong_text_is_told_with_both_mistakes() -> None:
+def test_a_signature_under_an_empty_secret_over_a_wrong_text_has_both_mistakes() -> None:
     signature = hmac_of_ping(b"", "\r\n")
-    assert "What was signed is not right either" in explanation(raw(X_Request_Signature=signature))
-    assert "not right either" not in explanation(raw(X_Request_Signature=hmac_of_ping(b"")))
+    assert "The signed text is wrong too" in explanation(raw(X_Request_Signature=signature))
+    assert "wrong too" not in explanation(raw(X_Request_Signature=hmac_of_ping(b"")))
 
 
-def test_a_signature_under_an_empty_secret_is_told_where_the_canonical_request_is_given_too() -> None:
-    assert "with a secret of no characters" in explanation(
+def test_a_signature_under_an_empty_secret_is_recognised_with_a_canonical_request_too() -> None:
+    assert "the HMAC under an empty secret" in explanation(
         raw(X_Request_Signature=hmac_of_ping(b"")), "\n".join(right(PING))
     )
 
@@ -165,7 +153,7 @@ def test_a_signature_under_an_empty_secret_is_told_where_the_canonical_request_i
         ("2020-01-15T10:30:00Z", "189,388,800 seconds behind"),
     ],
 )
-def test_times_are_told_with_the_right_plural(timestamp: str, said: str) -> None:
+def test_durations_have_the_right_plural(timestamp: str, said: str) -> None:
     assert said in explanation(raw(X_Request_Timestamp=timestamp))
 
 
@@ -177,12 +165,12 @@ def test_one_second_is_one_second() -> None:
 
 @pytest.mark.parametrize("request_", [GET, LIST, PING, POST, raw(target="/gw/v1/users/%2f%3a?a=/&b=%20&a=:&c")])
 def test_candidates_are_few_and_distinct_and_the_right_one_is_first(request_: str) -> None:
-    result = examine(request_, None, now=NOW)
+    result = examine(request_, None)
     texts = [candidate["canonicalRequest"] for candidate in result["candidates"]]
     assert texts[0] == result["canonicalRequest"]
     assert result["candidates"][0]["cause"] == "correct"
     assert len(texts) == len(set(texts)) <= MOST_CANDIDATES
-    assert {candidate["cause"] for candidate in result["candidates"]} - {"correct"} <= set(CODES)
+    assert {candidate["cause"] for candidate in result["candidates"]} - {"correct"} <= set(CAUSES)
 
 
 @pytest.mark.parametrize(
@@ -209,25 +197,25 @@ def test_candidates_are_few_and_distinct_and_the_right_one_is_first(request_: st
     ],
 )
 def test_a_signature_over_a_mistake_is_found_among_the_candidates(request_: str, cause: str) -> None:
-    assert cause in {candidate["cause"] for candidate in examine(request_, None, now=NOW)["candidates"]}
+    assert cause in {candidate["cause"] for candidate in examine(request_, None)["candidates"]}
 
 
-def test_each_candidate_pasted_as_ones_own_is_told_by_its_cause() -> None:
+def test_each_candidate_as_canonical_request_has_its_cause() -> None:
     for request in (GET, LIST, POST, PING):
-        for candidate in examine(request, None, now=NOW)["candidates"][1:]:
-            causes_found = found(examine(request, candidate["canonicalRequest"], now=NOW))
+        for candidate in examine(request, None)["candidates"][1:]:
+            causes_found = found(examine(request, candidate["canonicalRequest"]))
             assert candidate["cause"] in causes_found, candidate
 
 
-def test_what_nothing_can_sign_has_no_candidates() -> None:
-    assert examine(raw(target="/v1/users/%FF"), None, now=NOW)["candidates"] == []
+def test_a_request_that_cannot_be_signed_has_no_candidates() -> None:
+    assert examine(raw(target="/v1/users/%FF"), None)["candidates"] == []
 
 
 @pytest.mark.parametrize(
     "form",
     [SECRET, f"'{SECRET}'", "cHNpX3NlY3JldF9aazN2WDljUTFtVDdyQjVuVzh5TDJkRjZoSjRnSzBwQQ==", SECRET.encode().hex()],
 )
-def test_a_secret_is_refused_wherever_it_stands_and_not_repeated(form: str) -> None:
+def test_a_secret_is_refused_anywhere_and_not_repeated(form: str) -> None:
     for request, canonical in [(raw(X_Api_Key=form), None), (raw(body=form), None), (PING, f"GET\n{form}")]:
         with pytest.raises(SecretPastedError, match="rotate that key") as refusal:
             examine(request, canonical)
@@ -246,23 +234,23 @@ def test_a_secret_is_refused_wherever_it_stands_and_not_repeated(form: str) -> N
     ],
 )
 def test_no_api_key_is_repeated(request_: str, canonical: str | None) -> None:
-    assert API_KEY not in json.dumps(examine(request_, canonical, now=NOW))
+    assert API_KEY not in json.dumps(examine(request_, canonical))
 
 
 @pytest.mark.django_db
-def test_keys_have_the_form_that_is_asked_for() -> None:
+def test_issued_keys_have_the_expected_form() -> None:
     partner = Partner.objects.create(slug="formed", name="Formed")
     assert API_KEY_FORM.fullmatch(keys.issue(partner=partner).api_key)
 
 
-def test_the_skew_that_is_allowed_is_the_one_given() -> None:
+def test_the_allowed_clock_skew_is_a_parameter() -> None:
     request = raw(X_Request_Timestamp="2026-01-15T10:30:59Z")
-    assert "clock-ahead" not in found(examine(request, None, now=NOW, clock_skew_seconds=60))
-    assert "clock-ahead" in found(examine(request, None, now=NOW, clock_skew_seconds=58))
+    assert "clock-ahead" not in found(examine(request, None, clock_skew_seconds=60))
+    assert "clock-ahead" in found(examine(request, None, clock_skew_seconds=58))
 
 
-def test_how_far_a_clock_is_off_is_said() -> None:
-    result = examine(raw(X_Request_Timestamp="2026-01-15T10:35:01Z"), None, now=NOW)
+def test_the_clock_skew_is_in_the_explanation() -> None:
+    result = examine(raw(X_Request_Timestamp="2026-01-15T10:35:01Z"), None)
     assert "301 seconds ahead" in result["findings"][0]["explanation"]
 
 
@@ -285,14 +273,14 @@ def test_how_far_a_clock_is_off_is_said() -> None:
         "\ud800",
     ],
 )
-def test_what_is_no_request_is_refused_in_words(text: str) -> None:
+def test_text_that_is_no_request_is_refused_with_a_message(text: str) -> None:
     with pytest.raises(NotUnderstoodError, match=r"\w+ \w+"):
         examine(text, None)
 
 
 def check_whole(request: str, canonical: str | None) -> None:
     try:
-        result = examine(request, canonical, now=NOW)
+        result = examine(request, canonical)
     except NotUnderstoodError:
         return
     json.dumps(result).encode()
@@ -302,17 +290,19 @@ def check_whole(request: str, canonical: str | None) -> None:
 
 
 @given(st.text(), st.none() | st.text())
-def test_any_text_has_an_answer(text: str, canonical: str | None) -> None:
+def test_any_text_has_a_diagnosis_or_a_message(text: str, canonical: str | None) -> None:
     check_whole(text, canonical)
 
 
 @given(st.sampled_from(["curl ", "GET /v1/", "POST /v1 HTTP/1.1\n"]), st.text(), st.none() | st.text())
-def test_any_text_that_begins_as_a_request_has_an_answer(start: str, text: str, canonical: str | None) -> None:
+def test_any_text_that_begins_like_a_request_has_a_diagnosis_or_a_message(
+    start: str, text: str, canonical: str | None
+) -> None:
     check_whole(start + text, canonical)
 
 
 @given(st.lists(st.sampled_from([*"'\"\\$^&#?@:; \n\r", "-d", "-H", "-X", "--json", "x", "/v1/", "a=b", "%2", "%41"])))
-def test_any_command_has_an_answer(words: list[str]) -> None:
+def test_any_command_has_a_diagnosis_or_a_message(words: list[str]) -> None:
     check_whole("curl https://x/v1 " + "".join(words), None)
 
 
@@ -335,7 +325,7 @@ def test_the_canonical_request_is_the_one_of_the_contract(
     sent = "&".join("=".join(quote_from_bytes(part.encode()) for part in pair) for pair in query)
     target = quote_from_bytes(decoded) + (f"?{sent}" if sent else "")
     request = f"{method} {target} HTTP/1.1\nX-Request-Timestamp: {timestamp}\nIdempotency-Key: {key}\n\n{body}"
-    result = examine(request, canonical or None, now=NOW)
+    result = examine(request, canonical or None)
     try:
         expected = signing.canonical_request(method, decoded, sent.encode(), timestamp, key, body.encode())
     except signing.NotUtf8Error:
@@ -365,12 +355,12 @@ def test_the_canonical_request_is_the_one_of_the_contract(
     ],
     ids=lambda text: text[:40],
 )
-def test_the_largest_texts_are_answered(text: str) -> None:
+def test_the_largest_texts_have_a_diagnosis_or_a_message(text: str) -> None:
     check_whole(text, "GET\n" * 40_000)
     check_whole(text, "x" * LONGEST_TEXT)
 
 
-def test_a_signature_is_told_in_lower_case_where_it_is_hex() -> None:
+def test_a_hex_signature_is_converted_to_lower_case() -> None:
     assert examine(raw(X_Request_Signature=SIGNATURE.upper()), None)["signature"] == SIGNATURE
     assert examine(raw(X_Request_Signature="c2lnbmVk"), None)["signature"] is None
 
@@ -386,13 +376,13 @@ def test_a_signature_is_told_in_lower_case_where_it_is_hex() -> None:
     ],
     ids=["percent-encoded", "escaped for a shell", "with a backslash", "in Base64, one on", "in Base64, two on"],
 )
-def test_a_secret_in_another_spelling_is_refused_too(request_: str) -> None:
+def test_an_encoded_secret_is_refused_too(request_: str) -> None:
     with pytest.raises(SecretPastedError):
         examine(request_, None)
 
 
 @pytest.mark.parametrize("target", ["/v1/ping?k={}", "/v1/{}"])
-def test_an_api_key_in_another_spelling_is_not_shown_whole(target: str) -> None:
+def test_an_encoded_api_key_is_masked(target: str) -> None:
     key = "psi_key_" + "Aa0" * 14 + "Z"
     shown = json.dumps(examine(raw(target=target.format(key.replace("_", "%5f").replace("p", "%70"))), None))
     assert key not in shown
@@ -414,6 +404,6 @@ def test_the_media_type_is_read_as_the_service_reads_it(content_type: str, *, is
 
 
 @pytest.mark.parametrize("text", ["sudo curl https://x/v1/ping -H 'a: b'", "time curl https://x/v1/ping"])
-def test_a_word_before_curl_is_no_method(text: str) -> None:
+def test_a_word_before_curl_is_not_a_method(text: str) -> None:
     with pytest.raises(NotUnderstoodError):
         examine(text, None)

@@ -31,7 +31,7 @@ def test_a_request_line_has_a_method_and_a_url(line: str, origin: str, target: s
     assert (sent.method, sent.origin, sent.target) == ("GET", origin, target)
 
 
-def test_the_host_stands_in_its_header_where_it_is_not_in_the_url() -> None:
+def test_the_origin_is_the_host_header_if_the_url_has_none() -> None:
     assert parse("GET /v1/ping HTTP/1.1\nhost: partners.example").origin == "https://partners.example"
 
 
@@ -48,7 +48,7 @@ def test_the_host_stands_in_its_header_where_it_is_not_in_the_url() -> None:
         ("{é}", "4", "{é}".encode()),
     ],
 )
-def test_the_body_is_as_long_as_it_says_where_pasting_has_changed_it(pasted: str, length: str, body: bytes) -> None:
+def test_a_body_that_pasting_changed_is_restored_to_its_content_length(pasted: str, length: str, body: bytes) -> None:
     assert parse(f"POST /v1/users HTTP/1.1\nContent-Length: {length}\n\n{pasted}").body == body
 
 
@@ -57,7 +57,7 @@ def test_headers_of_one_name_arrive_joined() -> None:
     assert sent.header("X-API-Key") == "a,b"
 
 
-def test_what_curl_logs_is_read_too() -> None:
+def test_the_log_of_curl_is_parsed_too() -> None:
     log = "*   Trying 127.0.0.1\n> GET /v1/ping HTTP/1.1\n> X-Api-Key: a\n>\n< HTTP/1.1 200 OK\n< X-Api-Key: b\n\n{}"
     sent = parse(log)
     assert (sent.target, sent.header("X-Api-Key"), sent.body) == ("/v1/ping", "a", b"")

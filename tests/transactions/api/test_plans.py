@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
@@ -40,9 +39,8 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
     with django_db_blocker.unblock():
         partner: Partner = factories.PartnerFactory.create(slug="of-the-plans")
         with transaction.atomic():
-            for number in range(MANY):
-                user_queries.insert(uuid4(), partner.pk, factories.profile(external_id=f"plan-{number}"))
-            ada = User.objects.get(partner=partner, external_id="plan-7")
+            users = [factories.create_user(partner, f"plan-{number}") for number in range(MANY)]
+            ada = users[7]
             moments = [NEWEST - timedelta(minutes=number) for number in range(ROWS)]
             factories.add_conversions(ada, moments)
             add_rows(ada, moments)
@@ -115,9 +113,7 @@ _INSERT_CONVERSIONS = """
 
 
 def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partner: Partner) -> None:
-    users = [uuid4() for _ in range(400)]
-    for number, user_id in enumerate(users):
-        user_queries.insert(user_id, partner.pk, factories.profile(external_id=f"user-{number}"))
+    users = [factories.create_user(partner).pk for _ in range(400)]
     with connection.cursor() as cursor:
         cursor.execute(_INSERT_CONVERSIONS, [partner.pk, users])
         cursor.execute("ANALYZE users_user, transactions_conversion")

@@ -23,7 +23,7 @@ from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
 from users.models import Status, StatusChange, User, UserEvent
 from users.services.reasons import reasons_for
-from users.services.risk_flags import HintCode, hints_for
+from users.services.risk_flags import FlagCode, risk_flags_for
 
 USERS, CONVERSIONS = 40, 300
 
@@ -114,7 +114,7 @@ def test_the_rules_of_the_history_hold_again(seeded: Partner) -> None:
 
 def test_who_waits_shows_each_risk_flag(seeded: Partner) -> None:
     waiting = User.objects.filter(partner=seeded, status=Status.PENDING_COMPLIANCE)
-    assert {hint.code for user in waiting for hint in hints_for(user)} >= set(HintCode) - {HintCode.CHANGED}
+    assert {hint.code for user in waiting for hint in risk_flags_for(user)} >= set(FlagCode) - {FlagCode.CHANGED}
     assert User.objects.filter(partner=seeded, identity_changed_at__isnull=False).exists()
 
 

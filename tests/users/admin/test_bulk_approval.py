@@ -24,7 +24,7 @@ QUEUE = "/admin/users/queueduser/"
 
 @pytest.fixture
 def make(create_user: Callable[..., Response]) -> Make:
-    """Makes a user who has no hints but those that `fields` give."""
+    """Makes a user who has no risk flags but those that `fields` give."""
     numbers = itertools.count(1)
 
     def create(**fields: object) -> User:
@@ -85,19 +85,19 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
     assert statuses(edited, decided, claimed, fine) == ["pendingCompliance", "rejected", "pendingCompliance", "active"]
 
 
-REFUSED = "It has hints, and nobody who may decide has opened it as it is now: open it first."
+REFUSED = "It has risk flags that nobody who may decide has seen: open it first."
 
 
-def test_a_case_with_hints_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
-    with_hint, without = make(isCiroAffiliate=True), make()
+def test_a_case_with_risk_flags_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
+    with_flag, without = make(isCiroAffiliate=True), make()
     text = approve(client, choices(client))
     assert REFUSED in text
-    assert statuses(with_hint, without) == ["pendingCompliance", "active"]
+    assert statuses(with_flag, without) == ["pendingCompliance", "active"]
 
 
 @pytest.mark.parametrize("page", ["/admin/cases/{}/", "/admin/users/user/{}/change/"])
 @pytest.mark.parametrize("role", ["reviewer", "superuser"])
-def test_a_case_with_hints_that_somebody_who_may_decide_has_opened_is_approved(
+def test_a_case_with_risk_flags_that_somebody_who_may_decide_has_opened_is_approved(
     role: str, page: str, client: Client, make: Make
 ) -> None:
     user = make(isCiroAffiliate=True)
@@ -114,7 +114,7 @@ def test_an_opening_by_somebody_who_may_not_decide_does_not_count(role: str, cli
     assert REFUSED in approve(client, choices(client))
 
 
-def test_who_may_decide_sees_all_hints() -> None:
+def test_who_may_decide_sees_all_risk_flags() -> None:
     deciding = [permissions for permissions in ROLES.values() if compliance.PERMISSION in permissions]
     assert deciding
     assert all(IDENTITY_PERMISSION in permissions for permissions in deciding)
@@ -139,11 +139,11 @@ def test_an_opening_before_another_user_became_the_same_person_does_not_count(
 ) -> None:
     user, other = make(), make()
     client.get(f"/admin/cases/{user.pk}/")
-    assert bulk_approval.unread_hints([user.pk]) == set()
+    assert bulk_approval.users_with_unseen_flags([user.pk]) == set()
     assert api.patch(f"/v1/users/{other.external_id}", {"lastName": user.last_name}).status == 200
-    assert bulk_approval.unread_hints([user.pk]) == {user.pk}
+    assert bulk_approval.users_with_unseen_flags([user.pk]) == {user.pk}
     client.get(f"/admin/cases/{user.pk}/")
-    assert bulk_approval.unread_hints([user.pk]) == set()
+    assert bulk_approval.users_with_unseen_flags([user.pk]) == set()
 
 
 def test_an_opening_before_the_profile_changed_does_not_count(client: Client, make: Make, api: PartnerClient) -> None:
@@ -153,13 +153,13 @@ def test_an_opening_before_the_profile_changed_does_not_count(client: Client, ma
     assert REFUSED in approve(client, choices(client))
 
 
-def test_how_many_are_approved_does_not_change_how_many_statements_look_for_hints(
+def test_how_many_are_approved_does_not_change_how_many_statements_look_for_risk_flags(
     client: Client, make: Make, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in (1, 5):
         users = [make(isCiroAffiliate=True).pk for _ in range(number)]
         with django_assert_num_queries(2):
-            assert bulk_approval.unread_hints(users) == set(users)
+            assert bulk_approval.users_with_unseen_flags(users) == set(users)
 
 
 def test_the_same_press_again_approves_nobody_twice(client: Client, make: Make) -> None:
@@ -213,7 +213,7 @@ def test_selecting_nobody_does_nothing(chosen: list[str], said: str, client: Cli
 def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> None:
     user = make()
     text = approve(client, [f"{user.pk}/nonsense", "6c0e7a52-8c8f-4b43-9e57-0d1c5a3f8f0e/nonsense"])
-    assert "There is no such user." in text
+    assert "User not found." in text
     assert statuses(user) == ["pendingCompliance"]
 
 

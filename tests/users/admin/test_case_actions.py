@@ -118,7 +118,7 @@ def test_chosen_cases_are_claimed_and_given_back_and_each_refusal_is_told(make: 
     page = act(client_of(reviewer), "claim_selected", free, held, decided)
     assert "1 case is yours." in page
     assert f"{held.external_id}: {holder.username} has claimed this case." in page
-    assert f"{decided.external_id}: This case does not wait" in page
+    assert f"{decided.external_id}: This case is not waiting" in page
     assert claims.holder(free) == reviewer
     assert "1 case is free." in act(client_of(reviewer), "release_selected", free)
     assert claims.holder(free) is None
@@ -146,13 +146,13 @@ def test_without_a_reason_nobody_is_approved(make: Make) -> None:
 
 
 def test_the_list_approves_by_the_rules_of_the_queue(make: Make, api: PartnerClient) -> None:
-    hinted, edited = make(isCiroAffiliate=True), make()
+    flagged, edited = make(isCiroAffiliate=True), make()
     client = client_as("reviewer")
-    page = act(client, "approve_selected", hinted, edited)
+    page = act(client, "approve_selected", flagged, edited)
     assert "not opened yet" in page
     api.patch(f"/v1/users/{edited.external_id}", {"city": "Ottawa"})
     report = confirm(client, page)
-    assert "nobody who may decide has opened it" in report
+    assert "nobody who may decide has seen" in report
     assert "Changed since you loaded the page: City." in report
     assert not StatusChange.objects.exists()
 

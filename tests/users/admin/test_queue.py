@@ -109,7 +109,7 @@ def test_each_role_lands_on_a_page_of_its_own(role: str, page: str, db: None) ->
 
 
 def test_who_has_no_role_is_told_so(db: None) -> None:
-    assert "Your account has no role yet" in client_as("nobody").get("/admin/").content.decode()
+    assert "Your account has no role" in client_as("nobody").get("/admin/").content.decode()
 
 
 # What is listed
@@ -159,9 +159,9 @@ def test_a_row_says_who_has_claimed_it(make: Make) -> None:
     assert ">You</strong>" in page(client_of(reviewer))
 
 
-def test_a_row_counts_its_hints(make: Make) -> None:
+def test_a_row_counts_its_risk_flags(make: Make) -> None:
     make(isCiroAffiliate=True, email="alone@example.com", firstName="Alone")
-    assert "1 hint" in page(client_as("viewer"))
+    assert "1 risk flag" in page(client_as("viewer"))
 
 
 @pytest.mark.parametrize(
@@ -226,18 +226,18 @@ def test_by_who_has_claimed(make: Make) -> None:
     assert listed(client, claimed="nobody") == [free.external_id]
 
 
-def test_by_hints(make: Make) -> None:
+def test_by_risk_flags(make: Make) -> None:
     make(externalId="affiliate", isCiroAffiliate=True, email="one@example.com", firstName="One")
     make(externalId="plain", email="two@example.com", firstName="Two")
     client = client_as("viewer")
-    assert listed(client, hints="yes") == ["affiliate"]
-    assert listed(client, hints="no") == ["plain"]
+    assert listed(client, flags="yes") == ["affiliate"]
+    assert listed(client, flags="no") == ["plain"]
 
 
-def test_a_hint_on_what_a_viewer_may_not_see_is_none_to_them(make: Make) -> None:
+def test_a_risk_flag_on_what_a_viewer_may_not_see_is_hidden(make: Make) -> None:
     make(province="ON", postalCode="H3B 2Y5")
-    assert len(listed(client_as("reviewer"), hints="yes")) == 1
-    assert listed(client_as("viewer"), hints="yes") == []
+    assert len(listed(client_as("reviewer"), flags="yes")) == 1
+    assert listed(client_as("viewer"), flags="yes") == []
 
 
 # Search
@@ -333,7 +333,7 @@ def three_rows_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("three_rows_on_a_page")
-@pytest.mark.parametrize("filters", [{}, {"province": "ON"}, {"hints": "yes"}, {"q": "byron"}, {"claimed": "nobody"}])
+@pytest.mark.parametrize("filters", [{}, {"province": "ON"}, {"flags": "yes"}, {"q": "byron"}, {"claimed": "nobody"}])
 def test_pages_hold_each_row_once(filters: dict[str, str], make: Make) -> None:
     # All share an e-mail address.
     users = [make().external_id for _ in range(8)]
@@ -351,7 +351,7 @@ def test_a_page_begins_after_the_last_row_of_the_one_before_it_whoever_is_decide
     assert "First page" in text
 
 
-@pytest.mark.parametrize("filters", [{"province": "QC"}, {"hints": "yes", "province": "QC"}])
+@pytest.mark.parametrize("filters", [{"province": "QC"}, {"flags": "yes", "province": "QC"}])
 def test_a_scan_stops_and_continues_from_there(
     filters: dict[str, str], make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,13 +372,13 @@ def test_the_cases_of_a_person_are_found_however_far_back_they_are(make: Make, m
     assert listed(client_of(reviewer), claimed="me", province="ON") == [mine.external_id]
 
 
-def test_the_search_for_hints_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_risk_flags_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_lists, "EXAMINED_IN_PYTHON", 2)
     monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
     for number in range(3):
         make(email=f"{number}@example.com", firstName=f"Name{number}")
     odd = make(isCiroAffiliate=True, email="odd@example.com", firstName="Odd")
-    assert walked(client_as("reviewer"), hints="yes") == [[], [odd.external_id], []]
+    assert walked(client_as("reviewer"), flags="yes") == [[], [odd.external_id], []]
 
 
 def test_counting_stops(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +393,7 @@ def test_counting_stops(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2+" in text
 
 
-@pytest.mark.parametrize("filters", [{}, {"hints": "yes"}, {"q": "byron"}, {"province": "ON", "claimed": "nobody"}])
+@pytest.mark.parametrize("filters", [{}, {"flags": "yes"}, {"q": "byron"}, {"province": "ON", "claimed": "nobody"}])
 def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[str, str], make: Make) -> None:
     client = client_as("reviewer")
     counts = []

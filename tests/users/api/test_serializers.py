@@ -18,22 +18,18 @@ from users.api.serializer_fields import TextField
 from users.api.serializers import UserSerializer
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS
-from users.queries import StoredUser
+from users.queries import UserSummary
 from users.services.field_rules import today
 
 MINOR = f"{today().year - 1}-01-01"
 
 
-def stored(**columns: Any) -> StoredUser:
-    """A user as the database has it."""
-    serializer = UserSerializer(data=factories.user_body(externalId="ada"))
-    serializer.is_valid(raise_exception=True)
-    row = {"id": str(uuid4()), "status": "active", "updated_at": "2026-01-15 10:30:00.1234+00"}
-    return StoredUser(**row | serializer.validated_data | columns)
+STORED = UserSummary(str(uuid4()), "ada", "active", "2026-01-15 10:30:00.1234+00")
 
 
 def update(data: dict[str, Any], **columns: Any) -> UserSerializer:
-    return UserSerializer(stored(**columns), data=data, partial=True)
+    profile = factories.profile(**{"postal_code": "M5X 1A9", "province": "ON"} | columns)
+    return UserSerializer(profile, data=data, partial=True)
 
 
 def test_a_create_is_validated_from_a_plain_dict() -> None:
@@ -57,6 +53,15 @@ def test_a_create_is_validated_from_a_plain_dict() -> None:
     }
 
 
+def test_the_profile_of_a_create_and_of_an_update_is_typed() -> None:
+    create = UserSerializer(data=factories.user_body(addressLine2=None, postalCode="m5x1a9"))
+    assert create.is_valid()
+    assert create.profile == factories.profile(postal_code="M5X 1A9", province="ON")
+    changed = update({"city": "Ottawa"})
+    assert changed.is_valid()
+    assert changed.profile == create.profile._replace(city="Ottawa")
+
+
 def test_every_column_of_the_profile_has_a_field() -> None:
     assert {field.source for field in UserSerializer().writable_fields.values()} == {"external_id", *PROFILE_COLUMNS}
 
@@ -69,7 +74,7 @@ def test_errors_name_all_failing_fields_in_declared_order_and_then_unknown_ones(
     assert list(serializer.errors.items()) == [
         ("email", ["Must be a string."]),
         ("city", ["Must not be empty."]),
-        ("postalCode", ["Is not a postal code of country CA."]),
+        ("postalCode", ["Must be a postal code of country CA."]),
         ("occupation", ["This field is required."]),
         ("age", ["Unknown field."]),
         ("status", ["Unknown field."]),
@@ -111,7 +116,7 @@ def test_an_update_is_validated_as_the_user_that_it_leaves_behind() -> None:
 def test_an_update_names_only_what_was_sent() -> None:
     serializer = update({"country": "US"})
     assert not serializer.is_valid()
-    assert serializer.errors == {"country": ["Does not fit the user's postalCode: send both."]}
+    assert serializer.errors == {"country": ["Does not match the user's postalCode: send both."]}
 
 
 def test_an_update_of_nothing_is_valid() -> None:
@@ -141,9 +146,8 @@ def test_a_minor_is_unprocessable_only_where_nothing_else_fails(
 
 
 def test_data_of_a_stored_user_has_no_personal_data() -> None:
-    user = stored()
-    assert UserSerializer(user).data == {
-        "userId": user.id,
+    assert UserSerializer(STORED).data == {
+        "userId": STORED.id,
         "externalId": "ada",
         "status": "active",
         "updatedAt": "2026-01-15T10:30:00.123400Z",
@@ -225,7 +229,7 @@ def test_serializers_in_two_threads_share_no_state() -> None:
 
 def test_a_serializer_keeps_nothing_of_the_one_before() -> None:
     assert not update({"city": ""}).is_valid()
-    serializer = UserSerializer(stored())
+    serializer = UserSerializer(STORED)
     assert not hasattr(serializer, "initial_data")
     with pytest.raises(AssertionError):
         _ = serializer.errors

@@ -1,4 +1,4 @@
-"""The case page: what it shows to whom, and that whoever opens it is recorded."""
+"""The case page: what each role sees, and that every opening is recorded."""
 
 import re
 from collections.abc import Callable
@@ -12,11 +12,12 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import ROLES, client_as, client_of
 from tests.users.deciding import case_of, page_of
-from transactions.case_sections.conversion_section import records
-from users.backoffice.case import sections
+from transactions.case_sections import conversion_records
+from users.backoffice.case import page
+from users.backoffice.case.sections import Section
 from users.models import AccessRecord, Claim, Status, User, UserEvent
 
-# Birth date and address as the factories have them, in every form in which a page could hold them.
+# Birth date and address of the factories, in every format of a page.
 IDENTITY = ("1990-12-10", "Dec. 10, 1990", "Dec 10, 1990", "10 December 1990", "100 King St W", "Suite 200", "M5X")
 SEES_CASES = {"viewer", "reviewer", "auditor", "superuser"}
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -27,7 +28,7 @@ def user(create_user: Callable[..., Response]) -> User:
     return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
-# Who sees what
+# Permissions
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -36,18 +37,18 @@ def test_a_role_sees_the_page_or_not(role: str, user: User) -> None:
 
 
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
+def test_others_are_redirected_to_the_login(role: str, user: User) -> None:
     answer = client_as(role).get(case_of(user))
     assert (answer.status_code, "/login/" in answer.headers["Location"]) == (302, True)
     assert not AccessRecord.objects.exists()
 
 
-# Of each, what of the page only some see.
+# Parts of the page and the roles that see them.
 PARTS = {
     "Dec. 10, 1990": {"reviewer", "auditor", "superuser"},
     "100 King St W": {"reviewer", "auditor", "superuser"},
     "Same name and birth date": {"reviewer", "auditor", "superuser"},
-    "Changed since it was submitted": {"reviewer", "auditor", "superuser"},
+    "Changed since submission": {"reviewer", "auditor", "superuser"},
     "Profile changed": {"reviewer", "auditor", "superuser"},
     'class="case-event case-event--opened': {"reviewer", "auditor", "superuser"},
     'data-dialog="decide-active"': {"reviewer", "superuser"},
@@ -70,7 +71,7 @@ def test_a_role_sees_its_parts_of_the_page(
     assert {part: part in page for part in PARTS} == {part: role in roles for part, roles in PARTS.items()}
 
 
-def test_a_viewer_finds_no_birth_date_and_no_address_anywhere(
+def test_a_viewer_sees_no_birth_date_and_no_address(
     user: User, api: PartnerClient, create_user: Callable[..., Response]
 ) -> None:
     create_user()
@@ -83,10 +84,10 @@ def test_a_viewer_finds_no_birth_date_and_no_address_anywhere(
             assert shown not in page, shown
 
 
-def test_a_viewer_is_told_of_no_address_by_a_hint(create_user: Callable[..., Response]) -> None:
+def test_a_risk_flag_about_the_address_is_hidden_from_a_viewer(create_user: Callable[..., Response]) -> None:
     odd = User.objects.get(pk=create_user(postalCode="H3B 2Y5", province="ON").json()["userId"])
     assert "Postal code" not in page_of(client_as("viewer"), odd)
-    assert "Postal code is not of the province" in page_of(client_as("reviewer"), odd)
+    assert "Postal code outside the province" in page_of(client_as("reviewer"), odd)
 
 
 # Opening is recorded
@@ -102,12 +103,12 @@ def test_opening_a_case_is_recorded(role: str, user: User) -> None:
     assert staff is None or record.staff == staff
 
 
-def test_who_is_refused_has_opened_nothing(user: User) -> None:
+def test_a_refused_request_is_not_recorded_as_an_opening(user: User) -> None:
     client_as("partner-manager").get(case_of(user))
     assert not AccessRecord.objects.exists()
 
 
-def test_every_opening_is_recorded_and_shown_as_one(user: User) -> None:
+def test_every_opening_is_recorded_and_the_timeline_groups_them(user: User) -> None:
     client = client_as("reviewer")
     for _ in range(3):
         page = page_of(client, user)
@@ -116,7 +117,7 @@ def test_every_opening_is_recorded_and_shown_as_one(user: User) -> None:
     assert "3 times" in page
 
 
-def test_the_user_and_its_history_opened_elsewhere_are_recorded_too(user: User) -> None:
+def test_opening_the_admin_pages_of_a_user_is_recorded_too(user: User) -> None:
     client = client_as("auditor")
     event = UserEvent.objects.get(pgh_obj=user)
     client.get(f"/admin/users/user/{user.pk}/change/")
@@ -125,7 +126,7 @@ def test_the_user_and_its_history_opened_elsewhere_are_recorded_too(user: User) 
     assert kept == [(user, "opened", "User page."), (user, "opened", "Profile history.")]
 
 
-def test_the_access_log_says_who_looked_at_whom(user: User) -> None:
+def test_the_access_log_can_be_searched_by_user_and_staff(user: User) -> None:
     reviewer = factories.make_staff("reviewer")
     page_of(client_of(reviewer), user)
     auditor = client_as("auditor")
@@ -137,7 +138,7 @@ def test_the_access_log_says_who_looked_at_whom(user: User) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_only_those_who_audit_see_the_access_log_and_nobody_alters_it(role: str, user: User) -> None:
+def test_only_auditors_see_the_access_log_and_it_is_read_only(role: str, user: User) -> None:
     client = client_as(role)
     page_of(client_as("reviewer"), user)
     record = AccessRecord.objects.get()
@@ -148,16 +149,16 @@ def test_only_those_who_audit_see_the_access_log_and_nobody_alters_it(role: str,
     assert client.post(f"/admin/users/accessrecord/{record.pk}/delete/", {"post": "yes"}).status_code == 403
 
 
-# What it shows
+# Contents
 
 
-def test_the_page_names_who_it_is_and_where_they_stand(user: User) -> None:
+def test_the_header_shows_name_status_partner_and_ids(user: User) -> None:
     page = page_of(client_as("reviewer"), user)
     for shown in ("Ada Byron", "Pending compliance", user.partner.name, "ada", str(user.pk), "Waiting"):
         assert shown in page
 
 
-def test_nothing_personal_is_in_the_title(user: User) -> None:
+def test_the_title_has_no_personal_data(user: User) -> None:
     page = page_of(client_as("reviewer"), user)
     title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
     assert title
@@ -165,7 +166,7 @@ def test_nothing_personal_is_in_the_title(user: User) -> None:
     assert str(user.pk)[:8] in title[1]
 
 
-def test_what_a_partner_sent_is_shown_as_text(create_user: Callable[..., Response]) -> None:
+def test_partner_data_is_escaped(create_user: Callable[..., Response]) -> None:
     odd = User.objects.get(
         pk=create_user(firstName="<script>alert(1)</script>", occupation="'\"><b>x").json()["userId"]
     )
@@ -175,13 +176,13 @@ def test_what_a_partner_sent_is_shown_as_text(create_user: Callable[..., Respons
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
-def test_no_script_and_no_style_stand_in_the_page_itself(user: User) -> None:
+def test_the_page_has_no_inline_script_or_style(user: User) -> None:
     page = page_of(client_as("reviewer"), user)
     article = page[page.index("<article") : page.index("</article>")]
     assert not re.search(r"<script|<style|\sstyle=|\son\w+=", article)
 
 
-def test_instants_are_machine_readable_with_utc_in_their_title(user: User) -> None:
+def test_date_times_are_machine_readable_with_utc_in_their_title(user: User) -> None:
     page = page_of(client_as("reviewer"), user)
     times = re.findall(r'<time datetime="([^"]*)" title="([^"]*)">', page)
     assert times
@@ -190,7 +191,7 @@ def test_instants_are_machine_readable_with_utc_in_their_title(user: User) -> No
         assert title == f"{instant[:10]} {instant[11:19]} UTC"
 
 
-def test_the_latest_conversions_are_shown_and_lead_to_all_of_them(user: User) -> None:
+def test_the_latest_conversions_are_shown_with_a_link_to_all(user: User) -> None:
     factories.add_conversions(user, [NOON + timedelta(hours=n) for n in range(7)])
     client = client_as("reviewer")
     page = page_of(client, user)
@@ -200,23 +201,22 @@ def test_the_latest_conversions_are_shown_and_lead_to_all_of_them(user: User) ->
     assert len(client.get(link[1]).context["cl"].result_list) == 7
 
 
-def test_a_section_is_hidden_from_those_without_its_permission(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "_sections", dict(sections._sections))
-    secret = sections.Section("x", "Top secret", "users.add_staff", ("a",), lambda *_: [("b",)], lambda _: [])
-    sections.register(secret)
+def test_a_section_needs_its_permission(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = Section("x", "Top secret", "users.add_staff", ("a",), lambda *_: [("b",)], lambda _: [], "admin:index")
+    monkeypatch.setattr(page, "SECTIONS", [secret])
     assert "Top secret" not in page_of(client_as("reviewer"), user)
     assert "Top secret" in page_of(client_as("superuser"), user)
 
 
-def test_the_evidence_packs_conversions_are_those_of_the_api(
+def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transactions.case_sections.all_rows.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("transactions.case_sections.ROWS_AT_ONCE", 2)
     factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
-    assert list(records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
+    assert list(conversion_records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
 
 
-def test_who_has_claimed_the_case_is_shown(user: User) -> None:
+def test_the_claim_is_shown(user: User) -> None:
     holder = factories.make_staff("reviewer")
     Claim.objects.create(user=user, staff=holder)
     page = page_of(client_as("auditor"), user)
@@ -225,7 +225,7 @@ def test_who_has_claimed_the_case_is_shown(user: User) -> None:
     assert "/claim/" not in page_of(client_of(holder), user)
 
 
-def test_an_active_user_whose_name_changed_can_be_found_in_order(user: User, api: PartnerClient) -> None:
+def test_an_active_user_whose_name_changed_can_be_marked_as_reviewed(user: User, api: PartnerClient) -> None:
     factories.move_to(user, Status.ACTIVE)
     client = client_as("reviewer")
     assert "/reviewed/" not in page_of(client, user)
@@ -237,7 +237,7 @@ def test_an_active_user_whose_name_changed_can_be_found_in_order(user: User, api
 # Bounds
 
 
-def test_there_is_no_case_of_nobody(db: None) -> None:
+def test_an_unknown_user_is_not_found(db: None) -> None:
     for pk in (uuid4(), "nonsense", "%00"):
         assert client_as("reviewer").get(f"/admin/cases/{pk}/").status_code == 404
 
@@ -247,7 +247,7 @@ def test_the_page_is_read_only(user: User) -> None:
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "x", "9" * 30, "²", "", "15.5", "500", "501"])
-def test_an_odd_length_of_the_timeline_is_no_crash(count: str, user: User) -> None:
+def test_any_length_of_the_timeline_is_answered(count: str, user: User) -> None:
     assert client_as("reviewer").get(case_of(user), {"timeline": count}).status_code == 200
 
 
@@ -274,6 +274,6 @@ def test_a_long_history_takes_as_many_statements_as_a_short_one(
         page_of(client, user)
 
 
-# Session, staff, two of permissions; the user, the opening; hints (other users twice, decided before); the last
+# Session, staff, two of permissions; the user, the opening; risk flags (other users twice, decided before); the last
 # decision and the state it left; three of the timeline; the claim; the version; documents; conversions.
 STATEMENTS = 18

@@ -1,4 +1,4 @@
-"""Two people who press at the same moment on the same case: committed rows, and a connection each."""
+"""Concurrent decisions on one case, each on its own connection."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -8,35 +8,32 @@ from django.db import connection
 
 from partners.models import Partner
 from tests import factories
-from users.backoffice.case.decisions import DecisionForm, StaleError, decide
 from users.models import Staff, Status, StatusChange, User
 from users.services.changes import Version
-from users.services.profile import create_user
+from users.services.decisions import StaleError, decide
 
 PEOPLE = 4
 
 
-def press(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
-    form = DecisionForm(
-        present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data={"reason_code": "verified", "note": ""}
-    )
+def attempt(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
     try:
         connection.ensure_connection()
         barrier.wait()
-        return decide(user_id=user.pk, shown=shown, form=form, by=by, source="test", sees_identity=True)
+        return decide(
+            user_id=user.pk, shown=shown, to_status=Status.ACTIVE, reason="Papers seen.", by=by, source="test"
+        )
     except StaleError as stale:
         return stale
     finally:
         connection.close()
 
 
-def test_one_decides_and_the_others_are_told_who_did(committed_partner: Partner) -> None:
-    created = create_user(partner_id=committed_partner.pk, values=factories.profile())
-    user = User.objects.get(pk=created["userId"])
+def test_of_concurrent_decisions_one_succeeds_and_the_others_name_who_decided(committed_partner: Partner) -> None:
+    user = factories.create_user(committed_partner)
     shown, barrier = Version.of(user), Barrier(PEOPLE)
     people = [factories.make_staff() for _ in range(PEOPLE)]
     with ThreadPoolExecutor(PEOPLE) as pool:
-        got = list(pool.map(lambda person: press(user, shown, person, barrier), people))
+        got = list(pool.map(lambda person: attempt(user, shown, person, barrier), people))
     (made,) = [one for one in got if isinstance(one, StatusChange)]
     refused = [one for one in got if isinstance(one, StaleError)]
     assert len(refused) == PEOPLE - 1

@@ -1,4 +1,4 @@
-"""The dashboard: who sees it, and what it says where there is little to say."""
+"""The dashboard: permissions, figures and charts."""
 
 import json
 import re
@@ -20,14 +20,14 @@ DASHBOARD = "/admin/dashboard/"
 SEES = {"reviewer", "auditor", "superuser"}
 
 
-def page(**asked: str) -> str:
-    return client_as("auditor").get(DASHBOARD, asked).content.decode()
+def page(**query: str) -> str:
+    return client_as("auditor").get(DASHBOARD, query).content.decode()
 
 
 def charts(text: str) -> Any:
-    found = re.search(r'<script id="dashboard-charts" type="application/json">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    match = re.search(r'<script id="dashboard-charts" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
 
 @pytest.fixture
@@ -41,18 +41,18 @@ def users(create_user: Callable[..., Response]) -> list[User]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", ROLES)
-def test_a_role_sees_it_or_not(role: str) -> None:
+def test_a_role_sees_the_dashboard_or_not(role: str) -> None:
     assert client_as(role).get(DASHBOARD).status_code == (200 if role in SEES else 403)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_who_is_not_staff_is_sent_to_the_login(role: str) -> None:
+def test_others_are_redirected_to_the_login(role: str) -> None:
     assert client_as(role).get(DASHBOARD).status_code == 302
 
 
 @pytest.mark.django_db
-def test_it_takes_no_post() -> None:
+def test_a_post_is_not_allowed() -> None:
     assert client_as("superuser").post(DASHBOARD).status_code == 405
 
 
@@ -65,25 +65,29 @@ def test_the_period_is_one_of_three(asked: str, days: int) -> None:
 
 
 @pytest.mark.django_db
-def test_where_there_is_nothing_it_says_so() -> None:
+def test_an_empty_dashboard_says_so() -> None:
     text = page()
-    for said in ("Nobody waits", "Nothing was decided within this period", "No partner has users who wait"):
+    for said in (
+        "The queue is empty.",
+        "No decisions in this period.",
+        "No waiting users and no decisions",
+    ):
         assert said in text
     assert "<canvas" not in text
 
 
 @pytest.mark.usefixtures("within_one_day")
 def test_waiting_and_decisions_are_counted(users: list[User]) -> None:
-    found = dashboard_figures.gather(7)
-    assert (found.waiting, found.late) == (1, 0)
+    figures = dashboard_figures.gather(7)
+    assert (figures.waiting, figures.late) == (1, 0)
     # Two of the five were made active first.
-    assert found.outcomes == {"active": 3, "rejected": 1, "suspended": 1, "closed": 1}
-    assert found.by_day[found.period.today] == found.outcomes
-    [partner] = found.partners
-    assert (partner.partner, partner.waiting, partner.decisions) == (users[0].partner, 1, 6)
+    assert list(figures.by_day.values())[-1] == {"active": 3, "rejected": 1, "suspended": 1, "closed": 1}
+    assert figures.decisions == 6
+    [partner] = figures.partners
+    assert (partner.partner, partner.waiting, partner.outcomes.total()) == (users[0].partner, 1, 6)
 
 
-def test_the_tables_hold_what_the_charts_draw(users: list[User]) -> None:
+def test_the_tables_have_the_figures_of_the_charts(users: list[User]) -> None:
     text = page()
     drawn = charts(text)
     assert sum(drawn["waiting"]["values"]) == 1
@@ -107,7 +111,7 @@ def test_a_partners_name_cannot_end_the_script(users: list[User]) -> None:
     assert "<script>alert" not in shown
 
 
-def test_it_takes_as_many_statements_for_a_long_period_as_for_a_short_one(
+def test_the_number_of_statements_does_not_depend_on_the_period(
     users: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []

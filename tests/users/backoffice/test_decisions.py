@@ -30,7 +30,7 @@ def offered(page: str) -> list[str]:
     return re.findall(r'data-dialog="decide-(\w+)"', page)
 
 
-def test_a_reviewer_moves_a_status_and_all_of_it_is_kept(user: User) -> None:
+def test_a_decision_moves_the_status_and_is_recorded(user: User) -> None:
     staff = factories.make_staff("reviewer")
     page = send(client_of(staff), user, note="Passport seen.")
     assert "ada is now: Active." in page
@@ -41,7 +41,7 @@ def test_a_reviewer_moves_a_status_and_all_of_it_is_kept(user: User) -> None:
     assert user.status == "active"
 
 
-def test_without_a_note_the_reason_is_what_the_code_means(user: User) -> None:
+def test_without_a_note_the_reason_is_the_text_of_the_code(user: User) -> None:
     send(client_as("reviewer"), user)
     assert StatusChange.objects.get(user=user).reason == "Identity and address verified"
 
@@ -58,7 +58,7 @@ def test_the_history_names_the_request(user: User) -> None:
     assert event.pgh_context["source"] == f"request {answer.headers['X-Request-Id']}"
 
 
-# What is offered
+# Moves offered
 
 
 @pytest.mark.parametrize("status", Status)
@@ -67,7 +67,7 @@ def test_only_allowed_moves_are_offered(status: Status, user: User) -> None:
     assert offered(page_of(client_as("reviewer"), user)) == [move.value for move in TRANSITIONS[status]]
 
 
-def test_each_move_has_reasons_of_its_own_and_none_is_for_nothing() -> None:
+def test_each_move_has_reasons_with_distinct_codes() -> None:
     moves = {(start, end) for start, ends in TRANSITIONS.items() for end in ends}
     assert set(REASONS) == moves
     for reasons in REASONS.values():
@@ -76,9 +76,9 @@ def test_each_move_has_reasons_of_its_own_and_none_is_for_nothing() -> None:
         assert all(len(code) <= compliance.REASON_CODE_LENGTH for code in codes)
 
 
-def test_closed_is_said_to_be_final(user: User) -> None:
+def test_a_closed_account_is_final(user: User) -> None:
     factories.move_to(user, Status.CLOSED)
-    assert "Closed is final" in page_of(client_as("reviewer"), user)
+    assert "Closed accounts are final" in page_of(client_as("reviewer"), user)
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role not in {"reviewer", "superuser"}])
@@ -92,14 +92,14 @@ def test_without_the_permission_there_is_no_form_and_no_move(role: str, user: Us
 
 
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_who_is_not_staff_decides_nothing(role: str, user: User) -> None:
+def test_others_cannot_decide(role: str, user: User) -> None:
     answer = client_as(role).post(decide_url(user), decision(client_as("reviewer"), user))
     assert answer.status_code == 302
     assert "/login/" in answer.headers["Location"]
     assert not StatusChange.objects.exists()
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_who_is_not_staff_decides_nothing(role: str, user: User) -> None:
     [
         ({"to_status": "closed"}, "cannot become closed", 409),
         ({"to_status": "pendingCompliance"}, "already", 409),
-        ({"to_status": "nonsense"}, "There is no such status", 400),
-        ({"to_status": ""}, "There is no such status", 400),
+        ({"to_status": "nonsense"}, "Unknown status", 400),
+        ({"to_status": ""}, "Unknown status", 400),
         ({"reason_code": ""}, "Choose a reason.", 422),
         ({"reason_code": "fraudSuspected"}, "Select a valid choice.", 422),
         ({"reason_code": "other"}, "A note is required.", 422),
@@ -118,7 +118,7 @@ def test_who_is_not_staff_decides_nothing(role: str, user: User) -> None:
         ({"note": "a" * 2001}, "at most 2000 characters", 422),
     ],
 )
-def test_what_the_rules_refuse_is_said_and_nothing_happens(
+def test_a_refused_decision_changes_nothing_and_says_why(
     fields: dict[str, str], said: str, code: int, user: User
 ) -> None:
     client = client_as("reviewer")
@@ -138,7 +138,7 @@ def test_suspending_and_closing_need_a_note(to_status: Status, user: User) -> No
     assert user.status == to_status
 
 
-def test_a_form_that_lacks_something_is_shown_open_as_it_was_filled_in(user: User) -> None:
+def test_an_incomplete_form_is_shown_again_in_an_open_dialog(user: User) -> None:
     client = client_as("reviewer")
     asked = decision(client, user, reason_code="other", then="stay") | {"note": ""}
     page = client.post(decide_url(user), asked).content.decode()
@@ -148,10 +148,10 @@ def test_a_form_that_lacks_something_is_shown_open_as_it_was_filled_in(user: Use
     assert re.search(r'value="other"[^>]* checked', dialog[0])
 
 
-# Somebody was faster
+# Concurrent changes
 
 
-def test_where_the_user_has_changed_nothing_happens_and_the_fields_are_named(user: User, api: PartnerClient) -> None:
+def test_a_decision_on_a_changed_user_is_refused_and_names_the_fields(user: User, api: PartnerClient) -> None:
     client = client_as("reviewer")
     stale = decision(client, user, to_status="rejected", reason_code="notVerified", note="A long story.")
     api.patch("/v1/users/ada", {"email": "new@example.com", "lastName": "King"})
@@ -168,7 +168,7 @@ def test_where_the_user_has_changed_nothing_happens_and_the_fields_are_named(use
     assert StatusChange.objects.get(user=user).to_status == "rejected"
 
 
-def test_of_two_people_who_decide_at_once_the_second_is_told_who_was_first(user: User) -> None:
+def test_of_two_decisions_the_second_is_refused_and_names_the_first(user: User) -> None:
     first, second = factories.make_staff("reviewer"), factories.make_staff("reviewer")
     asked = decision(client_of(second), user, to_status="rejected", reason_code="notVerified", note="No papers.")
     send(client_of(first), user, note="All papers seen.")
@@ -181,14 +181,14 @@ def test_of_two_people_who_decide_at_once_the_second_is_told_who_was_first(user:
     assert StatusChange.objects.get(user=user).by == first
 
 
-def test_pressing_twice_decides_once(user: User) -> None:
+def test_a_form_sent_twice_decides_once(user: User) -> None:
     client = client_as("reviewer")
     asked = decision(client, user)
     assert [client.post(decide_url(user), asked).status_code for _ in range(2)] == [302, 409]
     assert StatusChange.objects.filter(user=user).count() == 1
 
 
-def test_a_status_that_moved_there_and_back_is_another_version(user: User) -> None:
+def test_a_status_that_moved_and_returned_is_another_version(user: User) -> None:
     factories.move_to(user, Status.ACTIVE)
     client = client_as("reviewer")
     asked = decision(client, user, to_status="closed", reason_code="userRequest", note="Asked for it.")
@@ -204,7 +204,7 @@ def test_a_status_that_moved_there_and_back_is_another_version(user: User) -> No
 @pytest.mark.parametrize(
     "version", ["", "nonsense", "2026-01-01T00:00:00+00:00/0", "2026-01-01T00:00:00/0", "/", "9/9/9", "\0"]
 )
-def test_a_version_that_no_page_showed_is_refused(version: str, user: User) -> None:
+def test_an_invalid_version_is_refused(version: str, user: User) -> None:
     client = client_as("reviewer")
     answer = client.post(decide_url(user), decision(client, user, version=version))
     assert answer.status_code == 409
@@ -214,7 +214,7 @@ def test_a_version_that_no_page_showed_is_refused(version: str, user: User) -> N
 # Claims
 
 
-def test_nobody_decides_on_a_case_that_another_has_claimed(user: User) -> None:
+def test_a_case_that_somebody_else_has_claimed_cannot_be_decided(user: User) -> None:
     holder, other = factories.make_staff("reviewer"), client_as("reviewer")
     asked = decision(other, user)
     Claim.objects.create(user=user, staff=holder)
@@ -224,10 +224,10 @@ def test_nobody_decides_on_a_case_that_another_has_claimed(user: User) -> None:
     assert not StatusChange.objects.exists()
     page = page_of(other, user)
     assert offered(page) == []
-    assert "only they decide on it until it is released" in page
+    assert "only they can decide until it is released" in page
 
 
-def test_who_has_claimed_a_case_decides_on_it(user: User) -> None:
+def test_the_holder_of_the_claim_can_decide(user: User) -> None:
     holder = factories.make_staff("reviewer")
     Claim.objects.create(user=user, staff=holder)
     client = client_of(holder)
@@ -237,7 +237,7 @@ def test_who_has_claimed_a_case_decides_on_it(user: User) -> None:
     assert not Claim.objects.exists()
 
 
-# Afterwards
+# After the decision
 
 
 def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_user: Callable[..., Response]) -> None:
@@ -250,29 +250,29 @@ def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_us
     assert "This is the next case." in client.get(case_of(following)).content.decode()
 
 
-def test_after_the_last_case_comes_the_queue(user: User) -> None:
+def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
     client = client_as("reviewer")
     answer = client.post(decide_url(user), decision(client, user, then="next"))
     assert answer.headers["Location"] == "/admin/users/queueduser/"
-    assert "No case is free." in client.get("/admin/users/queueduser/").content.decode()
+    assert "There is no free case." in client.get("/admin/users/queueduser/").content.decode()
 
 
 # Login
 
 
-def test_a_form_from_elsewhere_is_refused(user: User) -> None:
+def test_a_post_without_csrf_token_is_refused(user: User) -> None:
     client = client_of(factories.make_staff("reviewer"), enforce_csrf_checks=True)
     assert client.post(decide_url(user), decision(client, user)).status_code == 403
     assert not StatusChange.objects.exists()
 
 
-def test_getting_the_decisions_address_changes_nothing(user: User) -> None:
+def test_a_get_of_the_decision_url_redirects_to_the_case(user: User) -> None:
     client = client_as("reviewer")
     answer = client.get(decide_url(user), decision(client, user))
     assert (answer.status_code, answer.headers["Location"]) == (302, case_of(user))
     assert not StatusChange.objects.exists()
 
 
-def test_deciding_about_nobody_is_not_found(db: None) -> None:
+def test_a_decision_about_an_unknown_user_is_not_found(db: None) -> None:
     for pk in (uuid4(), "nonsense", "%00"):
         assert client_as("reviewer").post(f"/admin/cases/{pk}/decide/").status_code == 404

@@ -1,4 +1,4 @@
-"""What staff see where a page is not theirs, is not there, or fails."""
+"""The pages of errors 403, 404 and 500."""
 
 import pytest
 from django.test import Client
@@ -8,13 +8,13 @@ from users.backoffice import dashboard
 
 
 @pytest.mark.django_db
-def test_a_page_that_a_role_may_not_see_says_so() -> None:
+def test_a_page_without_permission_says_so() -> None:
     answer = client_as("viewer").get("/admin/exports/")
     assert (answer.status_code, "No access" in answer.content.decode()) == (403, True)
 
 
 @pytest.mark.django_db
-def test_a_page_that_fails_tells_nothing_of_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_reveals_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the code")
 
@@ -28,6 +28,6 @@ def test_a_page_that_fails_tells_nothing_of_why(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.django_db
-def test_a_page_that_is_not_there_leads_back() -> None:
+def test_an_unknown_page_links_to_the_back_office() -> None:
     answer = Client().get("/nothing")
     assert (answer.status_code, 'href="/admin/"' in answer.content.decode()) == (404, True)

@@ -1,4 +1,4 @@
-"""Data that leaves the back office: who may take it, what is in it, and that it is on record before it goes."""
+"""Exports: permissions, contents and the entries in the access log."""
 
 import csv
 import io
@@ -21,9 +21,8 @@ from tests.support.client import PartnerClient, Response
 from tests.support.staff import ROLES, client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
-from users.backoffice.case import sections
-from users.backoffice.case.sections import Section
-from users.backoffice.exports import evidence_pack, streams, user_lists
+from users.backoffice.case.sections import SECTIONS, Section
+from users.backoffice.exports import evidence_pack, records, streams, user_lists
 from users.models import AccessRecord, Status, User
 
 FORM = "/admin/exports/"
@@ -60,7 +59,7 @@ def pack(client: Client, user: User) -> tuple[dict[str, Any], str]:
         return json.loads(archive.read("data.json")), archive.read("index.html").decode()
 
 
-# Who may
+# Permissions
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -76,14 +75,14 @@ def test_a_role_exports_or_not(role: str, ada: User) -> None:
 
 
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_who_is_not_staff_is_sent_to_the_login(role: str, ada: User) -> None:
+def test_others_are_redirected_to_the_login(role: str, ada: User) -> None:
     client = client_as(role)
     for path in (CSV, NDJSON, evidence_of(ada)):
         assert client.post(path).status_code == 302
     assert not AccessRecord.objects.exists()
 
 
-def test_a_form_from_elsewhere_is_refused(ada: User) -> None:
+def test_a_post_without_csrf_token_is_refused(ada: User) -> None:
     client = client_of(factories.make_staff("auditor"), enforce_csrf_checks=True)
     for path in (CSV, NDJSON, evidence_of(ada)):
         assert client.post(path).status_code == 403
@@ -91,13 +90,13 @@ def test_a_form_from_elsewhere_is_refused(ada: User) -> None:
 
 
 @pytest.mark.parametrize("path", [CSV, NDJSON])
-def test_an_address_that_is_only_opened_leads_to_the_form(path: str, ada: User) -> None:
+def test_a_get_of_a_list_redirects_to_the_form(path: str, ada: User) -> None:
     answer = client_as("auditor").get(path)
     assert (answer.status_code, answer.headers["Location"]) == (302, FORM)
     assert not AccessRecord.objects.exists()
 
 
-def test_a_stale_factor_is_asked_for_before_anything_goes(ada: User, settings: Settings) -> None:
+def test_an_export_needs_a_fresh_second_factor(ada: User, settings: Settings) -> None:
     settings.STAFF_MFA_REQUIRED = True
     client = inside(enrolled("auditor"))
     assert client.post(evidence_of(ada)).status_code == 200
@@ -107,7 +106,7 @@ def test_a_stale_factor_is_asked_for_before_anything_goes(ada: User, settings: S
     assert AccessRecord.objects.filter(kind="exported").count() == 1
 
 
-def test_once_it_is_given_the_export_goes_on(ada: User, settings: Settings) -> None:
+def test_after_the_second_factor_the_export_continues(ada: User, settings: Settings) -> None:
     settings.STAFF_MFA_REQUIRED = True
     client = inside(enrolled("auditor"))
     grow_stale(client)
@@ -116,15 +115,15 @@ def test_once_it_is_given_the_export_goes_on(ada: User, settings: Settings) -> N
     assert AccessRecord.objects.get().detail == "CSV of country CA"
 
 
-def test_nobodys_pack_is_not_found(ada: User) -> None:
+def test_the_pack_of_an_unknown_user_is_not_found(ada: User) -> None:
     answer = client_as("auditor").post(evidence_of(User(pk="00000000-0000-4000-8000-000000000000")))
     assert answer.status_code == 404
 
 
-# What is on record
+# Access log
 
 
-def test_a_list_is_on_record_before_its_first_byte(ada: User) -> None:
+def test_a_list_is_recorded_before_its_first_byte(ada: User) -> None:
     auditor = factories.make_staff("auditor")
     answer = client_of(auditor).post(CSV, {"partner": ada.partner.slug, "status": "active", "country": "ca"})
     record = AccessRecord.objects.get()
@@ -133,12 +132,12 @@ def test_a_list_is_on_record_before_its_first_byte(ada: User) -> None:
     assert record.request_id == answer.headers["X-Request-Id"]
 
 
-def test_a_list_of_everybody_is_recorded_as_such(ada: User) -> None:
+def test_a_list_without_filters_is_recorded_as_all_users(ada: User) -> None:
     client_as("auditor").post(NDJSON)
     assert AccessRecord.objects.get().detail == "NDJSON of all users"
 
 
-def test_a_pack_is_on_record_before_its_first_byte_and_in_itself(ada: User) -> None:
+def test_a_pack_is_recorded_before_its_first_byte_and_names_the_export(ada: User) -> None:
     auditor = factories.make_staff("auditor")
     data, page = pack(client_of(auditor), ada)
     record = AccessRecord.objects.get()
@@ -150,7 +149,7 @@ def test_a_pack_is_on_record_before_its_first_byte_and_in_itself(ada: User) -> N
 # Lists
 
 
-def test_both_lists_hold_the_same_users(ada: User, create_user: Callable[..., Response]) -> None:
+def test_both_formats_have_the_same_users(ada: User, create_user: Callable[..., Response]) -> None:
     create_user(externalId="émilie", firstName="Émilie", addressLine2="", dateOfBirth="1985-02-28")
     client = client_as("auditor")
     objects, rows = lines(client), table(client)
@@ -175,7 +174,7 @@ def test_both_lists_hold_the_same_users(ada: User, create_user: Callable[..., Re
     ],
 )
 @pytest.mark.usefixtures("within_one_day")
-def test_a_list_is_narrowed(
+def test_a_list_is_filtered(
     filters: dict[str, str], found: set[str], api: PartnerClient, other_api: PartnerClient, partner: Partner
 ) -> None:
     api.post("/v1/users", factories.user_body(externalId="ada"))
@@ -209,7 +208,7 @@ def test_a_list_is_narrowed(
         {"created_from": "2026-02-02", "created_to": "2026-02-01"},
     ],
 )
-def test_filters_that_cannot_be_are_refused_and_nothing_is_recorded(filters: dict[str, str], ada: User) -> None:
+def test_invalid_filters_are_refused_and_nothing_is_recorded(filters: dict[str, str], ada: User) -> None:
     answer = client_as("auditor").post(CSV, filters)
     assert answer.status_code == 200
     assert "errorlist" in answer.content.decode()
@@ -235,13 +234,13 @@ def test_no_cell_is_a_formula_where_semicolons_separate_cells(city: str, create_
         assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for cell in row)
 
 
-def test_an_empty_list_has_its_heading(db: None) -> None:
+def test_an_empty_list_has_a_heading(db: None) -> None:
     text = body(client_as("auditor").post(CSV)).decode("utf-8-sig")
     assert text.startswith("userId,externalId,partner,status,")
     assert text.count("\n") == 1
 
 
-def test_the_file_has_a_name_and_a_kind(ada: User) -> None:
+def test_the_file_has_a_name_and_a_content_type(ada: User) -> None:
     answer = client_as("auditor").post(CSV)
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert re.fullmatch(r'attachment; filename="users-\d{8}-\d{6}\.csv"', answer.headers["Content-Disposition"])
@@ -249,13 +248,13 @@ def test_the_file_has_a_name_and_a_kind(ada: User) -> None:
 
 
 @pytest.mark.parametrize(("path", "told"), [(CSV, "INCOMPLETE"), (NDJSON, '{"error":"incomplete"}')])
-def test_a_list_that_was_cut_off_says_so(path: str, told: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LONGEST_SECONDS", -1)
+def test_a_list_that_is_cut_off_says_so(path: str, told: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "EXPORT_SECONDS", -1)
     assert body(client_as("auditor").post(path)).decode().splitlines()[-1].startswith(told)
 
 
-def test_a_pack_that_was_cut_off_is_no_archive(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LONGEST_SECONDS", -1)
+def test_a_pack_that_is_cut_off_is_no_archive(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "EXPORT_SECONDS", -1)
     sent = body(client_as("auditor").post(evidence_of(ada)))
     assert not zipfile.is_zipfile(io.BytesIO(sent))
 
@@ -267,21 +266,22 @@ def test_rows_are_read_as_they_are_sent(
         create_user(externalId=f"user-{number}")
     read: list[str] = []
 
-    def note(user: User) -> dict[str, Any]:
-        read.append(user.external_id)
-        return evidence_pack.profile(user)
+    def noted(*query: Any) -> Iterator[dict[str, Any]]:
+        for record in records.records(*query):
+            read.append(record["externalId"])
+            yield record
 
-    monkeypatch.setattr(user_lists, "profile", note)
-    monkeypatch.setattr(streams, "PIECE", 1)
-    pieces = user_lists.as_ndjson(User.objects.all())
-    next(pieces)
+    monkeypatch.setattr(user_lists, "records", noted)
+    monkeypatch.setattr(streams, "CHUNK_BYTES", 1)
+    chunks = streams.in_chunks(user_lists.ndjson_lines(User.objects.all()))
+    next(chunks)
     assert read == ["ada"]
 
 
 # Packs
 
 
-def test_a_pack_holds_all_that_is_known(ada: User, api: PartnerClient) -> None:
+def test_a_pack_has_profile_decisions_history_accesses_and_sections(ada: User, api: PartnerClient) -> None:
     api.patch("/v1/users/ada", {"city": "Ottawa"})
     factories.move_to(ada, Status.SUSPENDED)
     factories.add_conversions(ada, [datetime(2026, 1, 15, hour, tzinfo=UTC) for hour in range(3)])
@@ -300,18 +300,18 @@ def test_a_pack_holds_all_that_is_known(ada: User, api: PartnerClient) -> None:
     assert data["history"][0]["by"]["partner"] == ada.partner.slug
     assert [one["what"] for one in data["accesses"]] == ["opened", "exported"]
     assert len(data["conversions"]) == 3
-    assert set(data) >= {section.name for section in sections.all_sections()}
+    assert set(data) >= {section.name for section in SECTIONS}
     for text in ("Ottawa", "Suspended", "Papers seen.", data["conversions"][0]["conversionId"]):
         assert text in page
 
 
-def test_a_pack_holds_only_one_user(ada: User, create_user: Callable[..., Response]) -> None:
+def test_a_pack_has_one_user_only(ada: User, create_user: Callable[..., Response]) -> None:
     create_user(externalId="bob", email="bob@example.org")
     _data, page = pack(client_as("auditor"), ada)
     assert "bob" not in page
 
 
-def test_what_a_partner_sent_is_shown_and_not_run(create_user: Callable[..., Response]) -> None:
+def test_partner_data_in_a_pack_is_escaped(create_user: Callable[..., Response]) -> None:
     hostile = "<script>alert(1)</script><!-- parts -->"
     created = create_user(externalId="eve", occupation=hostile, lastName="O'Brien & <b>Co</b>")
     data, page = pack(client_as("auditor"), User.objects.get(pk=created.json()["userId"]))
@@ -327,13 +327,13 @@ def test_the_page_of_a_pack_loads_nothing(ada: User) -> None:
     assert not re.search(r"(?:src|href)=\"(?!#|data\.json)", page)
 
 
-def test_lists_that_are_empty_say_so(ada: User) -> None:
+def test_an_empty_list_of_a_pack_says_so(ada: User) -> None:
     data, page = pack(client_as("auditor"), ada)
     assert data["conversions"] == []
     assert "<p>None.</p>" in page
 
 
-def test_a_long_history_is_never_whole_in_memory(ada: User) -> None:
+def test_a_pack_is_streamed_row_by_row(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = 0
 
     def endless(_user: User) -> Iterator[dict[str, int]]:
@@ -342,31 +342,25 @@ def test_a_long_history_is_never_whole_in_memory(ada: User) -> None:
             made += 1
             yield {"number": made}
 
-    before = dict(sections._sections)
-    sections.register(Section("endless", "Endless", "users.view_user", (), lambda *_: [], endless))
-    try:
-        answer: Any = client_as("auditor").post(evidence_of(ada))
-        pieces = iter(answer.streaming_content)
-        sent = sum(len(next(pieces)) for _ in range(20))
-        # As a client that goes away.
-        answer.close()
-    finally:
-        sections._sections.clear()
-        sections._sections.update(before)
+    section = Section("endless", "Endless", "users.view_user", (), lambda *_: [], endless, "admin:index")
+    monkeypatch.setattr(evidence_pack, "SECTIONS", [section])
+    answer: Any = client_as("auditor").post(evidence_of(ada))
+    chunks = iter(answer.streaming_content)
+    sent = sum(len(next(chunks)) for _ in range(20))
+    # As a client that goes away.
+    answer.close()
     assert sent > 0
     assert made < 1_000_000
 
 
-def test_the_form_says_what_a_pack_holds(ada: User) -> None:
+def test_the_form_names_the_contents_of_a_pack(ada: User) -> None:
     text = client_as("auditor").get(evidence_of(ada)).content.decode()
     assert "Decisions" in text
     assert "Conversions" in text
     assert not AccessRecord.objects.exists()
 
 
-def test_downloads_beyond_those_that_a_process_sends_at_once_are_put_off(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_downloads_at_once_are_answered_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_as("auditor")
     monkeypatch.setattr(streaming, "MOST_OF_ONE", 1)
     under_way = client.post(NDJSON)

@@ -1,4 +1,4 @@
-"""What an export reads: one moment of the database, however long it takes."""
+"""The snapshot that an export reads."""
 
 from django.db import connection
 
@@ -12,7 +12,7 @@ def setting(name: str) -> str:
         return str(cursor.fetchone()[0])
 
 
-def test_an_export_sees_one_moment_writes_nothing_and_may_take_its_time(committed_partner: Partner) -> None:
+def test_an_export_runs_in_a_read_only_snapshot_with_longer_timeouts(committed_partner: Partner) -> None:
     with streams.snapshot():
         assert setting("transaction_isolation") == "repeatable read"
         assert setting("transaction_read_only") == "on"
@@ -20,7 +20,7 @@ def test_an_export_sees_one_moment_writes_nothing_and_may_take_its_time(committe
         assert setting("idle_in_transaction_session_timeout") == "1min"
 
 
-def test_what_comes_after_is_bounded_as_ever(committed_partner: Partner) -> None:
+def test_after_an_export_the_usual_timeouts_apply(committed_partner: Partner) -> None:
     before = setting("statement_timeout")
     with streams.snapshot():
         pass

@@ -1,4 +1,4 @@
-"""The back office in French: by the browser's wish or the person's choice; partners are answered in English."""
+"""The back office in French, by Accept-Language or by choice; partners are answered in English."""
 
 from collections.abc import Callable
 from html import unescape
@@ -64,9 +64,9 @@ def test_the_queue_is_in_french(user: User) -> None:
 
 def test_the_case_and_its_dialog_are_in_french(user: User) -> None:
     page = french(client_as("reviewer"), case_of(user))
-    assert holds(page, "Ce que le partenaire a soumis", "En attente de conformité", "Chronologie", "Date de naissance")
+    assert holds(page, "Profil soumis", "En attente de conformité", "Chronologie", "Date de naissance")
     assert holds(page, "Approuver, dossier suivant", "Refuser", "Identité et adresse vérifiées", "Motif", "Note")
-    for text in ("Approve", "Reject", "What the partner submitted", "Timeline", "Submitted", "Read what was"):
+    for text in ("Approve", "Reject", "Submitted profile", "Timeline", "Date of birth"):
         assert text not in page
 
 
@@ -77,7 +77,7 @@ def test_dates_are_in_french(user: User) -> None:
 
 
 @pytest.mark.parametrize("path", ["/admin/dashboard/", "/admin/exports/", "/admin/users/changeduser/"])
-def test_the_other_pages_are_in_french_too(path: str) -> None:
+def test_other_pages_are_in_french_too(path: str) -> None:
     page = french(client_as("superuser"), path)
     assert holds(page, "Tableau de bord", "Journal des accès")
 
@@ -90,25 +90,33 @@ def test_a_refusal_is_in_french(user: User) -> None:
     assert "Choisissez un motif." in unescape(answer.content.decode())
 
 
-def test_what_is_kept_is_in_english_whatever_the_page(user: User) -> None:
+def test_the_recorded_reason_is_in_english_whatever_the_page(user: User) -> None:
     reviewer = client_as("reviewer")
     reviewer.post(decide_url(user), decision(reviewer, user), headers=FRENCH)
     assert StatusChange.objects.get(user=user).reason == "Identity and address verified"
 
 
-def test_compliance_refuses_in_the_readers_language() -> None:
-    with translation.override("fr"):
-        assert compliance._not_allowed(Status.CLOSED, "active") == (
-            "Un utilisateur au statut closed ne peut pas passer à active; "
-            "permis\u00a0: rien\u00a0: ce statut est définitif."
-        )
-    with translation.override("en"):
-        assert compliance._not_allowed(Status.CLOSED, "active") == (
-            "A user who is closed cannot become active; allowed: nothing: it is final."
-        )
+@pytest.mark.parametrize(
+    ("language", "refusal"),
+    [
+        (
+            "fr",
+            (
+                "Un utilisateur au statut closed ne peut pas passer à active; "
+                "permis\u00a0: rien\u00a0: ce statut est définitif."
+            ),
+        ),
+        ("en", "A user who is closed cannot become active; allowed: nothing: it is final."),
+    ],
+)
+def test_compliance_refuses_in_the_readers_language(language: str, refusal: str, user: User) -> None:
+    factories.move_to(user, Status.CLOSED)
+    with translation.override(language), pytest.raises(compliance.DecisionRefusedError) as refused:
+        compliance.change_status(user=user, to_status="active", by=factories.make_staff(), reason="Papers seen.")
+    assert str(refused.value) == refusal
 
 
-def test_a_person_chooses_and_the_browser_keeps_it(user: User) -> None:
+def test_the_language_chosen_is_kept_in_a_cookie(user: User) -> None:
     reviewer = client_as("reviewer")
     assert holds(english(reviewer, "/admin/users/queueduser/"), 'action="/admin/language/"', "français")
     answer = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/queueduser/"})
@@ -120,7 +128,7 @@ def test_a_person_chooses_and_the_browser_keeps_it(user: User) -> None:
     )
 
 
-def test_a_choice_leads_nowhere_else() -> None:
+def test_choosing_a_language_does_not_redirect_to_another_site() -> None:
     answer = client_as("reviewer").post("/admin/language/", {"language": "fr", "next": "https://example.org/"})
     assert answer.headers["Location"] == "/"
 

@@ -1,4 +1,4 @@
-"""A page has one name: in the sidebar, in its heading, in the window's title and above the pages below it."""
+"""Page names: the same in sidebar, heading, window title and breadcrumbs."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.support.client import Response
 from tests.support.staff import client_as, words
 from users.models import Staff, Status, StatusChange, User
 
-# Words alike in both languages.
+# The same words in both languages.
 ALIKE = {"Conversions", "Documents", "conversion", "conversions", "document", "documents"}
 PRODUCT = {"users", "partners", "transactions"}
 ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "superuser")
@@ -48,7 +48,7 @@ def window_title(page: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_each_page_of_the_sidebar_has_the_name_that_it_has_there(language: str, db: None) -> None:
+def test_each_page_has_its_name_in_the_sidebar_as_heading_and_title(language: str, db: None) -> None:
     client = client_as("superuser")
     names = sidebar(page_of(client, "/admin/users/queueduser/", language))
     assert len(names) >= 14
@@ -82,7 +82,7 @@ def test_the_names_are_those_of_the_product(db: None) -> None:
     assert french["/admin/users/userevent/"] == "Historique des profils"
 
 
-def test_a_page_below_names_the_page_above_once(create_user: Callable[..., Response]) -> None:
+def test_the_breadcrumbs_name_the_page_above_once(create_user: Callable[..., Response]) -> None:
     user = User.objects.get(pk=create_user(firstName="Grace", lastName="Hopper").json()["userId"])
     factories.move_to(user, Status.ACTIVE)
     client, decision = client_as("superuser"), StatusChange.objects.get(user=user)

@@ -1,4 +1,4 @@
-"""Instants on the pages of staff: one format and one time zone, whose name they show."""
+"""Date-times in the back office: one format, and one time zone, which they name."""
 
 import re
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def pages(user: User) -> list[str]:
     ]
 
 
-def test_each_time_of_the_day_names_the_zone_of_compliance(root: Client, user: User) -> None:
+def test_each_time_of_day_names_the_time_zone(root: Client, user: User) -> None:
     root.post(f"/admin/partners/partner/{user.partner_id}/change/", {"name": "Renamed", "enabled": "on"})
     shown = {
         path: text_of(root, path) for path in [*pages(user), f"/admin/partners/partner/{user.partner_id}/history/"]
@@ -92,7 +92,7 @@ def test_each_time_of_the_day_names_the_zone_of_compliance(root: Client, user: U
         (SUMMER, "fr", "15 juil. 2026, 13:30 EDT"),
     ],
 )
-def test_an_instant_is_written_the_same_in_a_list_and_on_a_page(
+def test_date_times_have_one_format_in_lists_and_on_pages(
     instant: datetime, language: str, shown: str, root: Client, user: User
 ) -> None:
     conversion = Conversion.objects.create(**factories.conversion_fields(user, created_at=instant))
@@ -104,13 +104,13 @@ def test_an_instant_is_written_the_same_in_a_list_and_on_a_page(
         assert shown in text_of(root, path, language)
 
 
-def test_the_zone_is_the_one_of_the_settings(root: Client, user: User, settings: Settings) -> None:
+def test_the_time_zone_is_configurable(root: Client, user: User, settings: Settings) -> None:
     settings.COMPLIANCE_TIME_ZONE = "Asia/Tokyo"
     Conversion.objects.create(**factories.conversion_fields(user, created_at=WINTER))
     assert "Jan. 16, 2026, 02:30 JST" in text_of(root, "/admin/transactions/conversion/")
 
 
-def test_what_staff_type_is_read_in_that_zone(root: Client, partner: Partner) -> None:
+def test_form_input_is_in_that_time_zone(root: Client, partner: Partner) -> None:
     page = root.get(f"/admin/partners/partner/{partner.pk}/change/").content.decode()
     assert "Time zone America/Toronto" in page
     root.post(

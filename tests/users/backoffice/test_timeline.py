@@ -27,8 +27,8 @@ def reviewer(db: None) -> Staff:
     return factories.make_staff("reviewer")
 
 
-def entry(hour: int, number: int = 0, kind: str = "opened", who: str = "ann") -> Entry:
-    return Entry(NOON + timedelta(hours=hour), (0, number), kind, "", kind, who)
+def entry(hour: int, number: int = 0, kind: str = "opened", actor: str = "ann") -> Entry:
+    return Entry(NOON + timedelta(hours=hour), (0, number), kind, kind, actor)
 
 
 def kinds(user: User, reader: Staff, count: int = 50) -> list[str]:
@@ -41,8 +41,8 @@ def test_creation_names_the_partner_the_key_and_the_request(
     answer = create_user()
     user = User.objects.get(pk=answer.json()["userId"])
     [created] = timeline.timeline(user, reviewer).entries
-    assert (created.kind, created.who) == ("created", user.partner.slug)
-    assert created.through == f"key {api.api_key[:16]}, request {answer.header('X-Request-Id')}"
+    assert (created.kind, created.actor) == ("created", user.partner.slug)
+    assert created.source == f"key {api.api_key[:16]}, request {answer.header('X-Request-Id')}"
 
 
 def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClient, reviewer: Staff) -> None:
@@ -52,18 +52,18 @@ def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClie
         ("city", "Toronto", "Ottawa"),
         ("occupation", "Engineer", "Nurse"),
     ]
-    assert str(answer.header("X-Request-Id")) in change.through
+    assert str(answer.header("X-Request-Id")) in change.source
 
 
-def test_a_decision_is_told_once_with_who_and_why(user: User, reviewer: Staff) -> None:
+def test_a_decision_is_one_entry_with_person_and_reason(user: User, reviewer: Staff) -> None:
     factories.move_to(user, Status.SUSPENDED)
-    assert sorted(kinds(user, reviewer)) == ["created", "decision active", "decision suspended"]
+    assert sorted(kinds(user, reviewer)) == ["active", "created", "suspended"]
     told = timeline.timeline(user, reviewer).entries[0]
     assert (told.title, told.text) == ("Active → Suspended", "Papers seen.")
-    assert told.who.startswith("staff-")
+    assert told.actor.startswith("staff-")
 
 
-def test_claims_releases_and_openings_are_told(user: User, reviewer: Staff) -> None:
+def test_claims_releases_and_openings_are_entries(user: User, reviewer: Staff) -> None:
     claims.claim(user=user, staff=reviewer)
     claims.release(user=user, staff=reviewer)
     page = page_of(client_of(reviewer), user)
@@ -72,25 +72,25 @@ def test_claims_releases_and_openings_are_told(user: User, reviewer: Staff) -> N
         assert f'case-event-title">{title}' in page
 
 
-def test_a_viewer_is_told_of_creation_and_decisions(user: User, api: PartnerClient, reviewer: Staff) -> None:
+def test_a_viewer_sees_creation_and_decisions(user: User, api: PartnerClient, reviewer: Staff) -> None:
     api.patch("/v1/users/ada", {"city": "Ottawa"})
     factories.move_to(user, Status.ACTIVE)
     claims.claim(user=user, staff=reviewer) if claims.waits(user) else None
     page_of(client_of(reviewer), user)
-    assert sorted(kinds(user, factories.make_staff("viewer"))) == ["created", "decision active"]
+    assert sorted(kinds(user, factories.make_staff("viewer"))) == ["active", "created"]
 
 
-def test_openings_of_one_person_within_the_hour_are_one(user: User, reviewer: Staff) -> None:
+def test_openings_of_one_person_within_an_hour_are_one_entry(user: User, reviewer: Staff) -> None:
     other = factories.make_staff("auditor")
     for staff in (reviewer, other, reviewer, reviewer):
         AccessRecord.objects.create(kind=AccessKind.OPENED, user=user, staff=staff)
     opened = [e for e in timeline.timeline(user, reviewer).entries if e.kind == "opened"]
-    assert [(e.who, e.times) for e in opened] == [(reviewer.username, 3), (other.username, 1)]
+    assert [(e.actor, e.times) for e in opened] == [(reviewer.username, 3), (other.username, 1)]
 
 
-def test_openings_hours_apart_are_told_apart() -> None:
-    visits = list(timeline._visits([entry(5), entry(4), entry(1, who="eve"), entry(0)]))
-    assert [(e.who, e.when.hour, e.times) for e in visits] == [
+def test_openings_hours_apart_are_separate_entries() -> None:
+    visits = timeline.group_openings([entry(5), entry(4), entry(1, actor="eve"), entry(0)])
+    assert [(e.actor, e.when.hour, e.times) for e in visits] == [
         ("ann", 17, 1),
         ("ann", 16, 1),
         ("eve", 13, 1),
@@ -104,19 +104,19 @@ def test_sources_are_merged_newest_first() -> None:
     assert not merged.has_more
 
 
-def test_entries_of_one_instant_keep_one_order() -> None:
+def test_entries_of_the_same_instant_have_a_fixed_order() -> None:
     one, two = Source([entry(0, 1)], None), Source([entry(0, 2)], None)
     assert [merge(sources, 5).entries for sources in ([one, two], [two, one])] == [[entry(0, 2), entry(0, 1)]] * 2
 
 
-def test_nothing_is_told_from_before_what_every_source_was_read_to() -> None:
+def test_entries_older_than_an_incomplete_source_are_left_out() -> None:
     cut = Source([entry(9), entry(6)], NOON + timedelta(hours=6))
     merged = merge([cut, Source([entry(7, kind="change"), entry(1, kind="created")], None)], 5)
     assert [e.when.hour for e in merged.entries] == [21, 19, 18]
     assert merged.has_more
 
 
-def test_the_page_shows_the_latest_and_leads_to_more(user: User, api: PartnerClient, reviewer: Staff) -> None:
+def test_the_page_shows_the_latest_entries_and_a_link_to_more(user: User, api: PartnerClient, reviewer: Staff) -> None:
     for number in range(timeline.SHOWN + 3):
         api.patch("/v1/users/ada", {"city": f"City {number}"})
     client = client_of(reviewer)
@@ -130,7 +130,7 @@ def test_the_page_shows_the_latest_and_leads_to_more(user: User, api: PartnerCli
     assert "Show more" not in more
 
 
-def test_many_openings_do_not_hide_what_happened(user: User, api: PartnerClient, reviewer: Staff) -> None:
+def test_many_openings_do_not_displace_other_entries(user: User, api: PartnerClient, reviewer: Staff) -> None:
     api.patch("/v1/users/ada", {"city": "Ottawa"})
     AccessRecord.objects.bulk_create(
         AccessRecord(kind=AccessKind.OPENED, user=user, staff=reviewer) for _ in range(timeline.SHOWN * 4)

@@ -60,7 +60,7 @@ def test_the_history_names_the_person_and_the_command(decide: Decide, reviewer: 
 
 
 def test_people_see_the_move(decide: Decide, reviewer: str) -> None:
-    assert "was pendingCompliance, and is active now" in printed(*decide("active", reviewer))
+    assert "pendingCompliance → active" in printed(*decide("active", reviewer))
 
 
 @pytest.mark.parametrize("status", ["pendingCompliance", "suspended", "closed"])
@@ -97,11 +97,11 @@ def test_a_reviewer_who_left_is_refused(decide: Decide, reviewer: str) -> None:
 
 def test_an_account_that_is_not_staff_is_unknown(decide: Decide, reviewer: str) -> None:
     Staff.objects.filter(username=reviewer).update(is_staff=False)
-    assert refusal(*decide("active", reviewer)) == f"There is no staff account {reviewer!r}."
+    assert refusal(*decide("active", reviewer)) == f"Staff account {reviewer!r} not found."
 
 
 def test_an_unknown_staff_account_is_one_line(decide: Decide) -> None:
-    assert refusal(*decide("active", "nobody")) == "There is no staff account 'nobody'."
+    assert refusal(*decide("active", "nobody")) == "Staff account 'nobody' not found."
 
 
 def test_another_partners_user_is_unknown(user: dict[str, Any], reviewer: str, other_api: PartnerClient) -> None:

@@ -29,7 +29,7 @@ def test_each_password_is_long_and_its_own() -> None:
 
 
 def test_people_are_told_that_the_password_is_shown_once() -> None:
-    assert "shown this once" in printed(*create())
+    assert "shown only once" in printed(*create())
 
 
 @pytest.mark.parametrize("role", list(ROLES))

@@ -45,7 +45,7 @@ def test_it_is_recorded_for_good_with_its_reason() -> None:
 
 
 def test_who_is_not_there_is_one_line() -> None:
-    assert "no staff account" in refusal("reset_staff_mfa", "nobody", "--reason", REASON)
+    assert "not found" in refusal("reset_staff_mfa", "nobody", "--reason", REASON)
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 501])

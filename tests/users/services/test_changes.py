@@ -8,11 +8,11 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as
 from tests.users.deciding import page_of
-from users.backoffice.labels import LABELS, in_words
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS
-from users.services.changes import Changes, Version, meanwhile, since_last_decision
+from users.services.changes import Changes, Version, changes_meanwhile, since_last_decision
 from users.services.compliance import change_status
+from users.services.labels import LABELS, in_words
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_meanwhile_tells_fields_and_decisions_since_a_version(user: User, api: P
     patch(api, city="Hull", occupation="Nurse")
     factories.move_to(user, Status.SUSPENDED)
     user.refresh_from_db()
-    happened = meanwhile(user, shown, sees_identity=True)
+    happened = changes_meanwhile(user, shown, sees_identity=True)
     assert [(field.column, field.old, field.new) for field in happened.fields] == [
         ("city", "Ottawa", "Hull"),
         ("occupation", "Engineer", "Nurse"),

@@ -115,7 +115,7 @@ def test_what_somebody_holds_nobody_else_claims(make: Make, reviewer: Staff) -> 
 def test_a_case_that_does_not_wait_is_not_claimed(make: Make, reviewer: Staff) -> None:
     user = make()
     factories.move_to(user, Status.ACTIVE)
-    with pytest.raises(claims.ClaimRefusedError, match="nothing to claim"):
+    with pytest.raises(claims.ClaimRefusedError, match="not waiting"):
         claims.claim(user=user, staff=reviewer)
 
 

@@ -11,14 +11,12 @@ from partners.models import Partner
 from tests import factories
 from users.models import AccessRecord, Claim, Status, User
 from users.services import claims
-from users.services.profile import create_user
 
 PEOPLE = 4
 
 
 def waiting(partner: Partner, number: int) -> list[User]:
-    created = [create_user(partner_id=partner.pk, values=factories.profile()) for _ in range(number)]
-    return [User.objects.get(pk=user["userId"]) for user in created]
+    return [factories.create_user(partner) for _ in range(number)]
 
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:

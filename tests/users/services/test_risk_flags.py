@@ -1,4 +1,4 @@
-"""Hints: what is odd about a user, and why."""
+"""Risk flags of users, and their explanations."""
 
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -12,15 +12,14 @@ from tests.support.client import PartnerClient, Response
 from tests.support.plans import planning_without
 from users.models import Status, User
 from users.services import field_rules
-from users.services.age import adult_on, is_adult
 from users.services.risk_flags import (
-    IDENTITY_HINTS,
-    Hint,
-    HintCode,
-    count_hints,
-    hints_for,
+    IDENTITY_FLAGS,
+    FlagCode,
+    RiskFlag,
+    count_risk_flags,
     is_just_adult,
     is_postal_code_of,
+    risk_flags_for,
 )
 
 Make = Callable[..., User]
@@ -28,7 +27,7 @@ Make = Callable[..., User]
 
 @pytest.fixture
 def make(create_user: Callable[..., Response]) -> Make:
-    """Registers a user of whom nothing is odd, but for what is given."""
+    """Registers a user without risk flags, apart from those that the fields cause."""
     numbers = iter(range(1000))
 
     def create(**given: Any) -> User:
@@ -39,19 +38,19 @@ def make(create_user: Callable[..., Response]) -> Make:
     return create
 
 
-def codes(user: User, **reader: bool) -> set[HintCode]:
-    found = [hint.code for hint in hints_for(user, **reader)]
+def codes(user: User, **reader: bool) -> set[FlagCode]:
+    found = [flag.code for flag in risk_flags_for(user, **reader)]
     assert len(found) == len(set(found))
-    assert count_hints([user], **reader) == {user.pk: len(found)}
+    assert count_risk_flags([user], **reader) == {user.pk: len(found)}
     return set(found)
 
 
-def only(user: User, code: HintCode) -> Hint:
-    [hint] = [hint for hint in hints_for(user) if hint.code == code]
-    return hint
+def only(user: User, code: FlagCode) -> RiskFlag:
+    [flag] = [flag for flag in risk_flags_for(user) if flag.code == code]
+    return flag
 
 
-def test_of_an_ordinary_user_nothing_is_odd(make: Make) -> None:
+def test_an_ordinary_user_has_no_risk_flag(make: Make) -> None:
     make()
     assert codes(make()) == set()
 
@@ -59,10 +58,10 @@ def test_of_an_ordinary_user_nothing_is_odd(make: Make) -> None:
 # Postal code and province
 
 
-def test_a_postal_code_of_another_province_is_odd_and_both_are_named(make: Make) -> None:
-    hint = only(make(province="ON", postalCode="H3B 2Y5"), HintCode.POSTAL_CODE)
-    assert "ON" in hint.why
-    assert "H3B 2Y5" in hint.why
+def test_a_postal_code_of_another_province_is_a_risk_flag_that_names_both(make: Make) -> None:
+    flag = only(make(province="ON", postalCode="H3B 2Y5"), FlagCode.POSTAL_CODE)
+    assert "ON" in flag.why
+    assert "H3B 2Y5" in flag.why
 
 
 @pytest.mark.parametrize(
@@ -97,25 +96,27 @@ def test_a_postal_code_belongs_to_its_province(country: str, province: str, post
 # Others
 
 
-def test_the_same_email_in_any_letter_case_on_any_partners_user_is_odd(make: Make, other_api: PartnerClient) -> None:
+def test_the_same_email_in_any_letter_case_on_any_partners_user_is_a_risk_flag(
+    make: Make, other_api: PartnerClient
+) -> None:
     user = make(email="Ada@example.com")
     pk = other_api.post("/v1/users", factories.user_body(email="aDA@example.com", lastName="King")).json()["userId"]
-    assert codes(user) == {HintCode.SAME_EMAIL}
-    hint = only(user, HintCode.SAME_EMAIL)
-    assert [str(other.pk) for other in hint.others] == [pk]
-    assert hint.why == "One other user has it."
+    assert codes(user) == {FlagCode.SAME_EMAIL}
+    flag = only(user, FlagCode.SAME_EMAIL)
+    assert [str(other.pk) for other in flag.others] == [pk]
+    assert flag.why == "One other user has it."
 
 
-def test_the_same_name_and_birth_date_on_any_partners_user_is_odd(make: Make, other_api: PartnerClient) -> None:
+def test_the_same_name_and_birth_date_on_any_partners_user_is_a_risk_flag(make: Make, other_api: PartnerClient) -> None:
     user = make(lastName="Lovelace")
     body = factories.user_body(email="x@example.com", firstName="ADA", lastName="lovelace")
     pk = other_api.post("/v1/users", body).json()["userId"]
-    assert codes(user) == {HintCode.SAME_PERSON}
-    assert [str(other.pk) for other in only(user, HintCode.SAME_PERSON).others] == [pk]
+    assert codes(user) == {FlagCode.SAME_PERSON}
+    assert [str(other.pk) for other in only(user, FlagCode.SAME_PERSON).others] == [pk]
 
 
 @pytest.mark.parametrize("other", [{"firstName": "Eve"}, {"lastName": "King"}, {"dateOfBirth": "1990-12-11"}])
-def test_a_part_of_it_is_not_odd(other: dict[str, str], make: Make) -> None:
+def test_a_partial_match_is_no_risk_flag(other: dict[str, str], make: Make) -> None:
     user = make(lastName="Lovelace")
     make(**{"lastName": "Lovelace"} | other)
     assert codes(user) == set()
@@ -123,9 +124,9 @@ def test_a_part_of_it_is_not_odd(other: dict[str, str], make: Make) -> None:
 
 def test_of_many_others_five_are_shown(make: Make) -> None:
     users = [make(email="info@example.com") for _ in range(7)]
-    hint = only(users[0], HintCode.SAME_EMAIL)
-    assert (len(hint.others), hint.has_more, users[0] in hint.others) == (5, True, False)
-    assert hint.why == "More than 5 other users have it."
+    flag = only(users[0], FlagCode.SAME_EMAIL)
+    assert (len(flag.others), flag.has_more, users[0] in flag.others) == (5, True, False)
+    assert flag.why == "More than 5 other users have it."
 
 
 def test_others_are_found_by_an_index(make: Make) -> None:
@@ -156,9 +157,9 @@ def test_others_are_found_by_an_index(make: Make) -> None:
     ],
 )
 def test_the_18th_birthday(born: date, adult: date) -> None:
-    assert adult_on(born=born) == adult
-    assert is_adult(born=born, on=adult)
-    assert not is_adult(born=born, on=adult - timedelta(days=1))
+    assert field_rules.adult_on(born) == adult
+    assert field_rules.age_in_years(born, on=adult) == 18
+    assert field_rules.age_in_years(born, on=adult - timedelta(days=1)) == 17
 
 
 @pytest.mark.parametrize(("days", "expected"), [(0, True), (29, True), (30, False), (-1, False)])
@@ -172,63 +173,65 @@ def test_just_adult_is_a_month_where_compliance_is(
 def test_just_adult_names_the_birthday(make: Make) -> None:
     today = field_rules.today()
     user = make(dateOfBirth=date(today.year - 18, today.month, min(today.day, 28)).isoformat())
-    assert codes(user) == {HintCode.JUST_ADULT}
-    assert str(today.year) in only(user, HintCode.JUST_ADULT).why
+    assert codes(user) == {FlagCode.JUST_ADULT}
+    assert str(today.year) in only(user, FlagCode.JUST_ADULT).why
 
 
 # What the partner says
 
 
-def test_a_ciro_affiliate_is_a_hint(make: Make) -> None:
-    assert codes(make(isCiroAffiliate=True)) == {HintCode.CIRO_AFFILIATE}
+def test_a_ciro_affiliate_is_a_risk_flag(make: Make) -> None:
+    assert codes(make(isCiroAffiliate=True)) == {FlagCode.CIRO_AFFILIATE}
 
 
 # Changed
 
 
-def test_a_change_after_a_decision_is_a_hint_and_one_before_any_is_not(make: Make, api: PartnerClient) -> None:
+def test_a_change_after_a_decision_is_a_risk_flag_and_one_before_any_is_not(make: Make, api: PartnerClient) -> None:
     new, decided = make(externalId="new"), make(externalId="decided")
     factories.move_to(decided, Status.ACTIVE)
     for user in (new, decided):
         api.patch(f"/v1/users/{user.external_id}", {"occupation": "Nurse"})
         user.refresh_from_db()
     assert codes(new) == set()
-    assert codes(decided) == {HintCode.CHANGED}
+    assert codes(decided) == {FlagCode.CHANGED}
 
 
 # For whom
 
 
-def test_whoever_may_not_see_birth_dates_gets_no_hint_on_them(make: Make) -> None:
+def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> None:
     today = field_rules.today()
-    odd = {
+    unusual = {
         "lastName": "Lovelace",
         "dateOfBirth": date(today.year - 18, today.month, min(today.day, 28)).isoformat(),
         "postalCode": "H3B 2Y5",
         "email": "a@example.com",
         "isCiroAffiliate": True,
     }
-    user = make(**odd)
-    make(**odd)
-    everything = set(HintCode) - {HintCode.CHANGED}
+    user = make(**unusual)
+    make(**unusual)
+    everything = set(FlagCode) - {FlagCode.CHANGED}
     assert codes(user) == everything
-    assert codes(user, sees_identity=False) == everything - IDENTITY_HINTS
+    assert codes(user, sees_identity=False) == everything - IDENTITY_FLAGS
 
 
 # Bounds
 
 
-def test_hints_of_a_page_of_users_take_one_statement(
+def test_counting_the_flags_of_a_page_takes_one_statement(
     make: Make, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     users = [make(email="a@example.com") for _ in range(4)]
     with django_assert_num_queries(1):
-        assert count_hints(users) == {user.pk: 1 for user in users}
+        assert count_risk_flags(users) == {user.pk: 1 for user in users}
     with django_assert_num_queries(0):
-        assert count_hints([]) == {}
+        assert count_risk_flags([]) == {}
 
 
-def test_hints_of_a_user_take_at_most_three(make: Make, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_the_flags_of_a_user_take_at_most_three_statements(
+    make: Make, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     user = make(email="a@example.com")
     for _ in range(5):
         make(email="a@example.com")
@@ -236,4 +239,4 @@ def test_hints_of_a_user_take_at_most_three(make: Make, django_assert_num_querie
     User.objects.filter(pk=user.pk).update(occupation="Nurse")
     user.refresh_from_db()
     with django_assert_num_queries(3):
-        assert {hint.code for hint in hints_for(user)} == {HintCode.SAME_EMAIL, HintCode.CHANGED}
+        assert {flag.code for flag in risk_flags_for(user)} == {FlagCode.SAME_EMAIL, FlagCode.CHANGED}

@@ -125,8 +125,8 @@ def test_who_has_a_passkey_alone_is_asked_for_that() -> None:
     assert where_to(client, f"{FACTORS}recovery-codes/new/") == f"{FACTORS}passkeys/confirm/"
 
 
-def test_a_session_that_is_over_is_asked_for_all_of_it(partner: Partner) -> None:
+def test_an_expired_session_needs_a_whole_login(partner: Partner) -> None:
     client = inside(enrolled())
-    age(client, 13 * 3600, "staff_login.began")
+    age(client, 13 * 3600, "staff_login.started")
     assert issue(client, partner).headers["Location"].startswith("/admin/login/")
     assert not ApiKey.objects.exists()

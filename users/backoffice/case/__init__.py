@@ -1,1 +1,1 @@
-"""The case page: one user, what is known of them, and the decision."""
+"""The case page, on which staff decide about a user."""

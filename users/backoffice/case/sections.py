@@ -1,51 +1,29 @@
-"""What a case shows of the floors above: they fill this registry in their AppConfig.ready().
+"""Lists of a user's related rows that the apps above show on the case page and in the evidence pack."""
 
-users must not import transactions; the case page and the evidence pack show a user's conversions
-and documents all the same.
-"""
-
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from django.http import HttpRequest
 
 from users.models import User
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the case page and of the evidence pack.
+    """A list of a user's rows, newest first.
 
-    name: a key in the evidence pack's JSON. permission: what a person must hold to see it.
-    headings, rows: for the page, the latest few: bounded by the section itself, one query. A cell that is a
-    datetime is shown in the pages' time zone.
-    records: for the evidence pack, all of them, streamed, as JSON would have them.
-    all_rows: the path of the list that has them all; empty where there is none.
+    name: its key in the evidence pack's data.json. permission: required to see it on the case page.
+    latest: the cells of at most `count` rows, read in one statement. records: all rows, streamed, as the API has them.
+    changelist: URL name of the admin's list, which takes `?user=`.
     """
 
     name: str
     title: Any
     permission: str
-    headings: tuple[Any, ...]
-    rows: Callable[[User, int], list[tuple[Any, ...]]]
+    headings: Sequence[Any]
+    latest: Callable[[User, int], Sequence[Sequence[Any]]]
     records: Callable[[User], Iterable[Mapping[str, Any]]]
-    all_rows: Callable[[User], str] = lambda _user: ""
+    changelist: str
 
 
-_sections: dict[str, Section] = {}
-
-
-def register(section: Section) -> None:
-    """Adds a section, or replaces the one of its name."""
-    _sections[section.name] = section
-
-
-def sections_for(request: HttpRequest) -> list[Section]:
-    """The sections that the person may see, in the order in which they were registered."""
-    return [section for section in _sections.values() if request.user.has_perm(section.permission)]
-
-
-def all_sections() -> list[Section]:
-    """Every section: for the evidence pack, which has a permission of its own."""
-    return list(_sections.values())
+# users must not import transactions: that app adds its sections in AppConfig.ready().
+SECTIONS: list[Section] = []

@@ -1,16 +1,12 @@
-"""What happened to a user, newest first: the partner's changes, staff's decisions, and who looked.
+"""A user's timeline, newest first: changes by the partner, decisions, and staff access, each read in one statement."""
 
-Three tables, one statement each, however long the history is.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from users.admin.history import made_by, made_through
 from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User, UserEvent
@@ -20,188 +16,143 @@ from users.services.changes import FieldChange, differences
 SHOWN = 15
 MORE = 40
 SHOWN_AT_MOST = 500
-# Openings are many and become one line for a person and an hour: so many of them are read for each line.
-OPENINGS_FOR_A_LINE = 6
+# Openings are frequent, and one person's are grouped by the hour: so many access records are read for each entry.
+RECORDS_PER_ENTRY = 6
 SAME_VISIT = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line. rank: settles the order of what shares an instant. times: how often, since `first`."""
+class Entry(NamedTuple):
+    """A line of the timeline. rank: orders entries of the same instant. times: how many openings it stands for."""
 
     when: datetime
     rank: tuple[int, int]
     kind: str
-    icon: str
     title: str
-    who: str
-    through: str = ""
+    actor: str = ""
+    source: str = ""
     text: str = ""
     code: str = ""
-    fields: tuple[FieldChange, ...] = field(default=())
+    fields: tuple[FieldChange, ...] = ()
     times: int = 1
-    first: datetime | None = None
+
+    @property
+    def icon(self) -> str:
+        """The name of a Material symbol."""
+        return _ICONS[self.kind]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The latest entries of one table. complete_to: before this instant there is more than was read; None: nothing."""
+class Source(NamedTuple):
+    """The latest entries of one table. complete_since: older entries were not read; None: all were."""
 
     entries: list[Entry]
-    complete_to: datetime | None
+    complete_since: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """entries: at most as many as asked for. has_more: whether there are older ones."""
+class Timeline(NamedTuple):
+    """The latest entries, and whether there are older ones."""
 
     entries: list[Entry]
     has_more: bool
 
 
 def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
-    """The latest `count` entries of what this reader may see."""
-    sees_identity = reader.has_perm(IDENTITY_PERMISSION)
-    sources: list[Source] = []
-    if reader.has_perm("users.view_userevent"):
-        sources.append(_profile(user, count, sees_identity=sees_identity))
-    else:
-        sources.append(Source([_created(user.created_at, "")], None))
+    """Return the latest `count` entries that the reader may see."""
+    sources = [
+        _profile_changes(user, count, sees_identity=reader.has_perm(IDENTITY_PERMISSION))
+        if reader.has_perm("users.view_userevent")
+        else Source([_created(user.created_at)], None)
+    ]
     if reader.has_perm("users.view_statuschange"):
-        sources.append(_decisions(user, count))
+        decisions = user.status_changes.select_related("by").order_by("-created_at", "-id")
+        sources.append(_source(decisions, count, _decision))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
-        sources.append(_accesses(user, count))
+        records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
+        accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
+        sources.append(accesses._replace(entries=group_openings(accesses.entries)))
     return merge(sources, count)
 
 
 def merge(sources: Sequence[Source], count: int) -> Timeline:
-    """The newest of all sources, as far back as every one of them was read."""
-    entries = [entry for source in sources for entry in source.entries]
-    horizon = max((s.complete_to for s in sources if s.complete_to is not None), default=None)
-    known = [entry for entry in entries if horizon is None or entry.when >= horizon]
-    known.sort(key=lambda entry: (entry.when, entry.rank), reverse=True)
-    return Timeline(known[:count], has_more=horizon is not None or len(known) > count)
+    """Merge the sources, as far back as all of them are complete."""
+    horizon = max((source.complete_since for source in sources if source.complete_since is not None), default=None)
+    entries = [entry for source in sources for entry in source.entries if horizon is None or entry.when >= horizon]
+    entries.sort(key=lambda entry: (entry.when, entry.rank), reverse=True)
+    return Timeline(entries[:count], has_more=horizon is not None or len(entries) > count)
 
 
-# The three tables
+def group_openings(entries: Sequence[Entry]) -> list[Entry]:
+    """Merge one person's openings within SAME_VISIT into the latest of them. entries: newest first."""
+    grouped: list[Entry] = []
+    visits: dict[str, int] = {}
+    for entry in entries:
+        index = visits.get(entry.actor)
+        if entry.kind == AccessKind.OPENED:
+            if index is not None and grouped[index].when - entry.when < SAME_VISIT:
+                grouped[index] = grouped[index]._replace(times=grouped[index].times + 1, source="")
+                continue
+            visits[entry.actor] = len(grouped)
+        grouped.append(entry)
+    return grouped
 
 
-def _profile(user: User, count: int, *, sees_identity: bool) -> Source:
-    # One more than is told, to compare the last with.
-    rows: list[Any] = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: count + 1])
-    entries = [
-        entry
-        for event, before in pairwise([*rows, None])
-        if (entry := _change(event, before, is_read_to_the_end=len(rows) <= count, sees_identity=sees_identity))
-    ]
-    return Source(entries, rows[-1].pgh_created_at if len(rows) > count else None)
+def _source(rows: QuerySet[Any], count: int, entry: Callable[[Any], Entry]) -> Source:
+    """Read the first `count` rows, and one more to see whether there are more. rows: newest first."""
+    read = list(rows[: count + 1])
+    return Source([entry(row) for row in read[:count]], read[count - 1].created_at if len(read) > count else None)
 
 
-def _change(event: Any, before: Any, *, is_read_to_the_end: bool, sees_identity: bool) -> Entry | None:
-    """The entry of a change of the profile; None for one of the status, which the decision tells."""
-    who, through = _origin(event.pgh_context)
-    if before is None:
-        return _created(event.pgh_created_at, who, through) if is_read_to_the_end else None
-    fields = tuple(differences(before, event, sees_identity=sees_identity))
-    if not fields and before.profile_changed_at == event.profile_changed_at:
-        return None
+def _profile_changes(user: User, count: int, *, sees_identity: bool) -> Source:
+    events: list[Any] = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: count + 1])
+    entries: list[Entry] = []
+    for event, before in pairwise(events):
+        fields = tuple(differences(before, event, sees_identity=sees_identity))
+        # An event that changes the status alone is a decision, which has an entry of its own.
+        if fields or before.profile_changed_at != event.profile_changed_at:
+            rank, title = (1, event.pgh_id), _("Profile changed")
+            entries.append(Entry(event.pgh_created_at, rank, "change", title, *_origin(event), fields=fields))
+    if len(events) > count:
+        return Source(entries, events[-1].pgh_created_at)
+    return Source([*entries, *(_created(event.pgh_created_at, *_origin(event)) for event in events[-1:])], None)
+
+
+def _created(when: datetime, actor: str = "", source: str = "") -> Entry:
+    return Entry(when, (0, 0), "created", _("Submitted"), actor, source)
+
+
+def _origin(event: Any) -> tuple[str, str]:
+    """Return who made a change, and by which API key and request, or which command."""
+    context = dict(event.pgh_context or {})
+    key = context.pop("key", "")
+    actor = made_by(context) if {"partner", "staff"} & context.keys() else ""
+    return actor, ", ".join(filter(None, (key and _("key %(key)s") % {"key": key}, made_through(context))))
+
+
+def _decision(change: StatusChange) -> Entry:
+    before, after = Status(change.from_status), Status(change.to_status)
+    title = _("%(from)s → %(to)s") % {"from": before.label, "to": after.label}
+    actor = change.by.get_username()
     return Entry(
-        event.pgh_created_at, (1, event.pgh_id), "change", "edit", _("Profile changed"), who, through, fields=fields
+        change.created_at, (2, change.pk), after.value, title, actor, text=change.reason, code=change.reason_code
     )
 
 
-def _origin(context: Mapping[str, str] | None) -> tuple[str, str]:
-    """Who, in a word; and by what: the key's prefix and the request's id, or the command."""
-    known = dict(context or {})
-    key = known.pop("key", "")
-    who = made_by(known) if {"partner", "staff"} & known.keys() else ""
-    return who, ", ".join(
-        part for part in (_("key %(key)s") % {"key": key} if key else "", made_through(known)) if part
-    )
+def _access(record: AccessRecord) -> Entry:
+    title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
+    source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
+    return Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail)
 
 
-def _created(when: datetime, who: str, through: str = "") -> Entry:
-    return Entry(when, (0, 0), "created", "person_add", _("Submitted"), who, through)
-
-
-DECISION_ICONS = {
+_ICONS = {
+    "created": "person_add",
+    "change": "edit",
     Status.ACTIVE: "check_circle",
     Status.REJECTED: "cancel",
     Status.SUSPENDED: "pause_circle",
     Status.CLOSED: "block",
     Status.PENDING_COMPLIANCE: "replay",
+    AccessKind.OPENED: "visibility",
+    AccessKind.CLAIMED: "back_hand",
+    AccessKind.RELEASED: "undo",
+    AccessKind.REVIEWED: "fact_check",
+    AccessKind.EXPORTED: "download",
 }
-
-
-def _decisions(user: User, count: int) -> Source:
-    changes = user.status_changes.select_related("by").order_by("-created_at", "-id")
-    return _source(list(changes[: count + 1]), count, _decision)
-
-
-def _decision(change: StatusChange) -> Entry:
-    title = _("%(from)s → %(to)s") % {
-        "from": Status(change.from_status).label,
-        "to": Status(change.to_status).label,
-    }
-    return Entry(
-        change.created_at,
-        (2, change.pk),
-        f"decision {change.to_status}",
-        DECISION_ICONS[Status(change.to_status)],
-        title,
-        change.by.get_username(),
-        text=change.reason,
-        code=change.reason_code,
-    )
-
-
-_ACCESSES: dict[AccessKind, tuple[str, Any]] = {
-    AccessKind.OPENED: ("visibility", gettext_lazy("Opened")),
-    AccessKind.CLAIMED: ("back_hand", gettext_lazy("Claimed")),
-    AccessKind.RELEASED: ("undo", gettext_lazy("Released")),
-    AccessKind.REVIEWED: ("fact_check", gettext_lazy("Changed name or birth date found in order")),
-    AccessKind.EXPORTED: ("download", gettext_lazy("Exported")),
-}
-
-
-def _accesses(user: User, count: int) -> Source:
-    at_most = count * OPENINGS_FOR_A_LINE
-    records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
-    source = _source(list(records[: at_most + 1]), at_most, _access)
-    return replace(source, entries=list(_visits(source.entries)))
-
-
-def _access(record: AccessRecord) -> Entry:
-    icon, title = _ACCESSES[AccessKind(record.kind)]
-    return Entry(
-        record.created_at,
-        (3, record.pk),
-        record.kind,
-        icon,
-        str(title),
-        record.staff.get_username(),
-        _("request %(id)s") % {"id": record.request_id} if record.request_id else "",
-        text=record.detail,
-    )
-
-
-def _visits(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Openings by one person within the hour as one entry, at the latest of them."""
-    visit: dict[str, int] = {}
-    kept: list[Entry] = []
-    for entry in entries:
-        place = visit.get(entry.who)
-        if entry.kind != AccessKind.OPENED:
-            kept.append(entry)
-        elif place is not None and kept[place].when - entry.when < SAME_VISIT:
-            kept[place] = replace(kept[place], times=kept[place].times + 1, first=entry.when, through="")
-        else:
-            visit[entry.who] = len(kept)
-            kept.append(entry)
-    yield from kept
-
-
-def _source(rows: list[Any], count: int, entry: Callable[[Any], Entry]) -> Source:
-    """rows: newest first, one more than `count` where there are more."""
-    has_more = len(rows) > count
-    return Source([entry(row) for row in rows[:count]], rows[count - 1].created_at if has_more else None)

@@ -1,1 +1,1 @@
-"""Data that leaves the back office: evidence packs and lists of users."""
+"""Exports of the back office: evidence packs and lists of users."""

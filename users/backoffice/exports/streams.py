@@ -1,4 +1,4 @@
-"""Answers that are made while they are sent, however long: what is read comes from one snapshot, and ends in time."""
+"""Downloads that are generated while they are sent, from one snapshot of the database and within a time limit."""
 
 import io
 import time
@@ -18,27 +18,20 @@ from partners.streaming import RETRY_SECONDS, STAFF, TooManyStreamsError, stream
 
 log = structlog.get_logger("users.exports")
 
-# Rows fetched at once by a server-side cursor.
-ROWS_AT_ONCE = 1_000
-# Text is sent in pieces of about this size: each one is a frame to the server.
-PIECE = 64 * 1024
-# How long one fetch may take; how long a client may take over a piece; how long all of it may take.
+CHUNK_BYTES = 64 * 1024
+# Limits on one fetch, on the client's pause between two chunks, and on the whole export.
 STATEMENT_SECONDS = 30
 STALLED_SECONDS = 60
-LONGEST_SECONDS = 15 * 60
-
-
-class ExportTooLongError(Exception):
-    """The export took longer than LONGEST_SECONDS."""
+EXPORT_SECONDS = 15 * 60
 
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All statements within see the database as it is now, and write nothing."""
-    # Within somebody else's transaction that one's view holds.
-    begins = not connection.in_atomic_block
+    """Run all statements within on the database as it is now, read-only."""
+    # An open transaction keeps its own isolation level.
+    is_outermost = not connection.in_atomic_block
     with answers_within(STATEMENT_SECONDS), transaction.atomic(), connection.cursor() as cursor:
-        if begins:
+        if is_outermost:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")
         cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
@@ -46,88 +39,81 @@ def snapshot() -> Iterator[None]:
 
 
 def too_many_downloads(request: HttpRequest) -> HttpResponse:
-    """The page for who asks for a download while this process sends as many as it may."""
-    page = render(request, "503.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
-    page.headers["Retry-After"] = str(RETRY_SECONDS)
-    return page
+    """Return the 503 page for a download beyond the number that a process sends at once."""
+    response = render(request, "503.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response
 
 
 def download(
-    request: HttpRequest, pieces: Callable[[], Iterator[bytes]], *, name: str, content_type: str, cut_off: str = ""
+    request: HttpRequest, chunks: Callable[[], Iterator[bytes]], *, name: str, content_type: str, cut_off: str = ""
 ) -> HttpResponseBase:
-    """Sends what `pieces` makes, within a snapshot, as a file of this name.
+    """Send what `chunks` generates within a snapshot, as a file of this name.
 
-    cut_off: what the file ends with where it could not be finished. The server ends such an answer as it ends
-    any other, so nothing else would tell the reader.
+    cut_off: the end of a file that could not be completed. The server ends such a response like any other, so nothing
+    else would show it.
     """
 
-    def sent() -> Generator[bytes, None, None]:
+    def content() -> Generator[bytes, None, None]:
         try:
-            yield from _in_time(pieces)
+            with snapshot():
+                yield from _within_limit(chunks())
         except Exception:
             log.exception("an export was cut off", kind=content_type)
             yield cut_off.encode()
 
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     try:
-        return stream(
-            sent(),
-            owner=STAFF,
-            content_type=content_type,
-            headers={"Content-Disposition": f'attachment; filename="{name}"'},
-        )
+        return stream(content(), owner=STAFF, content_type=content_type, headers=headers)
     except TooManyStreamsError:
         return too_many_downloads(request)
 
 
-def _in_time(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
-    ends = time.monotonic() + LONGEST_SECONDS
-    with snapshot():
-        for piece in pieces():
-            if time.monotonic() > ends:
-                raise ExportTooLongError
-            yield piece
+def _within_limit(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Pass the chunks on. Raises TimeoutError after EXPORT_SECONDS."""
+    deadline = time.monotonic() + EXPORT_SECONDS
+    for chunk in chunks:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        yield chunk
 
 
-def in_pieces(texts: Iterable[str]) -> Iterator[bytes]:
-    """Texts joined into pieces worth sending."""
-    waiting, size = list[str](), 0
+def in_chunks(texts: Iterable[str]) -> Iterator[bytes]:
+    """Join short texts into chunks of about CHUNK_BYTES: the server sends a frame for each."""
+    buffer, size = list[str](), 0
     for text in texts:
-        waiting.append(text)
+        buffer.append(text)
         size += len(text)
-        if size >= PIECE:
-            yield "".join(waiting).encode()
-            waiting, size = [], 0
-    if waiting:
-        yield "".join(waiting).encode()
+        if size >= CHUNK_BYTES:
+            yield "".join(buffer).encode()
+            buffer, size = [], 0
+    yield "".join(buffer).encode()
 
 
-class _Outlet(io.RawIOBase):
-    """Where the archive is written to, and taken from: it is never whole."""
+class _Buffer(io.RawIOBase):
+    """The archive's file, which cannot seek: what is written is taken from it, and never held as a whole."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
+        self.parts: list[bytes] = []
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        self._parts.append(bytes(data))
+        self.parts.append(bytes(data))
         return len(data)
 
     def take(self) -> bytes:
-        taken, self._parts = b"".join(self._parts), []
+        taken, self.parts = b"".join(self.parts), []
         return taken
 
 
-def zipped(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
-    """A ZIP archive of these files, each given by its name and its pieces, one after the other."""
-    outlet = _Outlet()
-    with zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, pieces in files:
-            # Its size is not known beforehand, and may need more than 32 bits.
+def zipped(files: Iterable[tuple[str, Iterable[str]]]) -> Iterator[bytes]:
+    """Generate a ZIP archive of these files. files: names and texts."""
+    buffer = _Buffer()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, texts in files:
+            # The size is not known in advance, and may need more than 32 bits.
             with archive.open(name, "w", force_zip64=True) as entry:
-                for piece in pieces:
-                    entry.write(piece)
-                    if taken := outlet.take():
+                for chunk in in_chunks(texts):
+                    entry.write(chunk)
+                    if taken := buffer.take():
                         yield taken
-    yield outlet.take()
+    yield buffer.take()

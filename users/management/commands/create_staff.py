@@ -1,5 +1,3 @@
-"""`manage.py create_staff`."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -9,25 +7,21 @@ from users.services.staff import create_staff
 
 
 class Command(ServiceCommand):
-    """Creates a staff account with a one-time password."""
-
-    help = "Creates a staff account with a one-time password, which is printed this once."
+    help = "Creates a staff account and prints its one-time password, once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """USERNAME --email E --role ROLE."""
         super().add_arguments(parser)
-        parser.add_argument("username", metavar="USERNAME", help="the name that the new account logs in with")
-        parser.add_argument("--email", required=True, help="an address for people; nothing is sent to it")
-        parser.add_argument("--role", required=True, choices=list(ROLES), help="what the account may do")
+        parser.add_argument("username", metavar="USERNAME", help="the login name")
+        parser.add_argument("--email", required=True, help="for people; no mail is sent to it")
+        parser.add_argument("--role", required=True, choices=list(ROLES), help="the permissions of the account")
 
     def perform(self, *, username: str, email: str, role: str, **_: Any) -> Outcome:
-        """Creates it. Raises ValidationError where a value is not valid or the username is taken."""
         staff, password = create_staff(username=username, email=email, role=role)
         return Outcome(
             {"username": staff.username, "password": password, "role": role},
             [
-                f"Staff account {staff.username} is created, as {role}.",
+                f"Staff account {staff.username} was created with the role {role}.",
                 f"One-time password: {password}",
-                "It is shown this once: hand it over safely now.",
+                "It is shown only once: hand it over securely now.",
             ],
         )

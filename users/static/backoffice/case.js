@@ -1,5 +1,5 @@
-// The case page: dialogs open over the page, and a decision is sent once.
-// Without this file the same links show the same forms, further down the page.
+// The case page: decision forms open as modal dialogs and are submitted once.
+// Without this file the same links lead to the same forms, further down the page.
 (() => {
   "use strict";
   const OTHER = "other";
@@ -9,54 +9,46 @@
     dialog.showModal();
   }
 
-  function opener(link) {
-    // It acts on the page and leads nowhere: a button to those who cannot see it, and to the space bar.
+  // A link that acts on the page is a button for assistive technology and for the space bar.
+  function asButton(link, press) {
     link.setAttribute("role", "button");
-    link.setAttribute("aria-haspopup", "dialog");
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      open(document.getElementById(link.dataset.dialog));
+      press();
     });
     link.addEventListener("keydown", (event) => {
       if (event.key === " ") {
         event.preventDefault();
-        link.click();
+        press();
       }
     });
   }
 
-  function closer(link) {
-    link.setAttribute("role", "button");
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      link.closest("dialog").close();
-    });
-  }
-
-  // A reason that says nothing by itself needs a note; the server asks for it too.
-  function noteOf(form) {
+  // The server requires a note for this reason too.
+  function requireNote(form) {
     const note = form.elements.namedItem("note");
     if (!note || note.required) return;
-    const word = form.querySelector("[data-optional]");
-    const optional = word.textContent;
+    const optional = form.querySelector("[data-optional]");
     form.addEventListener("change", () => {
       note.required = form.elements.namedItem("reason_code").value === OTHER;
-      word.hidden = note.required;
-      word.textContent = optional;
+      optional.hidden = note.required;
     });
   }
 
-  function once(form) {
-    const buttons = form.querySelectorAll("button");
-    // After the browser has taken the pressed button's value along.
-    form.addEventListener("submit", () => window.setTimeout(() => buttons.forEach((b) => { b.disabled = true; })));
-    window.addEventListener("pageshow", () => buttons.forEach((b) => { b.disabled = false; }));
+  function submitOnce(form) {
+    const disable = (disabled) => form.querySelectorAll("button").forEach((button) => { button.disabled = disabled; });
+    // Later: a disabled button's value is not submitted.
+    form.addEventListener("submit", () => window.setTimeout(() => disable(true)));
+    window.addEventListener("pageshow", () => disable(false));
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    document.querySelectorAll("[data-dialog]").forEach(opener);
-    document.querySelectorAll("[data-closes]").forEach(closer);
-    document.querySelectorAll("form[data-once]").forEach((form) => { once(form); noteOf(form); });
+    document.querySelectorAll("[data-dialog]").forEach((link) => {
+      link.setAttribute("aria-haspopup", "dialog");
+      asButton(link, () => open(document.getElementById(link.dataset.dialog)));
+    });
+    document.querySelectorAll("[data-closes]").forEach((link) => asButton(link, () => link.closest("dialog").close()));
+    document.querySelectorAll("form[data-once]").forEach((form) => { submitOnce(form); requireNote(form); });
     document.querySelectorAll("dialog[open]").forEach(open);
     document.querySelector("[data-focused]")?.focus();
   });

@@ -1,5 +1,5 @@
-// Buttons that copy: <button type="button" data-copies="id of what is copied" data-copied="Copied" hidden>.
-// Without this file, or where the browser has no clipboard, they stay hidden and the text is selected by hand.
+// Copy buttons: <button type="button" data-copies="id of the text" data-copied="Copied" hidden>.
+// Without this file, or without a clipboard, they stay hidden.
 (() => {
   "use strict";
   const SHOWN_MS = 2500;
@@ -7,17 +7,16 @@
   async function copy(button) {
     const source = document.getElementById(button.dataset.copies);
     const label = button.querySelector("[data-label]") ?? button;
-    const before = button.dataset.before ?? label.textContent;
-    button.dataset.before = before;
+    button.dataset.before ??= label.textContent;
     try {
       await navigator.clipboard.writeText(source.textContent.trim());
-      label.textContent = button.dataset.copied;
     } catch {
-      // Refused: select it, so that the keyboard can copy it.
+      // Not permitted: select the text for copying by keyboard.
       window.getSelection().selectAllChildren(source);
       return;
     }
-    window.setTimeout(() => { label.textContent = before; }, SHOWN_MS);
+    label.textContent = button.dataset.copied;
+    window.setTimeout(() => { label.textContent = button.dataset.before; }, SHOWN_MS);
   }
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,9 +1,9 @@
-// Draws the dashboard's charts (Chart.js comes with Unfold) from the JSON on the page.
-// The tables hold the same figures: without this file nothing is missing.
+// The dashboard's charts, drawn with Unfold's Chart.js from the JSON on the page.
+// The tables have the same figures.
 (() => {
   "use strict";
 
-  // By outcome; told apart in both themes, and by their order where colours are not.
+  // By outcome, for the light and the dark theme.
   const OUTCOMES = {
     active: ["#0e7490", "#4bb4c9"],
     rejected: ["#b45309", "#f59e0b"],
@@ -28,19 +28,19 @@
     };
   }
 
-  function options(look, { stacked = false, legend = true, axis = "", rotation = 0, skip = true } = {}) {
-    const ticks = { color: look.text, font: { family: look.font }, precision: 0, maxRotation: rotation, autoSkip: skip, autoSkipPadding: rotation ? 2 : 12 };
+  function options(colors, { stacked = false, legend = true, axis = "", rotation = 0, skip = true } = {}) {
+    const ticks = { color: colors.text, font: { family: colors.font }, precision: 0, maxRotation: rotation, autoSkip: skip, autoSkipPadding: rotation ? 2 : 12 };
     return {
       responsive: true,
       maintainAspectRatio: false,
       animation: false,
       interaction: { mode: "index", intersect: false },
       plugins: {
-        legend: { display: legend, position: "bottom", labels: { color: look.text, font: { family: look.font }, boxWidth: 12, boxHeight: 12, usePointStyle: true } },
+        legend: { display: legend, position: "bottom", labels: { color: colors.text, font: { family: colors.font }, boxWidth: 12, boxHeight: 12, usePointStyle: true } },
       },
       scales: {
-        x: { stacked, ticks, grid: { display: false }, border: { color: look.line } },
-        y: { stacked, beginAtZero: true, ticks, grid: { color: look.line }, border: { display: false }, title: { display: Boolean(axis), text: axis, color: look.text } },
+        x: { stacked, ticks, grid: { display: false }, border: { color: colors.line } },
+        y: { stacked, beginAtZero: true, ticks, grid: { color: colors.line }, border: { display: false }, title: { display: Boolean(axis), text: axis, color: colors.text } },
       },
     };
   }
@@ -48,35 +48,35 @@
   const bars = { pointStyle: "rectRounded", borderRadius: 3, maxBarThickness: 56 };
 
   const charts = {
-    waiting: (data, look) => ({
+    waiting: (data, colors) => ({
       type: "bar",
       data: {
         labels: data.labels,
-        datasets: [{ ...bars, label: data.title, data: data.values, backgroundColor: data.late.map((late) => look.pick(late ? LATE : IN_TIME)) }],
+        datasets: [{ ...bars, label: data.title, data: data.values, backgroundColor: data.late.map((late) => colors.pick(late ? LATE : IN_TIME)) }],
       },
-      options: options(look, { legend: false, skip: false, rotation: 50 }),
+      options: options(colors, { legend: false, skip: false, rotation: 50 }),
     }),
-    decisions: (data, look) => ({
+    decisions: (data, colors) => ({
       type: "bar",
       data: {
         labels: data.labels,
         datasets: data.series
           .filter((one) => one.values.some((value) => value > 0))
-          .map((one) => ({ ...bars, label: one.title, data: one.values, backgroundColor: look.pick(OUTCOMES[one.name]) })),
+          .map((one) => ({ ...bars, label: one.title, data: one.values, backgroundColor: colors.pick(OUTCOMES[one.name]) })),
       },
-      options: options(look, { stacked: true }),
+      options: options(colors, { stacked: true }),
     }),
-    partners: (data, look) => ({
+    partners: (data, colors) => ({
       type: "bar",
       data: {
         labels: data.labels,
         datasets: [
-          { ...bars, label: data.median.title, data: data.median.values, backgroundColor: look.pick(IN_TIME) },
-          { ...bars, label: data.ninetieth.title, data: data.ninetieth.values, backgroundColor: look.pick(SLOW) },
-          { type: "line", label: `${data.target.title}: ${data.target.value}`, data: data.labels.map(() => data.target.value), borderColor: look.pick(LATE), backgroundColor: look.pick(LATE), borderDash: [6, 4], borderWidth: 1.5, pointRadius: 0, pointStyle: "line" },
+          { ...bars, label: data.median.title, data: data.median.values, backgroundColor: colors.pick(IN_TIME) },
+          { ...bars, label: data.ninetieth.title, data: data.ninetieth.values, backgroundColor: colors.pick(SLOW) },
+          { type: "line", label: `${data.target.title}: ${data.target.value}`, data: data.labels.map(() => data.target.value), borderColor: colors.pick(LATE), backgroundColor: colors.pick(LATE), borderDash: [6, 4], borderWidth: 1.5, pointRadius: 0, pointStyle: "line" },
         ],
       },
-      options: options(look, { axis: data.unit, rotation: 50 }),
+      options: options(colors, { axis: data.unit, rotation: 50 }),
     }),
   };
 
@@ -84,16 +84,16 @@
     const source = document.getElementById("dashboard-charts");
     if (!source || typeof Chart === "undefined") return;
     const data = JSON.parse(source.textContent);
-    const look = theme();
+    const colors = theme();
     drawn.forEach((chart) => chart.destroy());
     drawn = [...document.querySelectorAll("canvas[data-chart]")].map(
-      (canvas) => new Chart(canvas, charts[canvas.dataset.chart](data[canvas.dataset.chart], look)),
+      (canvas) => new Chart(canvas, charts[canvas.dataset.chart](data[canvas.dataset.chart], colors)),
     );
   }
 
   document.addEventListener("DOMContentLoaded", () => {
     draw();
-    // Light and dark are switched on the page itself.
+    // The theme can be switched on the page.
     new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["class"] });
   });
 })();

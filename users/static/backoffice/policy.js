@@ -1,3 +1,3 @@
-// What the pages' Content-Security-Policy forbids and htmx would otherwise try: a style of its own, and eval.
+// The Content-Security-Policy forbids htmx's own style and eval.
 window.htmx.config.includeIndicatorStyles = false;
 window.htmx.config.allowEval = false;

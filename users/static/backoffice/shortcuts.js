@@ -1,28 +1,27 @@
-// Single-key shortcuts: a key presses the element whose data-shortcut it is. The list of them (dialog#shortcuts)
-// has a switch, since single keys get in the way of those who dictate or use a switch device (WCAG 2.1.4).
+// Single-key shortcuts: a key clicks the element with that data-shortcut. The dialog that lists them can turn them off:
+// WCAG 2.1.4, for speech input and switch devices.
 (() => {
   "use strict";
-  const KEPT = "shortcutsOff";
+  const STORAGE_KEY = "shortcutsOff";
   const HELP = "?";
 
   function isOff() {
     try {
-      return window.localStorage.getItem(KEPT) === "1";
+      return window.localStorage.getItem(STORAGE_KEY) === "1";
     } catch {
       return false;
     }
   }
 
-  function keep(off) {
+  function store(off) {
     try {
-      window.localStorage.setItem(KEPT, off ? "1" : "0");
+      window.localStorage.setItem(STORAGE_KEY, off ? "1" : "0");
     } catch {
-      // A browser that keeps nothing: the switch holds for this page only.
+      // No storage: the choice holds for this page only.
     }
   }
 
-  // Typing in a field is typing, and a dialog has keys of its own. A field of a dialog just closed keeps the focus
-  // until the browser draws the page again: nobody types there.
+  // A field in a dialog that was just closed keeps the focus until the next repaint.
   function isBusy(target) {
     if (document.querySelector("dialog[open]")) return true;
     const field = target.closest("input, textarea, select, [contenteditable]");
@@ -30,18 +29,18 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    const use = document.getElementById("shortcuts-on");
-    use.checked = !isOff();
-    use.addEventListener("change", () => keep(!use.checked));
+    const enabled = document.getElementById("shortcuts-on");
+    enabled.checked = !isOff();
+    enabled.addEventListener("change", () => store(!enabled.checked));
     document.querySelector("[data-dialog='shortcuts']").hidden = false;
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || isBusy(event.target)) return;
       const key = event.key.toLowerCase();
-      if (!use.checked && key !== HELP) return;
-      const pressed = [...document.querySelectorAll("[data-shortcut]")].find((one) => one.dataset.shortcut === key);
-      if (!pressed) return;
+      if (!enabled.checked && key !== HELP) return;
+      const target = [...document.querySelectorAll("[data-shortcut]")].find((element) => element.dataset.shortcut === key);
+      if (!target) return;
       event.preventDefault();
-      pressed.click();
+      target.click();
     });
   });
 })();

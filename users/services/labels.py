@@ -1,4 +1,4 @@
-"""The fields of a user in words, and their values as people read them."""
+"""The labels of a user's fields, and their values formatted for people."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from users.models import Status
 from users.models.columns import PROFILE_COLUMNS
-from users.services.age import age_in_years
-from users.services.field_rules import today
+from users.services.field_rules import age_in_years, today
 
 LABELS: Mapping[str, Any] = {
     "external_id": gettext_lazy("External ID"),
@@ -30,13 +29,13 @@ LABELS: Mapping[str, Any] = {
     "is_ciro_affiliate": gettext_lazy("CIRO affiliate"),
     "status": gettext_lazy("Status"),
 }
-# As a person is looked at: who, where, what they do.
+# The order in which pages show a profile.
 READING_ORDER = tuple(column for column in LABELS if column in PROFILE_COLUMNS)
 NOTHING = "–"
 
 
 def in_words(column: str, value: Any) -> str:
-    """A column's value as people read it."""
+    """The value of a column, formatted for people."""
     if value is None or value == "":
         return NOTHING
     if column == "country":
@@ -51,7 +50,7 @@ def in_words(column: str, value: Any) -> str:
 
 
 def birth_in_words(born: date) -> str:
-    """A birth date, and how old that is today."""
+    """A birth date with today's age."""
     age = _("age %(age)s") % {"age": age_in_years(born, on=today())}
     return f"{date_format(born, 'DATE_FORMAT')} · {age}"
 

@@ -1,0 +1,97 @@
+"""A user's conversions and documents on the case page and in the evidence pack."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from transactions import keyset, queries
+from transactions.models import Document
+from transactions.positions import MOST_ROWS
+from users.backoffice.case.sections import SECTIONS, Section
+from users.models import User
+
+# Rows in memory at once. Each statement returns one more, where the next one begins.
+ROWS_AT_ONCE = MOST_ROWS - 1
+
+
+def register_sections() -> None:
+    """Add both lists to the case page and the evidence pack."""
+    SECTIONS.extend((CONVERSIONS, DOCUMENTS))
+
+
+def _all_rows(query: keyset.UserRows[Any], user: User) -> Iterator[Any]:
+    rows = keyset.present(query.fetch(_owner(user), None, ROWS_AT_ONCE + 1))
+    while rows:
+        yield from rows[:ROWS_AT_ONCE]
+        following = rows[ROWS_AT_ONCE:]
+        rows = query.fetch(_owner(user), keyset.position(following[0]), ROWS_AT_ONCE + 1) if following else []
+
+
+def _owner(user: User) -> keyset.Owner:
+    return keyset.Owner(user.partner_id, user.external_id)
+
+
+def _conversion_cells(user: User, count: int) -> list[tuple[Any, ...]]:
+    return [
+        (
+            datetime.fromisoformat(row.created_at),
+            f"{row.from_amount} {row.from_currency}",
+            f"{row.to_amount} {row.to_currency}",
+            row.rate,
+            row.conversion_id,
+        )
+        for row in keyset.present(queries.CONVERSIONS.fetch(_owner(user), None, count))
+    ]
+
+
+def conversion_records(user: User) -> Iterator[dict[str, Any]]:
+    """All conversions of a user as the API represents them, newest first."""
+    # Imported late: DRF would slow the start of every command.
+    from transactions.api.serializers import ConversionSerializer  # noqa: PLC0415
+
+    return map(ConversionSerializer().to_representation, _all_rows(queries.CONVERSIONS, user))
+
+
+def _document_cells(user: User, count: int) -> list[tuple[Any, ...]]:
+    link = '<a class="bo-link" href="{}">{}</a>'
+    return [
+        (
+            row.created_at,
+            row.get_type_display(),
+            format_html(link, reverse("admin:transactions_document_change", args=(row.pk,)), row.title),
+            filesizeformat(row.size_bytes),
+        )
+        for row in Document.objects.filter(user=user).order_by("-created_at", "-tiebreak")[:count]
+    ]
+
+
+def document_records(user: User) -> Iterator[dict[str, Any]]:
+    """All documents of a user as the API represents them, newest first."""
+    from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
+
+    return map(DocumentSerializer().to_representation, _all_rows(queries.DOCUMENTS, user))
+
+
+CONVERSIONS = Section(
+    name="conversions",
+    title=_("Conversions"),
+    permission="transactions.view_conversion",
+    headings=(_("when"), _("from"), _("to"), _("rate"), _("conversion ID")),
+    latest=_conversion_cells,
+    records=conversion_records,
+    changelist="admin:transactions_conversion_changelist",
+)
+DOCUMENTS = Section(
+    name="documents",
+    title=_("Documents"),
+    permission="transactions.view_document",
+    headings=(_("when"), _("type"), _("title"), _("size")),
+    latest=_document_cells,
+    records=document_records,
+    changelist="admin:transactions_document_changelist",
+)

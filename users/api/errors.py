@@ -1,0 +1,31 @@
+"""Errors that several operations on a user share: contract, section 1."""
+
+from django.core.exceptions import ValidationError
+
+from partners.api.errors import ConflictError, FieldError, NotFoundError, UnprocessableEntityError, invalid_parameter
+from users.services import field_rules
+
+# Examples for the OpenAPI document.
+BAD_PATH = invalid_parameter("externalId", "Must not contain a slash.")
+BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
+KEY_REUSED = invalid_parameter("Idempotency-Key", "This key was used within 24 hours for another request.")
+TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")
+
+
+def external_id_taken() -> ConflictError:
+    """The error for an externalId that another user of this partner has."""
+    return ConflictError("A user with this externalId already exists.")
+
+
+def user_not_found() -> NotFoundError:
+    """The error for a user that this partner does not have, whether or not another partner does."""
+    return NotFoundError("User not found.")
+
+
+def external_id_errors(external_id: str) -> list[FieldError]:
+    """The errors of the externalId in a path, if any."""
+    try:
+        field_rules.external_id(external_id)
+    except ValidationError as error:
+        return [FieldError("externalId", str(error.message))]
+    return []
