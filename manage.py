@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Runs a command of the service: `python manage.py help` lists them."""
+"""Runs a management command: `python manage.py help` lists them."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from django.core.management import execute_from_command_line
 
 
 def main() -> None:
-    """Hands the command line to Django; a bad setting is one line on standard error, exit status 1."""
+    """Run the command; a bad setting is one line on standard error and exit status 1."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         execute_from_command_line(sys.argv)

@@ -1,1 +1,1 @@
-"""Measurements to be made again: `make bench`, and what docs/ quotes. Not part of the service."""
+"""Benchmarks: `make bench`, and the figures in docs/. Not part of the service."""

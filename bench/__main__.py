@@ -1,8 +1,8 @@
-"""What a request costs: `make bench`, or `python -m bench [--workloads list,get] [--against REVISION] [--json FILE]`.
+"""The cost of a request: `make bench`, or `python -m bench [--workloads list,get] [--against REVISION] [--json FILE]`.
 
-Starts the service in production settings on a PostgreSQL of its own with seeded rows, plays signed requests by wrk,
-and prints processor time a request of server and PostgreSQL, requests a second, and how long they took. Round 0 warms
-up and is not counted. With --against another revision runs beside, and the two are played in turn.
+Starts the service in production settings on a seeded PostgreSQL of its own, sends signed requests by wrk, and prints
+processor time a request of server and PostgreSQL, rates and latencies. Round 0 warms up and does not count. With
+--against, another revision runs too, and the two are measured in turn.
 """
 
 import argparse
@@ -18,32 +18,32 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import cluster, floor, measure, revision, service, usage, workloads
+from bench import baseline, cluster, measure, revision, service, usage, workloads
 from bench.cluster import Cluster
 from bench.errors import BenchError
 from bench.measure import Load
 from bench.report import Run, Side
 from bench.service import Seeded, Service
-from bench.workloads import WORKLOADS, World
+from bench.workloads import WORKLOADS, Dataset
 from config.embedded.server import EmbeddedServerError
 
-# Requests are signed before they are played, and a signature holds for five minutes.
+# Requests are signed in advance, and signatures are valid for five minutes.
 LONGEST_SECONDS = 120
 WARM_UP_SECONDS = 2
-# Few rows and one second, to see that it works: the figures mean nothing.
+# Tests the benchmark; the figures mean nothing.
 SMOKE = {"users": 50, "conversions": 10_000, "rounds": 1, "seconds": 1}
 
 
-class Player(NamedTuple):
-    """A running service with what is known of its rows, and where its figures go."""
+class Target(NamedTuple):
+    """A running service, its rows, and its figures."""
 
     service: Service
-    world: World
+    dataset: Dataset
     side: Side
 
 
 def main() -> int:
-    """Measures and prints; the exit status, 1 where anything failed."""
+    """Measure and print; return the exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = _options()
     try:
@@ -60,15 +60,15 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench")
     parser.add_argument("--workloads", type=_names, default=[*WORKLOADS], help=f"of {','.join(WORKLOADS)} (all)")
-    parser.add_argument("--rounds", type=_whole(1, 1000), default=5, help="besides the one that warms up (5)")
+    parser.add_argument("--rounds", type=_whole(1, 1000), default=5, help="without the warm-up (5)")
     parser.add_argument("--seconds", type=_whole(1, LONGEST_SECONDS), default=5, help="of each workload (5)")
-    parser.add_argument("--connections", type=_whole(1, 150), default=16, help="of wrk, of pgbench (16)")
+    parser.add_argument("--connections", type=_whole(1, 150), default=16, help="of wrk and pgbench (16)")
     parser.add_argument("--workers", type=_whole(1, 64), default=1, help="processes of the server (1)")
     parser.add_argument("--users", type=_whole(20, 1_000_000), default=1000, help="to seed (1000)")
     parser.add_argument("--conversions", type=_whole(1, 100_000_000), default=1_000_000, help="to seed (1000000)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
     parser.add_argument("--against", metavar="REVISION", help="compare with this commit of the repository")
-    parser.add_argument("--smoke", action="store_true", help="see that it works, on few rows, in a minute")
+    parser.add_argument("--smoke", action="store_true", help="test the benchmark with few rows, in a minute")
     options = parser.parse_args()
     if options.smoke:
         vars(options).update(SMOKE)
@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
 def _names(text: str) -> list[str]:
     names = text.split(",")
     if unknown := set(names) - set(WORKLOADS):
-        raise argparse.ArgumentTypeError(f"there is no {', '.join(sorted(unknown))}")
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}")
     return names
 
 
@@ -101,23 +101,23 @@ def _run(options: argparse.Namespace) -> Run:
         if options.against:
             _say(f"Checking {options.against} out …")
             revisions.append(revision.checked_out(options.against, folder / "against"))
-        players = []
+        targets = []
         for number, code in enumerate(revisions):
             _say(f"Seeding for {code.name} …")
             seeded = Seeded(code, postgres, f"bench_{number}", folder / f"bench_{number}")
             seeded.fill(users=options.users, conversions=options.conversions)
             running = stack.enter_context(service.serving(seeded, workers=options.workers))
-            players.append(Player(running, workloads.look_around(running, postgres), Side(code.name)))
-        run = Run(_facts(options, postgres), [player.side for player in players], {} if floor.available() else None)
-        _play(players, postgres, run, options)
-        for player in players:
-            player.side.memory = usage.memory(player.service.pid)
+            targets.append(Target(running, workloads.read_dataset(running, postgres), Side(code.name)))
+        run = Run(_facts(options, postgres), [target.side for target in targets], {} if baseline.available() else None)
+        _measure(targets, postgres, run, options)
+        for target in targets:
+            target.side.memory = usage.memory(target.service.pid)
         run.facts["loadAverageAfter"] = os.getloadavg()
     return run
 
 
 def _place(options: argparse.Namespace) -> Path | None:
-    """Where all of it lies: on the checkout's disk, which is what fsync is to cost; of a smoke run anywhere."""
+    """Return the folder for all files: on the checkout's disk, whose fsync counts; for a smoke run, the default."""
     if options.smoke:
         return None
     folder = revision.CHECKOUT / ".local" / "bench"
@@ -130,42 +130,42 @@ def _facts(options: argparse.Namespace, postgres: Cluster) -> dict[str, object]:
         "python": platform.python_version(),
         "postgresql": postgres.version,
         "cores": os.cpu_count(),
-        # What else the machine did: above the number of cores, only processor time compares.
+        # Above the number of cores, only processor time can be compared.
         "loadAverageBefore": os.getloadavg(),
         "options": {name: value for name, value in vars(options).items() if name != "json"},
     }
 
 
-def _play(players: list[Player], postgres: Cluster, run: Run, options: argparse.Namespace) -> None:
+def _measure(targets: list[Target], postgres: Cluster, run: Run, options: argparse.Namespace) -> None:
     rates: dict[tuple[str, str], float] = {}
     for number in range(options.rounds + 1):
-        for player in players:
-            postgres.refresh(player.service.seeded.database)
+        for target in targets:
+            postgres.refresh(target.service.seeded.database)
         load = Load(options.seconds if number else min(options.seconds, WARM_UP_SECONDS), options.connections)
         for name in options.workloads:
-            # Neither is always the one that comes first.
-            for player in players if number % 2 else reversed(players):
-                database = player.service.seeded.database
+            # Alternate the order.
+            for target in targets if number % 2 else reversed(targets):
+                database = target.service.seeded.database
                 known = rates.get((database, name))
                 try:
-                    figures = measure.measure(player.service, postgres, player.world, WORKLOADS[name], load, known)
+                    figures = measure.measure(target.service, postgres, target.dataset, WORKLOADS[name], load, known)
                 except BenchError as error:
-                    raise BenchError(f"{name}, {player.side.revision}: {error}") from error
+                    raise BenchError(f"{name}, {target.side.revision}: {error}") from error
                 rates[database, name] = max(known or 0, figures.per_second)
                 _say(
-                    f"round {number} {name} {player.side.revision}: {figures.per_second:.0f}/s,"
+                    f"round {number} {name} {target.side.revision}: {figures.per_second:.0f}/s,"
                     f" {figures.server:.0f} + {figures.database:.0f} µs"
                 )
                 if number:
-                    player.side.rounds.setdefault(name, []).append(figures)
-            if number and run.floor is not None:
-                run.floor.setdefault(name, []).append(
-                    floor.measure(players[0].service, postgres, players[0].world, name, load)
+                    target.side.rounds.setdefault(name, []).append(figures)
+            if number and run.baseline is not None:
+                run.baseline.setdefault(name, []).append(
+                    baseline.measure(targets[0].service, postgres, targets[0].dataset, name, load)
                 )
 
 
 def _say(text: str) -> None:
-    """How far it is, apart from what comes out."""
+    """Print progress, on standard error."""
     sys.stderr.write(text + "\n")
 
 

@@ -1,5 +1,5 @@
-"""What ends a benchmark."""
+"""The benchmark's error."""
 
 
 class BenchError(Exception):
-    """Nothing can be measured, or what was measured is not to be believed; the text says why, for people."""
+    """The benchmark cannot measure, or its figures are not valid; the text says why."""

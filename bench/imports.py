@@ -1,7 +1,7 @@
-"""How fast an import is beside a bare COPY of the same rows: `python -m bench.imports [--lines 1000000]`.
+"""Speed of an import compared with a bare COPY of the same rows: `python -m bench.imports [--lines 1000000]`.
 
-On a database that `bench.load` has filled with users (docs/scaling.md). All fill `transactions_conversion` itself, with
-its indexes and constraints in force, one after the other, and what they bring stays there.
+Needs a database with users of `bench.load` (docs/scaling.md). All rows go to `transactions_conversion`, with indexes
+and constraints, and stay there.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _COPY = """
 
 
 def main() -> None:
-    """Prints for each way: lines a second, and its share of COPY's."""
+    """Print lines a second of each method, and the share of COPY's."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--lines", type=int, default=LINES)
     options = parser.parse_args()
@@ -41,39 +41,39 @@ def main() -> None:
         )
         users = cursor.fetchall()
     if not users:
-        sys.exit("The database has no users of bench.load's: fill it first (docs/scaling.md).")
+        sys.exit("The database has no users of bench.load (docs/scaling.md).")
     with tempfile.TemporaryDirectory() as folder:
         compare(users, options.lines, Path(folder))
 
 
 def compare(users: list[tuple[int, str, uuid.UUID, str]], lines: int, folder: Path) -> None:
-    """Takes each way once: COPY, an import, the same again, two of the same lines at once."""
+    """Measure COPY, an import, the same import again, and two imports of the same lines at once."""
     copied = lines / _copy(users, lines)
     _report("bare COPY", lines, lines / copied, copied)
     source = folder / "once.ndjson"
     _write(source, _ndjson(users, lines, "once"))
     _report("import", lines, _import(source), copied)
-    _report("all there already", lines, _import(source), copied)
+    _report("import again", lines, _import(source), copied)
     both = [folder / "one.ndjson", folder / "other.ndjson"]
     for source in both:
         _write(source, _ndjson(users, lines, "both"))
-    begun = time.monotonic()
+    start = time.monotonic()
     running = [_start(source) for source in both]
     for process in running:
         _wait(process)
-    _report("two of the same lines at once, lines of both", 2 * lines, time.monotonic() - begun, copied)
+    _report("two imports of the same lines at once", 2 * lines, time.monotonic() - start, copied)
 
 
 def _report(name: str, lines: int, seconds: float, copied: float) -> None:
-    """copied: the lines a second of the bare COPY."""
+    """Print a line. copied: the rate of the bare COPY."""
     rate = lines / seconds
     sys.stdout.write(f"{name}: {rate:,.0f} lines/s, {rate / copied:.2f} of COPY\n")
     sys.stdout.flush()
 
 
 def _conversions(users: list[tuple[int, str, uuid.UUID, str]], lines: int) -> Iterator[tuple[int, str, str, str, str]]:
-    """By time, users mixed, as a feed brings them: the user's place in `users`, instant, amounts and rate."""
-    chance = random.Random(1)  # noqa: S311 - made-up figures
+    """Yield in order of time: a random user's index in `users`, time, amounts and rate."""
+    chance = random.Random(1)  # noqa: S311 - generated amounts
     for number in range(lines):
         cents, rate = chance.randrange(1000, 500_000), chance.randrange(700_000, 800_000)
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_767_225_600 + number * 10))
@@ -89,29 +89,29 @@ def _conversions(users: list[tuple[int, str, uuid.UUID, str]], lines: int) -> It
 
 def _copy(users: list[tuple[int, str, uuid.UUID, str]], lines: int) -> float:
     rows = [
-        f"{users[who][0]}\t{users[who][2]}\tcopied-{number}\t{at}\tconversion\tCAD\t{given}\tUSD\t{got}\t{rate}\n".encode()
-        for number, (who, at, given, got, rate) in enumerate(_conversions(users, lines))
+        f"{users[user][0]}\t{users[user][2]}\tcopied-{number}\t{at}\tconversion\tCAD\t{sent}\tUSD\t{received}\t{rate}\n".encode()
+        for number, (user, at, sent, received, rate) in enumerate(_conversions(users, lines))
     ]
     blocks = [b"".join(rows[at : at + 5000]) for at in range(0, lines, 5000)]
     connection.ensure_connection()
-    begun = time.monotonic()
-    # One transaction, as quick as it can be; an import commits every 5,000 lines.
+    start = time.monotonic()
+    # In one transaction, which is faster; an import commits every 5,000 lines.
     with connection.connection.cursor().copy(_COPY) as copy:
         for block in blocks:
             copy.write(block)
-    return time.monotonic() - begun
+    return time.monotonic() - start
 
 
 def _ndjson(users: list[tuple[int, str, uuid.UUID, str]], lines: int, name: str) -> Iterator[bytes]:
-    for number, (who, at, given, got, rate) in enumerate(_conversions(users, lines)):
+    for number, (user, at, sent, received, rate) in enumerate(_conversions(users, lines)):
         line = {
-            "partner": users[who][1],
-            "externalId": users[who][3],
+            "partner": users[user][1],
+            "externalId": users[user][3],
             "conversionId": f"{name}-{number}",
             "createdAt": at,
             "type": "conversion",
-            "from": {"currency": "CAD", "amount": given},
-            "to": {"currency": "USD", "amount": got},
+            "from": {"currency": "CAD", "amount": sent},
+            "to": {"currency": "USD", "amount": received},
             "rate": rate,
         }
         yield json.dumps(line).encode() + b"\n"
@@ -133,9 +133,9 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 def _import(source: Path) -> float:
-    begun = time.monotonic()
+    start = time.monotonic()
     _wait(_start(source))
-    return time.monotonic() - begun
+    return time.monotonic() - start
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How long a page of conversions takes: `python -m bench.lists [--base-url URL] [--beside DATABASE_URL]`.
+"""Latency of a page of conversions: `python -m bench.lists [--base-url URL] [--against DATABASE_URL]`.
 
-On a database that `bench.load` has filled (docs/scaling.md). The statement is the
-service's own, prepared; with --base-url whole signed requests to a running service besides, one after the other; with
---beside the same on another database instead, in turn, warm, and how many times as long it takes there.
+Needs a database of `bench.load` (docs/scaling.md). Measures the service's prepared statement; with --base-url also
+signed requests to a running service, one after the other; with --against the statement in two databases in turn, warm,
+and the ratio.
 """
 
 import argparse
@@ -23,14 +23,14 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 LIMIT = 25
 # Of the users with the most conversions; the first of bench.load's have them.
 HEAVIEST = 100
-BESIDE = "beside"
+OTHER = "other"
 ROUNDS = 8
-# Users whose first page is full: an empty one would cost half as much.
+# Users with a full first page.
 _RANDOM_USERS = f"""
     SELECT external_id FROM (SELECT id, external_id FROM users_user WHERE partner_id = %s ORDER BY random()) AS u
      WHERE EXISTS (SELECT FROM transactions_conversion AS c WHERE c.user_id = u.id OFFSET {LIMIT}) LIMIT %s
 """
-# Places behind which a whole page follows.
+# Positions followed by a full page.
 _DEEP_PLACES = f"""
     SELECT external_id, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tiebreak
       FROM (SELECT *, row_number() OVER (PARTITION BY external_id ORDER BY random()) AS place
@@ -45,18 +45,18 @@ _DEEP_PLACES = f"""
 
 
 def main() -> None:
-    """Measures and prints lines of a table: what, how often, median and 99th percentile in milliseconds."""
+    """Print a table: measurement, number, median and 99th percentile in milliseconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base-url")
-    parser.add_argument("--beside", metavar="DATABASE_URL")
+    parser.add_argument("--against", metavar="DATABASE_URL")
     parser.add_argument("--users", type=int, default=2000)
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    if options.beside:
-        _compare(options.beside, options.users)
+    if options.against:
+        _compare(options.against, options.users)
         return
-    from partners.models import Partner  # noqa: PLC0415 - models can be imported from here on
+    from partners.models import Partner  # noqa: PLC0415 - models need Django's setup
 
     partner = Partner.objects.get(slug=PARTNER)
     first, deep = _pages(options.users)
@@ -69,25 +69,25 @@ def main() -> None:
         _report("request, deep page", (partial(send, page) for page in deep))
 
 
-# The partner, a user's externalId, and where the page begins.
+# Partner, externalId, and the position where the page starts.
 Place = tuple[int, str, Any]
 PARTNER = "load-01"
 
 
 def _compare(url: str, users: int) -> None:
-    """Prints what the same pages take at both databases, and the ratio by rounds."""
+    """Print the latency of the same pages in both databases, and the ratio."""
     config = {**environ.Env.db_url_config(url)}
     config["HOST"] = config.pop("OPTIONS", {}).get("host", config["HOST"])
-    connections.settings[BESIDE] = connections.settings[DEFAULT_DB_ALIAS] | config
-    # A thread for each: a thread's connection is where the service's statements go.
+    connections.settings[OTHER] = connections.settings[DEFAULT_DB_ALIAS] | config
+    # A thread for each, as connections belong to threads.
     with (
-        ThreadPoolExecutor(1, initializer=_turn_to, initargs=(DEFAULT_DB_ALIAS,)) as own,
-        ThreadPoolExecutor(1, initializer=_turn_to, initargs=(BESIDE,)) as beside,
+        ThreadPoolExecutor(1, initializer=_use_database, initargs=(DEFAULT_DB_ALIAS,)) as own,
+        ThreadPoolExecutor(1, initializer=_use_database, initargs=(OTHER,)) as other,
     ):
-        pages = [thread.submit(_pages, users).result() for thread in (own, beside)]
+        pages = [thread.submit(_pages, users).result() for thread in (own, other)]
         for number, what in enumerate(("SQL, first page", "SQL, deep page")):
             rounds = [
-                [thread.submit(_warm, of[number]).result() for thread, of in zip((own, beside), pages, strict=True)]
+                [thread.submit(_warm, of[number]).result() for thread, of in zip((own, other), pages, strict=True)]
                 for _ in range(ROUNDS)
             ]
             ratios = sorted(there / here for here, there in rounds)
@@ -96,10 +96,10 @@ def _compare(url: str, users: int) -> None:
             print(f"| {what} | {len(pages[0][number])} | {here:.3f} | {there:.3f} | {spread} |")  # noqa: T201
 
 
-def _turn_to(alias: str) -> None:
-    """Has this thread's statements go to that database, and keeps it and its session on one core.
+def _use_database(alias: str) -> None:
+    """Send this thread's statements to a database, and keep it and its session on one core.
 
-    Another core has to be woken, which takes as long as the statement.
+    To wake another core takes as long as the statement.
     """
     connections[DEFAULT_DB_ALIAS] = connections[alias]
     with connection.cursor() as cursor:
@@ -109,7 +109,7 @@ def _turn_to(alias: str) -> None:
 
 
 def _warm(pages: list[Place]) -> float:
-    """The median in milliseconds, everything having been read just before."""
+    """Return the median in milliseconds, after a first run that fills caches."""
     calls = [_statement(page) for page in pages]
     for call in calls:
         call()
@@ -117,11 +117,11 @@ def _warm(pages: list[Place]) -> float:
 
 
 def _pages(users: int) -> tuple[list[Place], list[Place]]:
-    """First pages and deep ones."""
+    """Return first pages and deep ones."""
     from partners.models import Partner  # noqa: PLC0415
 
     partner_id = Partner.objects.get(slug=PARTNER).pk
-    # Choosing what to read may take long; reading may not.
+    # To choose pages may take long.
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
     return _first_pages(partner_id, users), _deep_pages(partner_id, users)
@@ -134,7 +134,7 @@ def _first_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _deep_pages(partner_id: int, users: int) -> list[Place]:
-    from transactions.positions import Position  # noqa: PLC0415
+    from transactions.keyset import Position  # noqa: PLC0415
 
     with connection.cursor() as cursor:
         cursor.execute(_DEEP_PLACES, [partner_id, HEAVIEST, max(1, users // HEAVIEST)])
@@ -142,8 +142,7 @@ def _deep_pages(partner_id: int, users: int) -> list[Place]:
 
 
 def _statement(place: Place) -> Callable[[], object]:
-    from transactions.keyset import Owner  # noqa: PLC0415
-    from transactions.queries import CONVERSIONS  # noqa: PLC0415
+    from transactions.keyset import CONVERSIONS, Owner  # noqa: PLC0415
 
     partner_id, external_id, start = place
     owner = Owner(partner_id, external_id)
@@ -164,7 +163,7 @@ def _sender(base_url: str, partner: Any) -> Callable[[Place], None]:
         wire.request("GET", target, headers=client.headers("GET", target, b"", None))
         answer = wire.getresponse()
         if answer.read() and answer.status != http.HTTPStatus.OK:
-            sys.exit(f"Answered {answer.status}: is PARTNER_RATE_LIMIT high enough?")
+            sys.exit(f"Status {answer.status}: is PARTNER_RATE_LIMIT high enough?")
 
     return send
 

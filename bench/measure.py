@@ -1,4 +1,4 @@
-"""One workload, played once against one service."""
+"""Measures one workload against one service."""
 
 import tempfile
 from dataclasses import dataclass
@@ -8,24 +8,23 @@ from pathlib import Path
 from bench import usage, workloads, wrk
 from bench.cluster import Cluster
 from bench.service import Service
-from bench.workloads import Workload, World
+from bench.workloads import Dataset, Workload
 
-# Of requests that may be sent twice; wrk begins anew after them.
+# Repeatable requests, which wrk sends again and again.
 REPEATED = 5000
-# More than a service answers a second, for writes of which nothing is known yet.
+# Writes a second to prepare before their rate is known.
 UNKNOWN_RATE = 20_000
-# A service that is so much quicker than in any round before finds enough requests.
+# By how much a round may be faster than those before.
 MARGIN = 2
-# So many there are in any case: the rounds before may have met a machine that stood still.
+# The least rate to prepare for: the machine may have been busy in earlier rounds.
 LEAST_RATE = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a workload cost.
+    """The cost of a workload. server, database: processor time a request, in µs. p50, p99: ms.
 
-    requests: how many were answered. per_second: of those. server, database: processor time a request, in µs.
-    p50, p99: ms. player: how much of a processor wrk took; at 1 it would be wrk that is measured.
+    client: wrk's share of a processor; near 1, wrk is the limit.
     """
 
     requests: int
@@ -34,32 +33,32 @@ class Figures:
     database: float
     p50: float
     p99: float
-    player: float
+    client: float
 
     @property
     def both(self) -> float:
-        """Processor time of server and PostgreSQL together, µs a request."""
+        """Processor time of server and PostgreSQL, µs a request."""
         return self.server + self.database
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How hard a workload is played."""
+    """Duration and concurrency of a measurement."""
 
     seconds: int
     connections: int
 
 
 def measure(
-    service: Service, cluster: Cluster, world: World, workload: Workload, load: Load, rate: float | None
+    service: Service, cluster: Cluster, dataset: Dataset, workload: Workload, load: Load, rate: float | None
 ) -> Figures:
-    """Plays a workload. rate: its most requests a second so far. Raises BenchError where a request failed."""
+    """Measure a workload. rate: the highest so far, a second. Raises BenchError if a request fails."""
     rate = UNKNOWN_RATE if rate is None else max(rate * MARGIN, LEAST_RATE)
     count = REPEATED if workload.repeatable else int(rate * load.seconds)
     with tempfile.TemporaryDirectory(prefix="psi-bench-") as folder:
         path = Path(folder, "requests")
         with path.open("wb") as file:
-            workloads.write((make(world) for make in repeat(workload.make, count)), service.client, file)
+            workloads.write((make(dataset) for make in repeat(workload.make, count)), service.client, file)
         before = _processor_seconds(service, cluster)
         played = wrk.play(
             path,
@@ -70,7 +69,7 @@ def measure(
             statuses=workload.statuses,
         )
         after = _processor_seconds(service, cluster)
-    server, database, player = (then - first for first, then in zip(before, after, strict=True))
+    server, database, client = (then - first for first, then in zip(before, after, strict=True))
     return Figures(
         requests=played.requests,
         per_second=played.requests / played.seconds,
@@ -78,7 +77,7 @@ def measure(
         database=database / played.requests * 1e6,
         p50=played.p50,
         p99=played.p99,
-        player=player / played.seconds,
+        client=client / played.seconds,
     )
 
 

@@ -1,8 +1,8 @@
-"""How much more two processes serve than one: `python -m bench.processes [--share 0.4] [--rounds 5]`, as root.
+"""Throughput of two processes compared with one: `python -m bench.processes [--share 0.4] [--rounds 5]`, as root.
 
-Where PostgreSQL, wrk and two processes want more cores than there are, what ends first is the cores, and nothing is
-learnt of the service. So each worker may use a share of a core of its own and no more, which a control group of Linux
-keeps it to, and the others have the rest. Both services run at once and are played in turn.
+If PostgreSQL, wrk and two workers need more cores than there are, the cores are the limit and not the service. So a
+control group of Linux limits each worker to a share of a core of its own, and the rest is left to the others. Both
+services run at once and are measured in turn.
 """
 
 import argparse
@@ -21,24 +21,23 @@ from bench import cluster, measure, revision, service, workloads
 from bench.errors import BenchError
 from bench.measure import Figures, Load
 from bench.service import START_SECONDS, Seeded, Service
-from bench.workloads import WORKLOADS, World
+from bench.workloads import WORKLOADS, Dataset
 from config.embedded.server import EmbeddedServerError
 
 GROUPS = Path("/sys/fs/cgroup")
-# Of the share.
 PERIOD_MICROSECONDS = 20_000
 CONNECTIONS = 32
-# Requests a second to get ready, where they cannot be sent twice.
+# Writes a second to prepare.
 RATE = 2500
 USERS, CONVERSIONS = 1000, 200_000
-PLAYED = ("list", "update")
+MEASURED = ("list", "update")
 
 
 def main() -> int:
-    """Measures and prints; the exit status, 1 where anything failed."""
+    """Measure and print; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=0.4, help="of a core, for each worker (0.4)")
-    parser.add_argument("--rounds", type=int, default=5, help="besides the one that warms up (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="without the warm-up (5)")
     parser.add_argument("--seconds", type=int, default=5, help="of each workload (5)")
     options = parser.parse_args()
     try:
@@ -58,24 +57,25 @@ def main() -> int:
 
 
 def _measure(options: argparse.Namespace) -> dict[str, list[tuple[Figures, Figures]]]:
-    """By workload, of each round: what one process did and what two."""
-    rounds: dict[str, list[tuple[Figures, Figures]]] = {name: [] for name in PLAYED}
+    """Return by workload the figures of one and of two processes in each round."""
+    rounds: dict[str, list[tuple[Figures, Figures]]] = {name: [] for name in MEASURED}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="psi-bench-")))
         postgres = stack.enter_context(cluster.running(folder / "postgres"))
         seeded = Seeded(revision.present(), postgres, "bench", folder / "bench")
         seeded.fill(users=USERS, conversions=CONVERSIONS)
-        sides: list[tuple[Service, World]] = []
+        sides: list[tuple[Service, Dataset]] = []
         for workers in (1, 2):
             running = stack.enter_context(service.serving(seeded, workers=workers))
             for core, worker in enumerate(_workers(running.pid, workers)):
                 stack.enter_context(_limited(worker, options.share, core))
-            sides.append((running, workloads.look_around(running, postgres)))
+            sides.append((running, workloads.read_dataset(running, postgres)))
         load = Load(options.seconds, CONNECTIONS)
         for number in range(options.rounds + 1):
-            for name in PLAYED:
+            for name in MEASURED:
                 one, two = (
-                    measure.measure(running, postgres, world, WORKLOADS[name], load, RATE) for running, world in sides
+                    measure.measure(running, postgres, dataset, WORKLOADS[name], load, RATE)
+                    for running, dataset in sides
                 )
                 if number:
                     rounds[name].append((one, two))
@@ -83,23 +83,23 @@ def _measure(options: argparse.Namespace) -> dict[str, list[tuple[Figures, Figur
 
 
 def _workers(master: int, count: int) -> list[int]:
-    """The processes below a master that answer requests, once there are so many: those with threads."""
+    """Wait for a master's workers, which have threads, and return their process numbers."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        found = [process.pid for process in psutil.Process(master).children() if process.num_threads() > 1]
-        if len(found) == count:
-            return found
+        workers = [process.pid for process in psutil.Process(master).children() if process.num_threads() > 1]
+        if len(workers) == count:
+            return workers
         time.sleep(0.1)
     raise BenchError("Not all workers have started.")
 
 
 @contextmanager
 def _limited(pid: int, share: float, core: int) -> Iterator[None]:
-    """Lets a process have so much of a core and nothing of the others, by a control group.
+    """Limit a process to a share of one core, by a control group of version 1 or 2.
 
-    Of version 1, with which it was tried, or 2, where the cpu controller has to be on for the root's children.
+    Tried with version 1; version 2 needs the cpu controller enabled for the root's children.
     """
-    # What one core has taken of a share and not used would be lost to the others.
+    # Quota that a core has taken and not used would be lost to the others.
     for thread in psutil.Process(pid).threads():
         os.sched_setaffinity(thread.id, {core})
     quota, is_first = round(share * PERIOD_MICROSECONDS), (GROUPS / "cpu").is_dir()
@@ -114,7 +114,7 @@ def _limited(pid: int, share: float, core: int) -> Iterator[None]:
         (group / "cgroup.procs").write_text(str(pid))
         yield
     finally:
-        # It can be removed once nobody is in it.
+        # A group can be removed when it is empty.
         (group.parent / "cgroup.procs").write_text(str(pid))
         group.rmdir()
 

@@ -1,4 +1,4 @@
-"""What a run comes to: medians, ratios, a table for people and JSON for programs."""
+"""The result of a run: medians and ratios, as a table and as JSON."""
 
 import dataclasses
 import statistics
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from bench.floor import Floor
+from bench.baseline import Baseline
 from bench.measure import Figures
 from bench.usage import Memory
 
@@ -19,15 +19,15 @@ _COLUMNS = (
     "sum µs",
     "p50 ms",
     "p99 ms",
-    "floor µs",
+    "baseline µs",
 )
 _MIB = 2**20
 
-_Measured = TypeVar("_Measured", Figures, Floor)
+_Measured = TypeVar("_Measured", Figures, Baseline)
 
 
 class Ratio(NamedTuple):
-    """How one compares with another, by rounds: 1.10 is a tenth more."""
+    """The ratio of two costs, by rounds."""
 
     median: float
     lowest: float
@@ -45,17 +45,17 @@ class Side:
 
 @dataclass(slots=True)
 class Run:
-    """All that was measured. facts: of the machine and the options. floor: by workload; None without pgbench.
+    """All figures. facts: of the machine and the options. baseline: by workload; None without pgbench.
 
-    sides: the present checkout, and the revision that it is compared with, if any.
+    sides: the checkout, and the revision that it is compared with.
     """
 
     facts: dict[str, Any]
     sides: Sequence[Side]
-    floor: dict[str, list[Floor]] | None
+    baseline: dict[str, list[Baseline]] | None
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, each round's figures too."""
+        """Return all figures, including those of each round."""
         return {
             **self.facts,
             "sides": [
@@ -67,10 +67,10 @@ class Run:
                 }
                 for side in self.sides
             ],
-            "floor": self.floor
+            "baseline": self.baseline
             and {
                 name: {"medians": dataclasses.asdict(medians(rounds)), "rounds": [*map(dataclasses.asdict, rounds)]}
-                for name, rounds in self.floor.items()
+                for name, rounds in self.baseline.items()
             },
             "ratios": {
                 name: {what: ratio._asdict() for what, ratio in of_workload.items()}
@@ -79,7 +79,7 @@ class Run:
         }
 
     def ratios(self) -> dict[str, dict[str, Ratio]]:
-        """Processor time a request of the first side by that of the second: by workload, together and of the server."""
+        """Return processor time of the first side by that of the second: by workload, in sum and of the server."""
         if len(self.sides) == 1:
             return {}
         first, second = (side.rounds for side in self.sides)
@@ -92,7 +92,7 @@ class Run:
         }
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Return the report as text."""
         yield from table([_COLUMNS, *self._rows()])
         yield ""
         for side in self.sides:
@@ -101,12 +101,12 @@ class Run:
                     f"{side.revision}: {side.memory.total / _MIB:.0f} MiB resident,"
                     f" {side.memory.largest / _MIB:.0f} in the largest process"
                 )
-        player = max(figures.player for side in self.sides for rounds in side.rounds.values() for figures in rounds)
-        yield f"wrk took {player:.0%} of a processor at most: near 100 % it would be wrk that was measured"
-        if self.floor is None:
-            yield "There is no floor: this PostgreSQL came without pgbench."
+        client = max(figures.client for side in self.sides for rounds in side.rounds.values() for figures in rounds)
+        yield f"wrk took {client:.0%} of a processor at most: near 100 % wrk would be the limit"
+        if self.baseline is None:
+            yield "There is no baseline: this PostgreSQL came without pgbench."
         else:
-            yield "floor: pgbench + PostgreSQL, the statements that such a request cannot do without"
+            yield "baseline: pgbench + PostgreSQL, the statements that a request cannot avoid"
         if ratios := self.ratios():
             yield ""
             yield f"Processor time a request, {' : '.join(side.revision for side in self.sides)}; median (from - to)"
@@ -119,15 +119,15 @@ class Run:
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for name in self.sides[0].rounds:
-            floor = "-" if self.floor is None else _floor(medians(self.floor[name]))
+            baseline = "-" if self.baseline is None else _baseline(medians(self.baseline[name]))
             for side in self.sides:
                 of = medians(side.rounds[name])
                 costs = (f"{of.per_second:.0f}", f"{of.server:.0f}", f"{of.database:.0f}", f"{of.both:.0f}")
-                yield (name, side.revision, *costs, f"{of.p50:.1f}", f"{of.p99:.1f}", floor)
+                yield (name, side.revision, *costs, f"{of.p50:.1f}", f"{of.p99:.1f}", baseline)
 
 
 def medians(rounds: Sequence[_Measured]) -> _Measured:
-    """The median of each figure by itself."""
+    """Return the median of each figure."""
     return type(rounds[0])(
         **{
             part.name: statistics.median(getattr(figures, part.name) for figures in rounds)
@@ -137,21 +137,21 @@ def medians(rounds: Sequence[_Measured]) -> _Measured:
 
 
 def compare(first: Iterable[Figures], second: Iterable[Figures], cost: Callable[[Figures], float]) -> Ratio:
-    """The ratio of a cost: of each round by itself, as the two were played one right after the other in it."""
+    """Return the ratio of a cost, taken within each round, where both sides were measured in turn."""
     ratios = [cost(one) / cost(other) for one, other in zip(first, second, strict=True)]
     return Ratio(statistics.median(ratios), min(ratios), max(ratios))
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines of columns, the first of them flush left."""
+    """Return aligned lines, the first column flush left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
         yield "  ".join(cells)
 
 
-def _floor(floor: Floor) -> str:
-    return f"{floor.pgbench:.0f} + {floor.database:.0f}"
+def _baseline(cost: Baseline) -> str:
+    return f"{cost.pgbench:.0f} + {cost.database:.0f}"
 
 
 def _spread(ratio: Ratio) -> str:

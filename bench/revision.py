@@ -1,4 +1,4 @@
-"""The code that is measured: the checkout as it is, or another revision of it in a folder of its own."""
+"""The code to measure: the checkout, or another revision in a folder of its own."""
 
 import filecmp
 import subprocess
@@ -14,7 +14,7 @@ _LOCK = Path("requirements", "dev.txt")
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """Code that can be run. name: the commit, `-dirty` behind it where files differ. python: the program."""
+    """Code to run. name: the commit, with `-dirty` if files differ. python: the interpreter."""
 
     name: str
     folder: Path
@@ -22,20 +22,17 @@ class Revision:
 
 
 def present() -> Revision:
-    """The checkout with what is not committed."""
-    # Unpacked from an archive it has no commit.
-    known = (CHECKOUT / ".git").exists()
-    name = _git(CHECKOUT, "describe", "--always", "--dirty", "--exclude=*") if known else "checkout"
+    """Return the checkout, uncommitted changes included."""
+    # A checkout from an archive has no commit.
+    has_commit = (CHECKOUT / ".git").exists()
+    name = _git(CHECKOUT, "describe", "--always", "--dirty", "--exclude=*") if has_commit else "checkout"
     return Revision(name, CHECKOUT, sys.executable)
 
 
 def checked_out(revision: str, folder: Path) -> Revision:
-    """A commit of this repository, in `folder`, which is made; with a `.venv` of its own where its lock file differs.
-
-    Raises BenchError where there is no such commit, or it cannot be installed.
-    """
+    """Check a commit out into a new folder, with a `.venv` of its own if its lock file differs. Raises BenchError."""
     commit = _git(CHECKOUT, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    # A worktree would stay in the repository's list where this process is killed.
+    # A worktree would stay registered if this process is killed.
     _git(CHECKOUT, "clone", "--quiet", "--shared", "--no-checkout", str(CHECKOUT), str(folder))
     _git(folder, "checkout", "--quiet", "--detach", commit)
     python = sys.executable
@@ -52,5 +49,5 @@ def _git(folder: Path, *arguments: str) -> str:
 def _run(folder: Path, *command: str) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0:
-        raise BenchError(f"`{' '.join(command)}` failed: {done.stderr.strip()[-2000:] or 'it says nothing'}")
+        raise BenchError(f"`{' '.join(command)}` failed: {done.stderr.strip()[-2000:] or 'no message'}")
     return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""The service of a revision, seeded and started as production starts it."""
+"""The service of a revision, with a seeded database, in production settings."""
 
 import json
 import os
@@ -17,17 +17,17 @@ from bench.errors import BenchError
 from bench.revision import Revision
 from partners.client import SignedClient
 
-# bench.load's partner with the most users.
+# The partner of bench.load with the most users.
 PARTNER = "load-01"
 START_SECONDS = 60
-# Longer than the service gives requests under way.
+# Longer than the service waits for requests.
 STOP_SECONDS = 60
 _SECRET_CHARACTERS = 50
 
 
 @dataclass(frozen=True)
 class Seeded:
-    """A revision with a database of its own, filled by that revision's commands. folder: for its log and documents."""
+    """A revision with a database of its own, which it fills. folder: for its log and documents."""
 
     revision: Revision
     cluster: Cluster
@@ -41,24 +41,19 @@ class Seeded:
     )
 
     def fill(self, *, users: int, conversions: int) -> None:
-        """Makes the database, its schema and its rows. Raises BenchError where a command fails."""
+        """Create the database, its schema and its rows. Raises BenchError."""
         self.folder.mkdir(parents=True)
         self.cluster.create(self.database)
-        self._manage("migrate", "--verbosity", "0")
-        amounts = ("--users", str(users)), ("--conversions", str(conversions))
-        if (self.revision.folder / "bench" / "load").exists():
-            self._run("-m", "bench.load", *amounts[0], *amounts[1], DEBUG="true")
-        else:  # a revision before 2026-11-22
-            self._manage("seed_load", *amounts[0], DEBUG="true")
-            self._manage("seed_load_conversions", *amounts[1], DEBUG="true")
+        self.run("manage.py", "migrate", "--verbosity", "0")
+        self.run("-m", "bench.load", "--users", str(users), "--conversions", str(conversions), DEBUG="true")
 
     def issue_key(self) -> tuple[str, str]:
-        """A new API key of PARTNER, and its secret."""
-        issued = json.loads(self._manage("issue_api_key", PARTNER, "--json"))
+        """Return a new API key of PARTNER and its secret."""
+        issued = json.loads(self.run("manage.py", "issue_api_key", PARTNER, "--json"))
         return issued["apiKey"], issued["secret"]
 
     def production(self, **further: str) -> dict[str, str]:
-        """An environment as production has it. Each variable is set: a `.env` of the checkout has no say."""
+        """Return production settings. Each variable is set, so that the checkout's `.env` has no effect."""
         return os.environ | self._secrets | {
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "DEBUG": "false",
@@ -72,15 +67,13 @@ class Seeded:
             "CSRF_TRUSTED_ORIGINS": "",
             "HOST": "127.0.0.1",
             "CLOCK_SKEW_SECONDS": "300",
-            # Counted, and never reached.
+            # Never reached.
             "PARTNER_RATE_LIMIT": "100000000/minute",
             "DOCUMENT_STORAGE_URL": (self.folder / "documents").as_uri(),
         } | further  # fmt: skip
 
-    def _manage(self, *arguments: str, **environment: str) -> str:
-        return self._run("manage.py", *arguments, **environment)
-
-    def _run(self, *arguments: str, **environment: str) -> str:
+    def run(self, *arguments: str, **environment: str) -> str:
+        """Return the output of a Python program of the revision, run as the owner. Raises BenchError."""
         done = subprocess.run(  # noqa: S603
             [self.revision.python, *arguments],
             cwd=self.revision.folder,
@@ -96,7 +89,7 @@ class Seeded:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running service. pid: of its master process. staff_port: where staff go, which may be the same port."""
+    """A running service. pid: of its master process. staff_port: for the back office; may be `port`."""
 
     seeded: Seeded
     pid: int
@@ -107,10 +100,7 @@ class Service:
 
 @contextmanager
 def serving(seeded: Seeded, *, workers: int, staff_apart: bool = False) -> Iterator[Service]:
-    """The service of a seeded revision while the block runs. Raises BenchError where it does not start.
-
-    staff_apart: whether staff have a process of their own (STAFF_PORT).
-    """
+    """Run the service of a seeded revision. staff_apart: with STAFF_PORT. Raises BenchError."""
     api_key, secret = seeded.issue_key()
     port = _free_port()
     staff_port = _free_port() if staff_apart else port
@@ -121,7 +111,7 @@ def serving(seeded: Seeded, *, workers: int, staff_apart: bool = False) -> Itera
         WEB_WORKERS=str(workers),
     )
     log = seeded.folder / f"server-{port}.log"
-    # Lines are written as in production, to a file.
+    # The log is written, as in production.
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603
             [seeded.revision.python, "-m", "config.serve"],
@@ -132,8 +122,8 @@ def serving(seeded: Seeded, *, workers: int, staff_apart: bool = False) -> Itera
             stderr=output,
         )
     try:
-        for each in {port, staff_port}:
-            _await(process, each, log)
+        for listener in {port, staff_port}:
+            _await(process, listener, log)
         yield Service(seeded, process.pid, port, staff_port, SignedClient(f"http://127.0.0.1:{port}", api_key, secret))
     finally:
         process.terminate()

@@ -1,4 +1,4 @@
-"""What processes used."""
+"""Processor time and memory of processes."""
 
 import resource
 import time
@@ -9,46 +9,46 @@ import psutil
 
 from bench.errors import BenchError
 
-# Until a process that ends is gone and counted by its parent.
+# For a process that ends to be counted by its parent.
 _PAUSE_SECONDS = 0.01
 
 
 class Memory(NamedTuple):
-    """Resident bytes of a tree of processes. Pages that a fork shares count in each of them."""
+    """Resident bytes of a tree of processes; shared pages count in each."""
 
     total: int
     largest: int
 
 
 def processor_seconds(pid: int) -> float:
-    """User and system time, so far, of a process, of all below it and of those below it that have ended.
+    """Return user and system time of a process and its descendants, ended ones included.
 
-    Raises BenchError where the process itself has.
+    Raises BenchError if the process has ended.
     """
     while True:
         with suppress(psutil.NoSuchProcess):
             tree = _tree(pid)
-            # Those who ended are their parent's "children": a backend of a closed session, a worker that was replaced.
+            # Ended processes, such as backends of closed sessions, are in their parent's children_*.
             total = sum(
                 times.user + times.system + times.children_user + times.children_system
                 for times in (process.cpu_times() for process in tree)
             )
-            # Who ends in the midst of this would be counted twice or not at all.
+            # A process that ends meanwhile would be counted twice or not at all.
             if _tree(pid) == tree:
                 return total
         if not psutil.pid_exists(pid):
-            raise BenchError(f"Process {pid}, which was measured, has ended.")
+            raise BenchError(f"The measured process {pid} has ended.")
         time.sleep(_PAUSE_SECONDS)
 
 
 def ended_seconds() -> float:
-    """User and system time of the programs that this process started and that have ended: wrk, pgbench."""
+    """Return user and system time of ended programs that this process started: wrk, pgbench."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def memory(pid: int) -> Memory:
-    """What a process and all below it hold now."""
+    """Return the memory of a process and its descendants."""
     held = []
     for process in _tree(pid):
         with suppress(psutil.NoSuchProcess):

@@ -1,4 +1,4 @@
-"""What is asked of the service: requests by workload, signed, and written out for wrk."""
+"""The workloads: signed requests, written to a file for wrk."""
 
 import json
 import random
@@ -15,15 +15,15 @@ from partners.client import METHODS_WITH_BODY, SignedClient
 
 LIST_LIMIT = 25
 DEEP_LIMIT = 100
-# Whose lists are followed to their end for the cursors of list_deep.
+# Users whose lists are read to the end for the cursors of list_deep.
 FOLLOWED_USERS = 20
 # bench.load names users by their number.
 PREFIX = "load-"
-_random = random.Random()  # noqa: S311 - which user is asked for is no secret
+_random = random.Random()  # noqa: S311 - no secret
 
 
 class Request(NamedTuple):
-    """A request before it is signed. key: its Idempotency-Key."""
+    """An unsigned request. key: its Idempotency-Key."""
 
     method: str
     target: str
@@ -32,33 +32,30 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What requests may name. users: externalIds. cursors: externalIds, each with a nextCursor of their list."""
+class Dataset:
+    """Existing rows. users: externalIds. cursors: externalIds, each with a nextCursor of the user's list."""
 
     users: Sequence[str]
     cursors: Sequence[tuple[str, str]]
 
     @property
     def highest(self) -> int:
-        """The greatest number of a user."""
+        """The highest number of a user."""
         return int(max(self.users).removeprefix(PREFIX))
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A kind of requests. repeatable: whether one may be sent twice. statuses: what answers may have."""
+    """A kind of requests. repeatable: whether one may be sent twice. statuses: expected ones."""
 
     name: str
-    make: Callable[[World], Request]
+    make: Callable[[Dataset], Request]
     repeatable: bool
     statuses: tuple[int, ...]
 
 
-def look_around(service: Service, cluster: Cluster) -> World:
-    """The users of PARTNER, and cursors that the service gave for their lists.
-
-    Raises BenchError where no list has a second page, or a request is refused.
-    """
+def read_dataset(service: Service, cluster: Cluster) -> Dataset:
+    """Return the users of PARTNER and cursors of their lists. Raises BenchError if there are none."""
     with cluster.connect(service.seeded.database) as connection:
         rows = connection.execute(
             "SELECT external_id FROM users_user u JOIN partners_partner p ON p.id = u.partner_id"
@@ -69,8 +66,8 @@ def look_around(service: Service, cluster: Cluster) -> World:
     # The first have the most conversions.
     cursors = [(user, cursor) for user in users[:FOLLOWED_USERS] for cursor in _cursors(service.client, user)]
     if not cursors:
-        raise BenchError(f"No list has more than {DEEP_LIMIT} conversions: ask for more --conversions.")
-    return World(users, cursors)
+        raise BenchError(f"No list has more than {DEEP_LIMIT} conversions: increase --conversions.")
+    return Dataset(users, cursors)
 
 
 def _cursors(client: SignedClient, user: str) -> Iterable[str]:
@@ -78,7 +75,7 @@ def _cursors(client: SignedClient, user: str) -> Iterable[str]:
     while True:
         reply = client.send("GET", _transactions(user, DEEP_LIMIT, cursor))
         if reply.status != HTTPStatus.OK:
-            raise BenchError(f"A list is answered {reply.status}: {reply.body.decode(errors='replace')[:500]}")
+            raise BenchError(f"A list has status {reply.status}: {reply.body.decode(errors='replace')[:500]}")
         cursor = reply.json()["nextCursor"]
         if cursor is None:
             return
@@ -86,14 +83,14 @@ def _cursors(client: SignedClient, user: str) -> Iterable[str]:
 
 
 def write(requests: Iterable[Request], client: SignedClient, file: IO[bytes]) -> None:
-    """Signs requests and writes them as play.lua reads them: valid for five minutes from now."""
+    """Sign requests and write them for play.lua; they are valid for five minutes."""
     for request in requests:
         raw = signed(request, client)
         file.write(b"%d\n%b" % (len(raw), raw))
 
 
 def signed(request: Request, client: SignedClient) -> bytes:
-    """The bytes of a request, signed now."""
+    """Return the bytes of a signed request."""
     headers = client.headers(request.method, request.target, request.body, request.key)
     if request.method in METHODS_WITH_BODY:
         headers |= {"Content-Type": "application/json", "Content-Length": str(len(request.body))}
@@ -105,20 +102,20 @@ def _transactions(user: str, limit: int, cursor: str | None = None) -> str:
     return f"/v1/users/{user}/transactions?limit={limit}" + (f"&cursor={cursor}" if cursor else "")
 
 
-def _list(world: World) -> Request:
-    return Request("GET", _transactions(_random.choice(world.users), LIST_LIMIT))
+def _list(dataset: Dataset) -> Request:
+    return Request("GET", _transactions(_random.choice(dataset.users), LIST_LIMIT))
 
 
-def _list_deep(world: World) -> Request:
-    user, cursor = _random.choice(world.cursors)
+def _list_deep(dataset: Dataset) -> Request:
+    user, cursor = _random.choice(dataset.cursors)
     return Request("GET", _transactions(user, DEEP_LIMIT, cursor))
 
 
-def _get(world: World) -> Request:
-    return Request("GET", f"/v1/users/{_random.choice(world.users)}")
+def _get(dataset: Dataset) -> Request:
+    return Request("GET", f"/v1/users/{_random.choice(dataset.users)}")
 
 
-def _create(_: World) -> Request:
+def _create(_: Dataset) -> Request:
     body = {
         "externalId": f"bench-{uuid.uuid4()}",
         "email": "ada@example.com",
@@ -136,24 +133,24 @@ def _create(_: World) -> Request:
     return Request("POST", "/v1/users", json.dumps(body).encode(), str(uuid.uuid4()))
 
 
-def _update(world: World) -> Request:
+def _update(dataset: Dataset) -> Request:
     number = _random.randrange(10**9)
     body = {
         "email": f"ada.{number}@example.com",
         "addressLine1": f"{number} King St W",
         "occupation": f"Engineer {number}",
     }
-    target = f"/v1/users/{_random.choice(world.users)}"
+    target = f"/v1/users/{_random.choice(dataset.users)}"
     return Request("PATCH", target, json.dumps(body).encode(), str(uuid.uuid4()))
 
 
-# How often of a hundred times each comes in the mix.
+# Percentages of the mix.
 MIX = {"list": 80, "update": 15, "create": 5}
 
 
-def _mix(world: World) -> Request:
+def _mix(dataset: Dataset) -> Request:
     (name,) = _random.choices(list(MIX), list(MIX.values()))
-    return WORKLOADS[name].make(world)
+    return WORKLOADS[name].make(dataset)
 
 
 WORKLOADS = {

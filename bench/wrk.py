@@ -1,4 +1,4 @@
-"""Plays requests by wrk."""
+"""Sends requests by wrk."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ _SOCKET_ERRORS = ("connect", "read", "write", "timeout")
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What wrk saw. seconds: how long it played; p50, p99: of a request, in milliseconds."""
+    """wrk's result. p50, p99: in milliseconds."""
 
     requests: int
     seconds: float
@@ -23,10 +23,10 @@ class Played:
 
 
 def play(file: Path, *, port: int, seconds: int, connections: int, cycle: bool, statuses: tuple[int, ...]) -> Played:
-    """Plays a file of signed requests against 127.0.0.1, over connections that stay open.
+    """Send a file of signed requests to 127.0.0.1, over connections that stay open.
 
-    cycle: whether it may be played more than once. statuses: what answers may have.
-    Raises BenchError where a request failed, or the file was too short.
+    cycle: whether to repeat the file. statuses: expected ones. Raises BenchError if a request fails, or there are too
+    few requests.
     """
     command = ["wrk", "-t", "1", "-c", str(connections), "-d", f"{seconds}s", "--timeout", "10s"]
     command += ["-s", str(_SCRIPT), f"http://127.0.0.1:{port}", "--", str(file), "cycle" if cycle else "once"]
@@ -37,17 +37,17 @@ def play(file: Path, *, port: int, seconds: int, connections: int, cycle: bool, 
 
 
 def parse(output: str) -> Played:
-    """What wrk printed, play.lua's line of JSON among it. Raises BenchError where it tells of failures."""
+    """Read wrk's output, with play.lua's line of JSON. Raises BenchError if requests failed."""
     lines = [line for line in output.splitlines() if line.startswith("{")]
     if not lines:
         raise BenchError(f"wrk printed no figures: {output.strip()[-2000:]}")
-    told: dict[str, Any] = json.loads(lines[-1])
-    if failed := {name: told[name] for name in _SOCKET_ERRORS if told[name]}:
+    result: dict[str, Any] = json.loads(lines[-1])
+    if failed := {name: result[name] for name in _SOCKET_ERRORS if result[name]}:
         raise BenchError(f"Connections failed: {failed}")
-    if told["unexpected"]:
-        raise BenchError(f"{told['unexpected']} answers had another status, such as {told['example']}.")
-    if told["ran_out"]:
-        raise BenchError("The requests were used up: nothing is sent twice that writes.")
-    if not told["requests"]:
-        raise BenchError("No request was answered.")
-    return Played(told["requests"], told["microseconds"] / 1e6, told["p50"] / 1e3, told["p99"] / 1e3)
+    if result["unexpected"]:
+        raise BenchError(f"{result['unexpected']} responses had an unexpected status, such as {result['example']}.")
+    if result["ran_out"]:
+        raise BenchError("Too few requests were prepared; writes are not repeated.")
+    if not result["requests"]:
+        raise BenchError("There was no response.")
+    return Played(result["requests"], result["microseconds"] / 1e6, result["p50"] / 1e3, result["p99"] / 1e3)

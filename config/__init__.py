@@ -1,1 +1,1 @@
-"""Settings, paths and serving: composition only, no rules."""
+"""Settings, URLs, the server and the database backend; no business rules."""

@@ -1,4 +1,4 @@
-"""Where each path under /v1 leads: a list of views, with nothing nested (partners/api/middleware.py)."""
+"""The URLs under /v1: a flat list of views (partners/api/middleware.py)."""
 
 from django.urls import re_path
 
@@ -11,6 +11,6 @@ urlpatterns = [
     *transactions.api.urls.urlpatterns,
     *users.api.urls.urlpatterns,
     *partners.api.urls.urlpatterns,
-    # A view, because Django's own 404 page is HTML, and a prefix, because `.` does not match a line feed.
+    # Django's own 404 page is HTML. A prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
 ]

@@ -1,4 +1,4 @@
-"""Makes environments: a `.env` from `.env.example`, or a stand-in for production's, for checks.
+"""Environments: `.env` from `.env.example`, and a stand-in for production's, for checks.
 
 python -m config.environment .env.example > .env
 python -m config.environment --deployment -- COMMAND …
@@ -11,18 +11,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-# As the value of a setting; comments may speak of it.
-PLACEHOLDER = re.compile(r"(?<==)<random>$", re.MULTILINE)
 CHARACTERS = 50
 
 
 def fill(example: str) -> str:
-    """The text of a `.env`: each setting whose value is the placeholder gets a random value of its own."""
-    return PLACEHOLDER.sub(lambda _: secrets.token_urlsafe(CHARACTERS), example)
+    """Return an example with a random value for each setting whose value is `<random>`."""
+    return re.sub(r"(?<==)<random>$", lambda _: secrets.token_urlsafe(CHARACTERS), example, flags=re.MULTILINE)
 
 
 def deployment() -> dict[str, str]:
-    """Settings of a production that does not exist: for checks that only read settings."""
+    """Return production settings that name nothing real."""
     return {
         "DEBUG": "false",
         "STAFF_MFA_REQUIRED": "true",
@@ -34,13 +32,7 @@ def deployment() -> dict[str, str]:
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Runs as the module's docstring says; the exit status."""
-    if arguments[:2] == ["--deployment", "--"]:
-        return subprocess.run(arguments[2:], env=os.environ | deployment(), check=False).returncode  # noqa: S603
-    sys.stdout.write(fill(Path(arguments[0]).read_text()))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:3] == ["--deployment", "--"]:
+        sys.exit(subprocess.run(sys.argv[3:], env=os.environ | deployment(), check=False).returncode)  # noqa: S603
+    sys.stdout.write(fill(Path(sys.argv[1]).read_text()))

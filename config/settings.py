@@ -1,169 +1,133 @@
-"""Settings, from the environment or `.env`. docs/operations.md explains each variable.
-
-A bad value stops the start with the variable's name and what to set.
-"""
+"""Settings, from the environment or `.env` (docs/operations.md). A bad value stops the start."""
 
 import os
-import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import environ
-from django.core.exceptions import ImproperlyConfigured
-
 from config import logs, unfold
-from config.document_storage import document_storage_setting
+from config import setting_types as types
+from config.document_storage import document_storage
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
-from config.settings_checks import (
-    hosts_setting,
-    listen_setting,
-    origins_setting,
-    rate_setting,
-    redis_setting,
-    require_different,
-    require_two_roles,
-    required,
-    secret_list,
-    secret_setting,
-    staff_mfa_setting,
-    switch,
-    time_zone_setting,
-    whole_number,
-)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = types.Env()
 env.read_env(BASE_DIR / ".env")
 
-DEBUG = switch("DEBUG", env.str("DEBUG", default="false"))
-SECRET_KEY = secret_setting("SECRET_KEY", env.str("SECRET_KEY", default=""), debug=DEBUG)
+DEBUG: bool = env.bool("DEBUG", default=False)
+_secret = partial(types.secret, debug=DEBUG)
+SECRET_KEY: str = env("SECRET_KEY", cast=_secret, default="", parse_default=True)
+# Further keys that verify sessions while SECRET_KEY is replaced.
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", cast=_secret, default=[])
 # Newest first: the first encrypts, all decrypt.
-SECRETS_ENCRYPTION_KEYS = secret_list(
-    "SECRETS_ENCRYPTION_KEYS", env.list("SECRETS_ENCRYPTION_KEYS", default=[]) or [""], debug=DEBUG
-)
-# What sessions may still be signed with, while SECRET_KEY is being replaced.
-SECRET_KEY_FALLBACKS = secret_list("SECRET_KEY_FALLBACKS", env.list("SECRET_KEY_FALLBACKS", default=[]), debug=DEBUG)
-require_different(
-    {
-        "SECRET_KEY": [SECRET_KEY],
-        "SECRETS_ENCRYPTION_KEYS": SECRETS_ENCRYPTION_KEYS,
-        "SECRET_KEY_FALLBACKS": SECRET_KEY_FALLBACKS,
-    }
+SECRETS_ENCRYPTION_KEYS: list[str] = env.list("SECRETS_ENCRYPTION_KEYS", cast=_secret, default=[])
+types.require(SECRETS_ENCRYPTION_KEYS, f"SECRETS_ENCRYPTION_KEYS: not set; {types.SET_SECRET}")
+# A leaked secret must not compromise what another one protects.
+types.require_different(
+    SECRET_KEY=[SECRET_KEY],
+    SECRETS_ENCRYPTION_KEYS=SECRETS_ENCRYPTION_KEYS,
+    SECRET_KEY_FALLBACKS=SECRET_KEY_FALLBACKS,
 )
 
 _local_names = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = hosts_setting(
-    "ALLOWED_HOSTS", env.list("ALLOWED_HOSTS", default=_local_names if DEBUG else []), debug=DEBUG
+ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", cast=types.host_name, default=_local_names if DEBUG else [])
+types.require(
+    ALLOWED_HOSTS or DEBUG, "ALLOWED_HOSTS: not set; set it to the service's host names, such as partners.example.com."
 )
 
-# What partners meet
-PARTNER_RATE_LIMIT = rate_setting("PARTNER_RATE_LIMIT", env.str("PARTNER_RATE_LIMIT", default="600/minute"))
-CLOCK_SKEW_SECONDS = whole_number(
-    "CLOCK_SKEW_SECONDS", env.str("CLOCK_SKEW_SECONDS", default="300"), lowest=1, highest=3600
-)
-COMPLIANCE_TIME_ZONE = time_zone_setting(
-    "COMPLIANCE_TIME_ZONE", env.str("COMPLIANCE_TIME_ZONE", default="America/Toronto")
-)
-REDIS_URL = redis_setting("REDIS_URL", env.str("REDIS_URL", default=""))
+# The API
+PARTNER_RATE_LIMIT: str = env("PARTNER_RATE_LIMIT", cast=types.rate, default="600/minute")
+CLOCK_SKEW_SECONDS: int = env("CLOCK_SKEW_SECONDS", cast=types.whole_number(1, 3600), default=300)
+COMPLIANCE_TIME_ZONE: str = env("COMPLIANCE_TIME_ZONE", cast=types.time_zone, default="America/Toronto")
+REDIS_URL: str = env("REDIS_URL", cast=types.redis_url, default="")
 
 # Serving
-HOST = listen_setting("HOST", env.str("HOST", default="127.0.0.1"))
-PORT = whole_number("PORT", env.str("PORT", default="8000"), lowest=1, highest=65535)
-WEB_WORKERS = whole_number(
-    "WEB_WORKERS", env.str("WEB_WORKERS", default=str(os.cpu_count() or 1)), lowest=1, highest=256
-)
-# The back office, the docs and static files, answered by a process of their own; 0 is none: PORT has them all.
-STAFF_PORT = whole_number("STAFF_PORT", env.str("STAFF_PORT", default="0"), lowest=0, highest=65535)
-# Health and metrics, for this machine alone unless it says otherwise; 0 is none.
-INTERNAL_HOST = listen_setting("INTERNAL_HOST", env.str("INTERNAL_HOST", default="127.0.0.1"))
-INTERNAL_PORT = whole_number("INTERNAL_PORT", env.str("INTERNAL_PORT", default="9464"), lowest=0, highest=65535)
-require_different(
-    {
-        name: [str(port)]
-        for name, port in {"PORT": PORT, "STAFF_PORT": STAFF_PORT, "INTERNAL_PORT": INTERNAL_PORT}.items()
-        if port
-    }
-)
+HOST: str = env("HOST", cast=types.listen_address, default="127.0.0.1")
+PORT: int = env("PORT", cast=types.whole_number(1, 65535), default=8000)
+WEB_WORKERS: int = env("WEB_WORKERS", cast=types.whole_number(1, 256), default=os.cpu_count() or 1)
+# Back office, docs and static files, served by a process of their own; 0: on PORT.
+STAFF_PORT: int = env("STAFF_PORT", cast=types.whole_number(0, 65535), default=0)
+# Health and metrics; 0: none.
+INTERNAL_HOST: str = env("INTERNAL_HOST", cast=types.listen_address, default="127.0.0.1")
+INTERNAL_PORT: int = env("INTERNAL_PORT", cast=types.whole_number(0, 65535), default=9464)
+types.require_different(PORT=[PORT], STAFF_PORT=[STAFF_PORT], INTERNAL_PORT=[INTERNAL_PORT])
 
 _local_origins = [f"http://{name}:{port}" for name in _local_names for port in (PORT, STAFF_PORT) if port]
-CSRF_TRUSTED_ORIGINS = origins_setting(
-    "CSRF_TRUSTED_ORIGINS", env.list("CSRF_TRUSTED_ORIGINS", default=_local_origins if DEBUG else []), debug=DEBUG
+CSRF_TRUSTED_ORIGINS: list[str] = env.list(
+    "CSRF_TRUSTED_ORIGINS",
+    cast=types.origin("https?" if DEBUG else "https"),
+    default=_local_origins if DEBUG else [],
 )
 
-# The database. `default` serves under a role that can alter neither history nor the schema;
-# `owner`, which migrates, need not be configured where the service runs.
-_embedded = EmbeddedServer(BASE_DIR / ".local" / "postgres")
-_database_url = env.str("DATABASE_URL", default="")
-_owner_url = env.str("OWNER_DATABASE_URL", default="")
-if not _database_url:
-    required(
-        "DATABASE_URL", _embedded if DEBUG else None, "set it to postgresql://…: the embedded server is for DEBUG=true"
-    )
-    _database_url, _owner_url = _embedded.url(SERVICE_ROLE), _owner_url or _embedded.url(OWNER_ROLE)
+# `default` serves under a role that can change neither history nor the schema. `owner` migrates; it need not be
+# configured where the service runs.
+_serving = env("DATABASE_URL", cast=types.database, default="")
+_owner = env("OWNER_DATABASE_URL", cast=types.database, default="")
+_replica = env("REPLICA_DATABASE_URL", cast=types.database, default="")
+types.require(_serving or DEBUG, "DATABASE_URL: not set; set it to postgresql://… (optional only if DEBUG=true).")
+_engine = "config.database"
+if not _serving:
     _engine = "config.embedded"
-else:
-    _engine = "config.database"
+    _embedded = EmbeddedServer(BASE_DIR / ".local" / "postgres")
+    _serving = types.database(_embedded.url(SERVICE_ROLE))
+    _owner = _owner or types.database(_embedded.url(OWNER_ROLE))
+types.require(
+    DEBUG or not _owner or _owner["USER"] != _serving["USER"],
+    "OWNER_DATABASE_URL: names the role of DATABASE_URL; set DATABASE_URL to the URL of a role of its own, which"
+    " setup_database_roles creates.",
+)
 
 
-def _database(url: str, name: str, engine: str = _engine) -> dict[str, Any]:
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of an unknown scheme; refused below
-            config: dict[str, Any] = dict(environ.Env.db_url_config(url))
-    except Exception:  # noqa: BLE001 - its text can hold a part of the password
-        raise ImproperlyConfigured(f"{name} is not a database URL: set it to postgresql://user@host/name.") from None
-    if config.get("ENGINE") != "django.db.backends.postgresql" or not config.get("NAME"):
-        raise ImproperlyConfigured(f"{name} must name a PostgreSQL database: postgresql://user@host/name.")
-    # The embedded server's socket folder comes as a query parameter.
-    config["HOST"] = config.get("OPTIONS", {}).pop("host", config["HOST"])
-    return config | {"ENGINE": engine}
-
-
-# Lists are read in the order of an index, so that a page costs the same at any depth. With PostgreSQL's default for a
-# random read, which is a spinning disk's, it would read and sort all rows of a user who has more than most.
-# Compiling short statements (jit) costs more than it saves.
-_SESSION = "-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1"
-
-DATABASES = {"default": _database(_database_url, "DATABASE_URL")}
-DATABASES["default"] |= {
-    # A server that stands still keeps no statement_timeout; an answer is due within 5 s all the same.
-    "ANSWER_SECONDS": 4.5,
-    # Each thread that serves keeps one; our backend replaces it where it broke.
-    "CONN_MAX_AGE": None,
-    "OPTIONS": {
-        **DATABASES["default"].get("OPTIONS", {}),
-        # A host that has gone silent: to notice it, and to find no new connection, take less than 5 s together.
-        "connect_timeout": 2,
-        "tcp_user_timeout": 2000,
-        "keepalives_idle": 1,
-        "keepalives_interval": 1,
-        "keepalives_count": 2,
-        "application_name": "partner-service",
-        "server_side_binding": True,
-        # What is to be prepared is (config/database/pipeline.py). psycopg, which knows nothing of that, would end all
-        # prepared statements of a connection whenever a transaction is rolled back.
-        "prepare_threshold": None,
-        # An answer comes within seconds, whatever holds a lock.
-        "options": f"{_SESSION} -c statement_timeout=4s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s",
-    },
-}
-if _owner_url:
-    DATABASES["owner"] = _database(_owner_url, "OWNER_DATABASE_URL")
-    require_two_roles(DATABASES["default"], DATABASES["owner"], debug=DEBUG)
-if _replica_url := env.str("REPLICA_DATABASE_URL", default=""):
-    # Lists are read there (transactions/replica.py). It has to answer sooner than the primary: that one is still there.
-    DATABASES["replica"] = _database(_replica_url, "REPLICA_DATABASE_URL", "config.database")
-    DATABASES["replica"] |= {
-        "ANSWER_SECONDS": 1.0,
+def _connection(
+    engine: str, url: dict[str, Any], answer_seconds: float, session: str, **options: Any
+) -> dict[str, Any]:
+    """Return an entry of DATABASES. session: options of the PostgreSQL session. options: libpq's and psycopg's."""
+    # Lists are read in index order, so that each page costs the same. With random_page_cost's default, for a spinning
+    # disk, PostgreSQL would sort all rows of users with many. jit costs short statements more than it saves.
+    session = f"-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1 {session}"
+    return url | {
+        "ENGINE": engine,
+        # How long to wait for an answer (config/database/bounded.py): a server that hangs enforces no timeout.
+        "ANSWER_SECONDS": answer_seconds,
+        # Each thread keeps a connection; the backend replaces broken ones.
         "CONN_MAX_AGE": None,
         "OPTIONS": {
-            **DATABASES["replica"].get("OPTIONS", {}),
+            **url.get("OPTIONS", {}),
             "connect_timeout": 2,
             "application_name": "partner-service",
             "server_side_binding": True,
-            "prepare_threshold": 1,
-            "options": f"{_SESSION} -c statement_timeout=1s -c default_transaction_read_only=on",
+            **options,
+            "options": session,
         },
     }
+
+
+DATABASES = {
+    "default": _connection(
+        _engine,
+        _serving,
+        4.5,
+        "-c statement_timeout=4s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s",
+        # To notice a silent host and to fail to connect again takes less than 5 s together.
+        tcp_user_timeout=2000,
+        keepalives_idle=1,
+        keepalives_interval=1,
+        keepalives_count=2,
+        # config/database/pipeline.py prepares statements. psycopg would drop them all at each rollback.
+        prepare_threshold=None,
+    )
+}
+if _owner:
+    DATABASES["owner"] = _owner | {"ENGINE": _engine}
+if _replica:
+    # For lists (transactions/replica.py). It gives up sooner, so that the primary can still answer in time.
+    DATABASES["replica"] = _connection(
+        "config.database",
+        _replica,
+        1.0,
+        "-c statement_timeout=1s -c default_transaction_read_only=on",
+        prepare_threshold=1,
+    )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
@@ -191,16 +155,16 @@ INSTALLED_APPS = [
     "pghistory",
 ]
 
-# A request passes these top down, until one of them answers.
+# In order of a request; some of them answer it.
 MIDDLEWARE = [
     "partners.api.middleware.RequestMiddleware",
-    # Answers partners' requests, all under /v1.
+    # Answers all of /v1.
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "users.staff_login.csp.ContentSecurityPolicyMiddleware",
-    # Answers readers of the docs, who have no session.
+    # Answers /docs, which has no session.
     "partners.docs.middleware.DocsMiddleware",
-    # Files and staff.
+    # Static files and the back office.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -216,7 +180,7 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-# The paths are the contract's: nothing is added to them.
+# The contract defines the paths.
 APPEND_SLASH = False
 
 TEMPLATES = [
@@ -234,7 +198,7 @@ TEMPLATES = [
     },
 ]
 
-# Views declare the rest (partners/api/base.py); partners/api/checks.py refuses what no view would heed.
+# Views declare the rest (partners/api/base.py); partners/api/checks.py refuses what they would ignore.
 REST_FRAMEWORK: dict[str, Any] = {
     "EXCEPTION_HANDLER": "partners.api.errors.exception_handler",
     "DEFAULT_PERMISSION_CLASSES": [],
@@ -244,19 +208,18 @@ REST_FRAMEWORK: dict[str, Any] = {
 # The OpenAPI document
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Partner Service Interface",
-    "DESCRIPTION": "Register users under identifiers of your own, keep their details up to date, learn where they"
-    " stand with compliance, and read their conversions and documents. Every request is signed: the guide at /docs"
-    " shows how, step by step.",
+    "DESCRIPTION": "Register users under your own identifiers, keep their details up to date, follow their"
+    " compliance status, and read their conversions and documents. Every request is signed: see the guide at /docs.",
     "VERSION": "1.0.0",
     "CONTACT": {"name": "Partner support"},
     "LICENSE": {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"},
     "OAS_VERSION": "3.1.0",
-    "SERVERS": [{"url": "/", "description": "The service that serves this document."}],
+    "SERVERS": [{"url": "/", "description": "The server of this document."}],
     "TAGS": [
-        {"name": "Ping", "description": "The first signed call."},
-        {"name": "Users", "description": "Who your users are, and where they stand."},
-        {"name": "Conversions", "description": "What your users converted."},
-        {"name": "Documents", "description": "Papers issued to your users."},
+        {"name": "Ping", "description": "A first signed request."},
+        {"name": "Users", "description": "Profiles and compliance status of your users."},
+        {"name": "Conversions", "description": "Conversions of your users."},
+        {"name": "Documents", "description": "Documents issued to your users."},
     ],
     "CAMELIZE_NAMES": True,
     "SORT_OPERATION_PARAMETERS": False,
@@ -266,7 +229,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "POSTPROCESSING_HOOKS": ["config.openapi.complete"],
 }
 
-# Who changed a row, and by which request, lies in the history row itself: append-only needs no second table.
+# History rows hold their context themselves: a second table would be updated.
 PGHISTORY_APPEND_ONLY = True
 
 # Staff
@@ -275,10 +238,9 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "account_login"
-STAFF_MFA_REQUIRED = staff_mfa_setting(env.str("STAFF_MFA_REQUIRED", default="true"), debug=DEBUG)
-COMPLIANCE_TARGET_HOURS = whole_number(
-    "COMPLIANCE_TARGET_HOURS", env.str("COMPLIANCE_TARGET_HOURS", default="24"), lowest=1, highest=8760
-)
+STAFF_MFA_REQUIRED: bool = env.bool("STAFF_MFA_REQUIRED", default=True)
+types.require(STAFF_MFA_REQUIRED or DEBUG, "STAFF_MFA_REQUIRED: false only if DEBUG is true; remove it.")
+COMPLIANCE_TARGET_HOURS: int = env("COMPLIANCE_TARGET_HOURS", cast=types.whole_number(1, 8760), default=24)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator", "NumericPasswordValidator")
@@ -291,20 +253,19 @@ ACCOUNT_ADAPTER = "users.staff_login.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-# Ends with the browser at the latest.
 ACCOUNT_SESSION_REMEMBER = False
-# Of an address; and of an account, for its password and for its codes.
+# By client address, and by account for passwords and codes.
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "login": "30/m/ip", "reauthenticate": "10/m/user"}
-# The pages that show a secret call it: the login of staff is above the app of partners.
+# Pages that show a secret call it by this setting, as `partners` must not import `users`.
 REQUIRE_REAUTHENTICATION = "users.staff_login.reauthentication.require_fresh_factor"
 MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
-# Staff have no mailbox here to verify.
+# Staff have no verified mailbox here.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Partner Service"
-# One period before and after: for phones whose clock is not exact, and for slow fingers.
+# Periods before and after the present one.
 MFA_TOTP_TOLERANCE = 1
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG
 MFA_FORMS = {
@@ -312,10 +273,10 @@ MFA_FORMS = {
     "reauthenticate": "users.staff_login.forms.ReauthenticateForm",
     "add_webauthn": "users.staff_login.forms.AddPasskeyForm",
 }
-# The proxy in front says who asks.
+# The proxy in front adds the client's address.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0 if DEBUG else 1
 
-# Failed logins and used codes are counted for all processes together: in Redis, or else in the database.
+# Failed logins and used codes, shared by all processes: in Redis, otherwise in the database.
 CACHES: dict[str, Any] = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -331,24 +292,23 @@ CACHES: dict[str, Any] = {
     }
 }
 
-# How the back office looks
 UNFOLD = unfold.unfold(debug=DEBUG)
 
-# The back office speaks the language of the cookie, or else of the browser; partners are answered in English.
+# The back office uses the language of the cookie or the browser; the API is in English.
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("fr", "French")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Strict"
-# Of commands and logs. Staff see COMPLIANCE_TIME_ZONE (users/backoffice/time_zone.py), partners UTC.
+# Of commands and logs; the back office shows COMPLIANCE_TIME_ZONE (users/backoffice/time_zone.py).
 TIME_ZONE = "UTC"
 USE_TZ = True
 FORMAT_MODULE_PATH = ["config.formats"]
 
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-# While developing, files are served from where they are; otherwise from what collectstatic gathered.
+# In development static files are served from the apps, otherwise from STATIC_ROOT.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -357,27 +317,28 @@ STORAGES = {
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },
-    # Nothing else is kept there, and documents nowhere else.
-    "documents": document_storage_setting(
-        env.str("DOCUMENT_STORAGE_URL", default=""), debug=DEBUG, local_folder=BASE_DIR / ".local" / "documents"
+    "documents": env(
+        "DOCUMENT_STORAGE_URL",
+        cast=partial(document_storage, default=BASE_DIR / ".local" / "documents" if DEBUG else None),
+        default="",
+        parse_default=True,
     ),
 }
 
 if not DEBUG:
-    # The proxy in front ends TLS and says so; staff are sent to it.
+    # The proxy in front terminates TLS.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    # Asks browsers' makers to build this host into their lists, from which nobody is removed quickly.
-    SECURE_HSTS_PRELOAD = switch("SECURE_HSTS_PRELOAD", env.str("SECURE_HSTS_PRELOAD", default="true"))
+    SECURE_HSTS_PRELOAD = env.bool("SECURE_HSTS_PRELOAD", default=True)
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     LANGUAGE_COOKIE_SECURE = True
-    # Over HTTPS, from this host, for all of it: no other can set them.
+    # Browsers accept these names over HTTPS from this host only.
     SESSION_COOKIE_NAME = "__Host-session"
     CSRF_COOKIE_NAME = "__Host-csrf"
-# Without a request. How long a session may last altogether: users/staff_login/sessions.py.
+# Between two requests; users/staff_login/sessions.py limits the whole session.
 SESSION_COOKIE_AGE = 30 * 60
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_SAMESITE = "Strict"

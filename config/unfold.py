@@ -1,8 +1,7 @@
-"""How the back office looks: its name, its colours, and what its sidebar leads to."""
+"""The setting UNFOLD: name, colours and sidebar of the back office."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.http import HttpRequest
@@ -12,33 +11,21 @@ from django.utils.functional import lazy
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-TITLE = _("Partner Service — back office")
-
-
-def gettext_noop(text: str) -> str:
-    """Marks a text for `make messages`. Not Django's: that asks for the settings, which this module helps to make."""
-    return text
-
-
-# Words of Unfold's own, which has no French: here, `make messages` finds them.
-WORDS_OF_UNFOLD = (
-    *(gettext_noop("Dark"), gettext_noop("Light"), gettext_noop("System"), gettext_noop("Go back")),
-    *(gettext_noop("Type to search"), gettext_noop("Search apps and models..."), gettext_noop("Recent searches")),
-    *(gettext_noop("No recent searches"), gettext_noop("No results found"), gettext_noop("Reset filters")),
-    *(gettext_noop("No results matching your query"), gettext_noop("Loading more results...")),
-    *(gettext_noop("Apply Filters"), gettext_noop("More actions"), gettext_noop("Select all rows")),
-    *(gettext_noop("Toggle password visibility"), gettext_noop("Expand row"), gettext_noop("General")),
-    *(gettext_noop("Next"), gettext_noop("Previous"), gettext_noop("Submit"), gettext_noop("Run")),
-    *(gettext_noop("True"), gettext_noop("False"), gettext_noop("No data")),
+# Unfold has no French: `make messages` finds its texts here.
+UNFOLD_TEXTS = (
+    *(_("Dark"), _("Light"), _("System"), _("Go back"), _("Type to search"), _("Search apps and models...")),
+    *(_("Recent searches"), _("No recent searches"), _("No results found"), _("Reset filters")),
+    *(_("No results matching your query"), _("Loading more results..."), _("Apply Filters"), _("More actions")),
+    *(_("Select all rows"), _("Toggle password visibility"), _("Expand row"), _("General"), _("Next"), _("Previous")),
+    *(_("Submit"), _("Run"), _("True"), _("False"), _("No data")),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A line of the sidebar. view: the name of its URL. permission: who sees it.
+class Link(NamedTuple):
+    """A link of the sidebar; its title is also the page's name in the breadcrumbs.
 
-    title: also the name of the page in the breadcrumbs. below: the path of pages that belong to it, if not its own.
-    query: the part of a list that the line leads to, for those who have query_permission.
+    view: the name of the URL. permission: required to see the link. below: a further path of pages that belong to it.
+    query: added to the address for users with query_permission.
     """
 
     title: Any
@@ -50,20 +37,26 @@ class Link:
     query_permission: str = ""
 
     def address(self, request: HttpRequest) -> str:
-        """Where the line leads the person of this request."""
-        query = self.query if request.user.has_perm(self.query_permission) else ""
-        return reverse(self.view) + query
+        """Return the address for the user of this request."""
+        return reverse(self.view) + (self.query if request.user.has_perm(self.query_permission) else "")
+
+    def match_length(self, path: str) -> int:
+        """Return the length of the longest prefix of a path that belongs to the link, or 0."""
+        return max(
+            len(prefix) if prefix and path.startswith(prefix) else 0 for prefix in (reverse(self.view), self.below)
+        )
 
 
 def _list_of(app: str, model: str, icon: str, **options: str) -> Link:
-    """The admin's list of a model, under the model's own name."""
+    """Return the link to the admin's list of a model, titled by the model's plural name."""
 
     def title() -> str:
-        return str(capfirst(apps.get_model(app, model)._meta.verbose_name_plural))  # noqa: SLF001 - public in all but name
+        return str(capfirst(apps.get_model(app, model)._meta.verbose_name_plural))  # noqa: SLF001 - documented by Django
 
     return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}", **options)
 
 
+DECIDE = "users.decide_user"
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
@@ -75,13 +68,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
                 "admin:users_changeduser_changelist",
                 "users.view_user",
             ),
-            _list_of(
-                "users",
-                "user",
-                "group",
-                query="?status__exact=pendingCompliance",
-                query_permission="users.decide_user",
-            ),
+            _list_of("users", "user", "group", query="?status__exact=pendingCompliance", query_permission=DECIDE),
             _list_of("transactions", "conversion", "currency_exchange"),
             _list_of("transactions", "document", "description"),
         ),
@@ -109,18 +96,21 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """The lines that the person may follow, as Unfold wants them; of these, the one they are at."""
-    groups = [
-        (title, [(link, reverse(link.view)) for link in links if request.user.has_perm(link.permission)])
-        for title, links in SIDEBAR
-    ]
-    here = _present(request.path, [entry for _title, links in groups for entry in links])
+    """Return the links that the user may follow, in Unfold's form, with the present page's marked active."""
+    groups = [(title, [link for link in links if request.user.has_perm(link.permission)]) for title, links in SIDEBAR]
+    lengths = {link.view: link.match_length(request.path) for _title, links in groups for link in links}
+    longest = max(lengths.values(), default=0)
     return [
         {
             "title": title,
             "items": [
-                {"title": link.title, "icon": link.icon, "link": link.address(request), "active": link is here}
-                for link, _path in links
+                {
+                    "title": link.title,
+                    "icon": link.icon,
+                    "link": link.address(request),
+                    "active": 0 < lengths[link.view] == longest,
+                }
+                for link in links
             ],
         }
         for title, links in groups
@@ -128,26 +118,20 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
-def _present(path: str, links: list[tuple[Link, str]]) -> Link | None:
-    """The link with the longest path that `path` begins with: a list's own pages lie below it."""
-    starts = [(start, link) for link, own in links for start in (own, link.below) if start and path.startswith(start)]
-    return max(starts, key=lambda one: len(one[0]))[1] if starts else None
-
-
 def _file(name: str) -> Callable[[HttpRequest], str]:
-    # Asked for when a page is made: only then it is known what collectstatic called the file.
+    # The name that collectstatic gave the file is known only when a page is rendered.
     return lambda _request: static(f"backoffice/{name}")
 
 
 def _no_colours(_request: HttpRequest) -> dict[str, Any]:
-    """None from here: Unfold would write them into each page. They are in palette.css."""
+    """Return no colours: Unfold would write them inline into each page; they are in palette.css."""
     return {}
 
 
 def unfold(*, debug: bool) -> dict[str, Any]:
-    """The setting UNFOLD. While `debug`, each page says that it is no production."""
+    """Return the setting. debug: whether pages show that this is a development server."""
     return {
-        "SITE_TITLE": TITLE,
+        "SITE_TITLE": _("Partner Service — back office"),
         "SITE_HEADER": _("Partner Service"),
         "SITE_SUBHEADER": _("Back office"),
         "SITE_ICON": {"light": _file("icon.svg"), "dark": _file("icon.svg")},

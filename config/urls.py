@@ -1,4 +1,4 @@
-"""Where each path leads."""
+"""The URLs of the API, the docs and the back office."""
 
 from allauth.account import views as account
 from allauth.account.decorators import secure_admin_login
@@ -15,16 +15,16 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 urlpatterns = [
     *api_urls.urlpatterns,
     path("", include("partners.docs.urls")),
-    # In place of the admin's own, which know of no second factor.
+    # In place of the admin's own pages, which have no second factor.
     path("admin/account/", include("users.staff_login.urls")),
     path("admin/language/", set_language, name="set_language"),
     path("admin/logout/", account.logout, name="staff_logout"),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
-    # Unfold's, which nothing here leads to.
+    # Unfold's own search, unused.
     path("admin/search/", nothing),
     path("admin/", include("users.backoffice.urls")),
     path("admin/", admin.site.urls),
-    # APPEND_SLASH is off for the contract's sake.
+    # APPEND_SLASH is off, as the contract's paths have no slash.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("", RedirectView.as_view(pattern_name="admin:index")),
 ]

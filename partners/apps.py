@@ -1,13 +1,13 @@
-"""The app of partners, their API keys and the API that they call."""
+"""The app of partners, their API keys and the base of their API."""
 
 from django.apps import AppConfig
 
 
 class PartnersConfig(AppConfig):
-    """Partners, authentication, rate limits, idempotency, and the documentation of the API."""
+    """Partners, authentication, the API's base and its documentation."""
 
     name = "partners"
 
     def ready(self) -> None:
-        """Registers its system checks."""
-        from partners.api import checks  # noqa: F401, PLC0415 - registered by being imported
+        """Register system checks."""
+        from partners.api import checks  # noqa: F401, PLC0415 - registers them

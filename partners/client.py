@@ -1,6 +1,6 @@
-"""A client that signs and sends: for `manage.py call`, the demo, and as a pattern for partners.
+"""A client that signs requests: for `manage.py call` and the demo, and as an example for partners.
 
-It needs the standard library and partners/authentication/signing.py alone.
+Needs only the standard library and partners/authentication/signing.py.
 """
 
 import http.client
@@ -17,17 +17,17 @@ from partners.authentication import signing
 
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
-# What may not stand in a request target as it is (RFC 3986); a percent sign only before two hex digits.
+# Characters that a request target must percent-encode (RFC 3986).
 _TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]")
 
 
 class NoAnswerError(Exception):
-    """The service could not be reached, or did not answer; its text says why, for people."""
+    """The service is unreachable or did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as it came. headers: fields of one name are joined by a comma."""
+    """A response. headers: repeated ones are joined by a comma."""
 
     status: int
     reason: str
@@ -35,20 +35,19 @@ class Reply:
     body: bytes = field(repr=False)
 
     def header(self, name: str) -> str | None:
-        """A header's value, whatever the letter case of its name."""
+        """A header's value; names are case-insensitive."""
         return {key.lower(): value for key, value in self.headers.items()}.get(name.lower())
 
     def json(self) -> Any:
-        """What the body holds. Raises ValueError where it is not JSON."""
+        """The parsed body. Raises ValueError."""
         return json.loads(self.body)
 
 
 @dataclass(frozen=True, slots=True)
 class SignedClient:
-    """Signs requests with one API key (contract, section 3) and sends them, a connection each.
+    """Signs requests with an API key (contract, section 3) and sends each on a new connection.
 
-    base_url: where the service is, such as https://partners.example; a path in it is sent before
-    the request's own and is not signed. timeout: in seconds, for each wait.
+    base_url: such as https://partners.example; a path in it is sent but not signed. timeout: in seconds, for each wait.
     """
 
     base_url: str
@@ -57,11 +56,10 @@ class SignedClient:
     timeout: float = 30.0
 
     def send(self, method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Reply:
-        """Sends one request; whatever the service answers is the reply, an error too.
+        """Send a request; return its response, errors included.
 
-        method: in upper case. target: path from `/v1` on, with its query, percent-encoded or not.
-        Raises NoAnswerError where none comes, and ValueError where the base URL is none or the
-        target is not UTF-8.
+        method: in upper case. target: path and query, percent-encoded or not. Raises NoAnswerError; ValueError for a
+        malformed base URL or target.
         """
         base, target = split_base_url(self.base_url), encode_target(target)
         headers = self.headers(method, target, body, idempotency_key)
@@ -73,7 +71,7 @@ class SignedClient:
             raise NoAnswerError(f"No answer from {self.base_url}: {str(error) or type(error).__name__}") from error
 
     def headers(self, method: str, target: str, body: bytes, idempotency_key: str | None) -> dict[str, str]:
-        """The headers that authenticate a request sent now. target: as it is sent."""
+        """The headers that authenticate a request sent now. target: percent-encoded."""
         path, _, query = target.partition("?")
         timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         canonical = signing.canonical_request(
@@ -94,7 +92,7 @@ class SignedClient:
             connection.putrequest(method, base.path.rstrip("/") + target, skip_accept_encoding=True)
             for name, value in headers.items():
                 connection.putheader(name, value)
-            # A service that refuses a body unread answers all the same.
+            # A service that refuses a body without reading it still answers.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.endheaders(body or None)
             answer = connection.getresponse()
@@ -104,13 +102,9 @@ class SignedClient:
 
 
 def encode_target(target: str) -> str:
-    """A request target as it may be sent: what must be percent-encoded is, and what was so already stays.
-
-    The first question mark begins the query. Raises ValueError where the target does not begin with
-    a slash, or is not UTF-8 when decoded, so that nothing could sign it.
-    """
+    """Percent-encode a request target where needed. Raises ValueError unless it begins with a slash and is UTF-8."""
     if not target.startswith("/"):
-        raise ValueError("a path begins with a slash, such as /v1/ping")
+        raise ValueError("the path must begin with a slash, such as /v1/ping")
     encoded = _TO_ENCODE.sub(lambda match: b"%%%02X" % match[0][0], target.encode())
     path, _, query = encoded.partition(b"?")
     try:
@@ -122,11 +116,10 @@ def encode_target(target: str) -> str:
 
 
 def split_base_url(text: str) -> SplitResult:
-    """The parts of a base URL. Raises ValueError where it is not http(s)://host, with a port and path if need be."""
+    """The parts of a base URL, http(s)://host with an optional port and path. Raises ValueError."""
     base = urlsplit(text)
-    # Reading the port checks it.
     if base.scheme not in {"http", "https"} or not base.hostname or base.port == 0 or base.query or base.fragment:
-        raise ValueError("a base URL is written like https://partners.example or http://127.0.0.1:8000")
+        raise ValueError("a base URL has the form https://partners.example or http://127.0.0.1:8000")
     return base
 
 

@@ -1,25 +1,33 @@
-"""Partners, their API keys, and what has been done once."""
+"""Partners, their API keys, records of writes, and usage counters."""
 
+import pgtrigger
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from partners.api.rates import parse_rate
-from partners.authentication.key_triggers import KEY_TRIGGERS
+from partners.db.triggers import PermanentTrigger, refuse
 
 
 def validate_rate(value: str) -> None:
-    """Raises Django's ValidationError where `value` is not written like 600/minute."""
+    """Raises Django's ValidationError unless `value` has a form such as 600/minute."""
     try:
         parse_rate(value)
     except ValueError as error:
         raise ValidationError(str(error)) from error
 
 
+def in_force(path: str = "") -> models.Q:
+    """Match API keys that are neither revoked nor expired. path: from the queryset's model, such as `api_keys__`."""
+    not_expired = models.Q((f"{path}expires_at", None)) | models.Q((f"{path}expires_at__gt", Now()))
+    return models.Q((f"{path}revoked_at", None)) & not_expired
+
+
 class Partner(models.Model):
-    """A business that brings its own users."""
+    """A business that registers its users here."""
 
     slug = models.CharField(
         _("slug"),
@@ -57,8 +65,37 @@ class Partner(models.Model):
         return self.slug
 
 
+_IDENTITY = "{0}.id, {0}.partner_id, {0}.prefix, {0}.digest, {0}.created_at"
+_KEY_TRIGGERS = [
+    PermanentTrigger(
+        name=name,
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update,
+        condition=pgtrigger.Condition(condition),
+        func=refuse(message),
+    )
+    for name, condition, message in (
+        (
+            "key_identity_immutable",
+            f"ROW({_IDENTITY.format('OLD')}) IS DISTINCT FROM ROW({_IDENTITY.format('NEW')})",
+            "The identity of an API key does not change.",
+        ),
+        (
+            "revocation_stays",
+            "OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL",
+            "A revoked API key stays revoked.",
+        ),
+        (
+            "expiry_comes_no_later",
+            "coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity')",
+            "An API key expires no later than it was to.",
+        ),
+    )
+]
+
+
 class ApiKey(models.Model):
-    """A key of a partner, with a secret of its own; neither can be read back (partners/authentication/keys.py)."""
+    """A partner's API key and its secret (partners/authentication/keys.py)."""
 
     partner = models.ForeignKey(Partner, models.PROTECT, verbose_name=_("partner"), related_name="api_keys")
     prefix = models.CharField(_("prefix"), max_length=20, unique=True, editable=False)
@@ -68,7 +105,7 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked at"), null=True, editable=False)
-    # To some minutes: a write for each request would cost more than the request (partners/authentication/keys.py).
+    # Accurate to TOUCH_INTERVAL: a write per request would cost more than the request.
     last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)")
@@ -77,17 +114,21 @@ class ApiKey(models.Model):
         verbose_name = _("API key")
         verbose_name_plural = _("API keys")
         ordering = ("-created_at", "-id")
-        triggers = KEY_TRIGGERS
+        triggers = _KEY_TRIGGERS
 
     def __str__(self) -> str:
         return self.prefix
 
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the key is neither revoked nor expired, by this machine's clock."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+
 
 class IdempotencyRecord(models.Model):
-    """The answer given to a write under an Idempotency-Key: contract, section 4.
+    """The response to a write with an Idempotency-Key: contract, section 4.
 
-    It is written in the transaction of the effect, first without an answer: the primary key is
-    where a simultaneous twin waits.
+    Inserted without a response at the beginning of the write's transaction: simultaneous requests wait for that row.
     """
 
     pk = models.CompositePrimaryKey("partner_id", "key")
@@ -114,7 +155,7 @@ class IdempotencyRecord(models.Model):
 
 
 class UsedSignature(models.Model):
-    """The signature of an update that succeeded without an Idempotency-Key: contract, section 3."""
+    """The signature of a PATCH that succeeded without an Idempotency-Key: contract, section 3."""
 
     pk = models.CompositePrimaryKey("partner_id", "signature")
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
@@ -131,18 +172,17 @@ class UsedSignature(models.Model):
 
 
 class ApiUsage(models.Model):
-    """How many requests of one kind there were within an hour (partners/usage/)."""
+    """The number of requests of one kind within an hour (partners/usage/)."""
 
     hour = models.DateTimeField()
-    # Both None where the key is unknown or missing.
+    # Both None if the key is unknown or missing.
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False, null=True)
     key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False, null=True)
     status = models.PositiveSmallIntegerField()
-    # Whether the answer was that of an earlier request.
     replayed = models.BooleanField(default=False)
     # The value of an AuthenticationFailure for status 401, else empty.
     failure = models.CharField(max_length=40, blank=True)
-    # The caller's clock minus the server's, rounded (partners/usage/clock_skew.py); None where it is not known.
+    # The caller's clock minus the server's, rounded (partners/usage/clock_skew.py); None if unknown.
     skew_seconds = models.BigIntegerField(null=True)
     count = models.BigIntegerField()
 

@@ -1,7 +1,4 @@
-"""What is kept for a while and then removed.
-
-Answers under idempotency keys, signatures of updates, usage counters.
-"""
+"""Removes expired rows: idempotency records, used signatures, usage counters."""
 
 from datetime import timedelta
 from typing import NamedTuple
@@ -9,31 +6,31 @@ from typing import NamedTuple
 from partners.api import idempotency
 from partners.db import statements
 
-# The widest CLOCK_SKEW_SECONDS that the settings allow, with a margin for clocks that disagree.
+# The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
-# Reports go back seven days, and to the beginning of the hour.
+# Reports need seven days and a whole hour.
 USAGE_KEPT = timedelta(days=8)
 
-# Oldest first, from where the batch before ended: what it left in the index is not passed again before a vacuum.
+# Oldest first, after the last row of the previous batch: its index entries would be read again until a vacuum.
 _DELETE = """
-    WITH gone AS (
+    WITH deleted AS (
         DELETE FROM {table}
          WHERE ctid = ANY(ARRAY(
                SELECT ctid FROM {table} WHERE {time} >= %s::timestamptz AND {time} < now() - %s::interval
                 ORDER BY {time} LIMIT %s {lock}))
      RETURNING {time})
-    SELECT count(*), max({time}) FROM gone
+    SELECT count(*), max({time}) FROM deleted
 """
-# A row that a request holds is skipped, not waited for: that request is taking it over for a new window.
+# A row that is locked by a request is being renewed.
 _SKIP = "FOR UPDATE SKIP LOCKED"
 _DELETE_RECORDS = _DELETE.format(table="partners_idempotencyrecord", time="created_at", lock=_SKIP)
-# These rows never change, and the serving role, which may not update them, may not lock them either.
+# The serving role may not update these rows, and therefore not lock them.
 _DELETE_SIGNATURES = _DELETE.format(table="partners_usedsignature", time="signed_at", lock="")
 _DELETE_USAGE = _DELETE.format(table="partners_apiusage", time="hour", lock=_SKIP)
 
 
 class Purged(NamedTuple):
-    """How many rows are gone."""
+    """Numbers of removed rows."""
 
     idempotency_records: int
     used_signatures: int
@@ -41,24 +38,22 @@ class Purged(NamedTuple):
 
 
 def purge_expired(*, batch_size: int = 1000) -> Purged:
-    """Removes idempotency records past their window (contract, section 4), signatures that no request can repeat,
-    and usage counters older than USAGE_KEPT.
+    """Remove idempotency records past their window (contract, section 4), signatures that no request can repeat, and
+    usage counters older than USAGE_KEPT.
 
-    Safe while serving: each batch of at most `batch_size` rows is a short transaction of its own, so
-    one that fails leaves the batches before it done.
+    Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """
     return Purged(
-        _in_batches(_DELETE_RECORDS, idempotency.WINDOW, batch_size),
-        _in_batches(_DELETE_SIGNATURES, SIGNATURE_WINDOW, batch_size),
-        _in_batches(_DELETE_USAGE, USAGE_KEPT, batch_size),
+        _purge(_DELETE_RECORDS, idempotency.WINDOW, batch_size),
+        _purge(_DELETE_SIGNATURES, SIGNATURE_WINDOW, batch_size),
+        _purge(_DELETE_USAGE, USAGE_KEPT, batch_size),
     )
 
 
-def _in_batches(statement: str, age: timedelta, batch_size: int) -> int:
+def _purge(statement: str, age: timedelta, batch_size: int) -> int:
     total: int = 0
     oldest: object = "-infinity"
     while True:
-        # Alone in its transaction: nothing here opens one.
         deleted, latest = statements.fetch_one(statement, (oldest, age, batch_size)) or (0, None)
         total += deleted
         if deleted < batch_size:

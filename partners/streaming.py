@@ -1,8 +1,7 @@
-"""Answers that are sent in pieces: documents, exports.
+"""Streamed responses: documents, exports.
 
-Each holds one of the worker's threads until its reader has taken the last piece, however slowly. So there are at most
-MOST_AT_ONCE of them in a process, fewer than it has threads, and MOST_OF_ONE for one partner, or for all staff: the
-other threads answer everybody else. Where staff have a process of their own (STAFF_PORT), MOST_AT_ONCE holds for them.
+Each occupies a thread of the worker until the client has received the last chunk, however slowly. Their number per
+process and per owner (a partner, or all staff) is limited, so that other threads remain for other requests.
 """
 
 import threading
@@ -15,79 +14,75 @@ from django.conf import settings
 from django.http import StreamingHttpResponse
 
 # Fewer than THREADS in config/serve.py.
-MOST_AT_ONCE = 4
-MOST_OF_ONE = 2
-# After that time it is worth to ask again.
+MAX_STREAMS = 4
+# For staff MAX_STREAMS, if they have a process of their own (STAFF_PORT).
+MAX_STREAMS_PER_OWNER = 2
+# For Retry-After.
 RETRY_SECONDS = 5
 
 STAFF = "staff"
 
 
 class TooManyStreamsError(Exception):
-    """This process sends as many answers in pieces as it may."""
+    """The process, or the owner in it, has reached its limit of streamed responses."""
 
 
-class Pieces(Protocol):
-    """An iterator that holds something open."""
-
-    def __next__(self) -> bytes:
-        """The next piece."""
-
-    def close(self) -> None:
-        """Lets go of it, read to the end or not."""
-
-
-class _Slots:
-    """How many answers are under way, by whose they are."""
-
-    def __init__(self) -> None:
-        # Taken again by the same thread, where it collects garbage meanwhile.
-        self._lock = threading.RLock()
-        self._taken: Counter[str] = Counter()
-
-    def take(self, owner: str) -> bool:
-        with self._lock:
-            most = MOST_AT_ONCE if owner == STAFF and settings.STAFF_PORT else MOST_OF_ONE
-            is_free = self._taken[owner] < most and self._taken.total() < MOST_AT_ONCE
-            self._taken[owner] += is_free
-            return is_free
-
-    def give_back(self, owner: str) -> None:
-        with self._lock:
-            self._taken[owner] -= 1
-            if not self._taken[owner]:
-                del self._taken[owner]
-
-
-_slots = _Slots()
-
-
-class _Held(Iterator[bytes]):
-    """Pieces with one of the slots, which is given back when the server closes the answer."""
-
-    def __init__(self, pieces: Pieces, slots: _Slots, owner: str) -> None:
-        self._pieces = pieces
-        # Nobody closes an answer that was never sent, since a middleware failed.
-        self._give_back = weakref.finalize(self, slots.give_back, owner)
+class Chunks(Protocol):
+    """An iterator that holds a resource."""
 
     def __next__(self) -> bytes:
-        return next(self._pieces)
+        """The next chunk."""
 
     def close(self) -> None:
-        self._give_back()
-        self._pieces.close()
+        """Release the resource."""
 
 
-class PiecesResponse(StreamingHttpResponse):
-    """An answer in pieces that holds a slot."""
+# Reentrant: garbage collection within `_acquire` can call `_release`.
+_lock = threading.RLock()
+_streams: Counter[str] = Counter()  # by owner
 
 
-def stream(pieces: Pieces, *, owner: str, **options: Any) -> PiecesResponse:
-    """An answer made of `pieces`. owner: a partner's slug, or STAFF. options: as for Django's response.
+def _acquire(owner: str) -> bool:
+    with _lock:
+        limit = MAX_STREAMS if owner == STAFF and settings.STAFF_PORT else MAX_STREAMS_PER_OWNER
+        is_free = _streams[owner] < limit and _streams.total() < MAX_STREAMS
+        _streams[owner] += is_free
+        return is_free
 
-    Raises TooManyStreamsError; `pieces` are closed then.
+
+def _release(owner: str) -> None:
+    with _lock:
+        _streams[owner] -= 1
+        if not _streams[owner]:
+            del _streams[owner]
+
+
+class _CountedChunks(Iterator[bytes]):
+    """Chunks that count as a stream until the server closes the response."""
+
+    def __init__(self, chunks: Chunks, owner: str) -> None:
+        self._chunks = chunks
+        # A response that is never sent, because a middleware failed, is not closed.
+        self._release = weakref.finalize(self, _release, owner)
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+    def close(self) -> None:
+        self._release()
+        self._chunks.close()
+
+
+class LimitedStreamingResponse(StreamingHttpResponse):
+    """A streamed response within the limits."""
+
+
+def stream(chunks: Chunks, *, owner: str, **options: Any) -> LimitedStreamingResponse:
+    """A response that streams `chunks`. owner: a partner's slug, or STAFF. options: for Django's response.
+
+    Raises TooManyStreamsError after closing `chunks`.
     """
-    if not _slots.take(owner):
-        pieces.close()
+    if not _acquire(owner):
+        chunks.close()
         raise TooManyStreamsError
-    return PiecesResponse(_Held(pieces, _slots, owner), **options)
+    return LimitedStreamingResponse(_CountedChunks(chunks, owner), **options)

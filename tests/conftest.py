@@ -1,4 +1,4 @@
-"""What tests share. A test makes a partner of its own, so that none is in the way of another."""
+"""Fixtures of all tests. Each test creates its own partner."""
 
 import itertools
 import os
@@ -63,13 +63,13 @@ LONGEST = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes the order holds under --no-loadscope-reorder (Makefile)."""
+    """Keep the order; with several processes --no-loadscope-reorder does (Makefile)."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Files find no rows of others: after one that commits, the tables of our apps are emptied."""
+    """Empty the tables after a file of tests that commits."""
     here = [item for item in request.session.items if item.path == request.path]
     if not any(COMMITTING.intersection(getattr(item, "fixturenames", ())) for item in here):
         yield
@@ -93,7 +93,7 @@ def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
-    """One test database for each process: made and migrated by the owner, used under the serving role."""
+    """A test database for each process, migrated by the owner, used by the serving role."""
     # Views are imported with the first request: not while a test has put something else in a function's place.
     import_module(settings.ROOT_URLCONF)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -116,7 +116,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
 
 @pytest.fixture(scope="session", autouse=True)
 def start_writer() -> Iterator[Callable[[], bool]]:
-    """Starts the thread that writes usage counters; in the tests nothing else does, or it might during another test."""
+    """Start the thread that writes usage counters, which no other test does."""
     start = recording._start_writer
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recording, "_start_writer", Mock(return_value=True))
@@ -125,7 +125,7 @@ def start_writer() -> Iterator[Callable[[], bool]]:
 
 @pytest.fixture(autouse=True)
 def no_usage_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests of another test are not written in this one, and the hour does not turn while it runs."""
+    """Fresh usage counters, and an hour that does not change."""
     monkeypatch.setattr(recording, "_counters", recording._Counters())
     hour = recording.present_hour()
     monkeypatch.setattr(recording, "present_hour", lambda: hour)
@@ -133,13 +133,13 @@ def no_usage_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def language_of_settings() -> None:
-    """A page in French of another test does not leave this thread in French."""
+    """Reset the language."""
     translation.deactivate()
 
 
 @pytest.fixture
 def within_one_day() -> None:
-    """Midnight of the compliance desk does not come between two statements of the test."""
+    """Fix the date of the compliance time zone."""
     now = datetime.now(ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
     midnight = datetime.combine(now.date() + timedelta(days=1), datetime_time(), now.tzinfo)
     if (left := (midnight.astimezone(UTC) - now).total_seconds()) < WAIT_SECONDS:
@@ -148,7 +148,7 @@ def within_one_day() -> None:
 
 @pytest.fixture
 def fresh_counter() -> Iterator[None]:
-    """Rate limits are counted anew, and where the test's settings say."""
+    """Fresh rate-limit counters, in the store of the test's settings."""
     throttling._counter.cache_clear()
     yield
     throttling._counter.cache_clear()
@@ -161,13 +161,13 @@ def partner(db: None) -> Partner:
 
 @pytest.fixture
 def transport() -> Transport:
-    """How a client of this process sends requests; tests/support/transports.py has another."""
+    """The transport of clients in this process."""
     return in_process
 
 
 @pytest.fixture
 def api(partner: Partner, transport: Transport) -> PartnerClient:
-    """A client of `partner`, in this process, in the test's transaction."""
+    """A client of `partner`, in the test's transaction."""
     return factories.client_of(partner, transport)
 
 
@@ -179,7 +179,7 @@ def other_api(db: None, transport: Transport) -> PartnerClient:
 
 @pytest.fixture
 def create_user(api: PartnerClient) -> Callable[..., Response]:
-    """Registers a user through the API; keyword arguments replace fields of the body."""
+    """Create a user through the API; keyword arguments replace fields of the body."""
 
     def create(**fields: object) -> Response:
         answer = api.post("/v1/users", factories.user_body(**fields))
@@ -191,12 +191,12 @@ def create_user(api: PartnerClient) -> Callable[..., Response]:
 
 @pytest.fixture
 def committed_partner(django_db_setup: None, django_db_blocker: Any) -> Iterator[Partner]:
-    """A partner that other sessions see: nothing is rolled back, and nobody else uses it."""
+    """A committed partner, which other sessions see."""
     with django_db_blocker.unblock():
         yield factories.PartnerFactory.create(slug=f"committed-{secrets.token_hex(4)}")
 
 
 def database_url(alias: str, role: str = "") -> str:
-    """Where this process's test database is, for another process. role: in place of the connection's own."""
+    """Return the URL of this process's test database. role: replaces the connection's."""
     given = connections[alias].settings_dict
     return f"postgresql://{role or given['USER']}@/{given['NAME']}?host={given['HOST']}"

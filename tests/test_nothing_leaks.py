@@ -317,6 +317,6 @@ def test_a_command_that_crashes_tells_where_and_not_what(user: User, environment
         )
     assert ended.returncode == 1
     line: dict[str, Any] = json.loads(ended.stderr)
-    assert (line["event"], line["level"]) == ("not caught", "critical")
+    assert (line["event"], line["level"]) == ("uncaught exception", "critical")
     assert "django.db.utils.IntegrityError" in line["failure"]
     assert_silent(ended.stderr)

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from transactions import keyset, queries
+from transactions import keyset
+from transactions.keyset import MOST_ROWS
 from transactions.models import Document
-from transactions.positions import MOST_ROWS
 from users.backoffice.case.sections import SECTIONS, Section
 from users.models import User
 
@@ -25,7 +25,7 @@ def register_sections() -> None:
 
 
 def _all_rows(query: keyset.UserRows[Any], user: User) -> Iterator[Any]:
-    rows = keyset.present(query.fetch(_owner(user), None, ROWS_AT_ONCE + 1))
+    rows = query.fetch(_owner(user), None, ROWS_AT_ONCE + 1)
     while rows:
         yield from rows[:ROWS_AT_ONCE]
         following = rows[ROWS_AT_ONCE:]
@@ -45,7 +45,7 @@ def _conversion_cells(user: User, count: int) -> list[tuple[Any, ...]]:
             row.rate,
             row.conversion_id,
         )
-        for row in keyset.present(queries.CONVERSIONS.fetch(_owner(user), None, count))
+        for row in keyset.CONVERSIONS.fetch(_owner(user), None, count)
     ]
 
 
@@ -54,7 +54,7 @@ def conversion_records(user: User) -> Iterator[dict[str, Any]]:
     # Imported late: DRF would slow the start of every command.
     from transactions.api.serializers import ConversionSerializer  # noqa: PLC0415
 
-    return map(ConversionSerializer().to_representation, _all_rows(queries.CONVERSIONS, user))
+    return map(ConversionSerializer().to_representation, _all_rows(keyset.CONVERSIONS, user))
 
 
 def _document_cells(user: User, count: int) -> list[tuple[Any, ...]]:
@@ -74,7 +74,7 @@ def document_records(user: User) -> Iterator[dict[str, Any]]:
     """All documents of a user as the API represents them, newest first."""
     from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
 
-    return map(DocumentSerializer().to_representation, _all_rows(queries.DOCUMENTS, user))
+    return map(DocumentSerializer().to_representation, _all_rows(keyset.DOCUMENTS, user))
 
 
 CONVERSIONS = Section(

@@ -1,4 +1,4 @@
-"""A decimal that keeps its digits."""
+"""A model field for decimals that keep their digits."""
 
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ else:  # Django's own class takes no parameters
 class NumericField(_Field):
     """PostgreSQL's numeric without a scale: `100.00` stays `100.00`, which numeric(38,18) would pad."""
 
-    description = "Decimal number, the digits as recorded"
+    description = "Decimal number with the digits as recorded"
 
     def db_type(self, connection: Any) -> str:
         """The column's type."""
         return "numeric"
 
     def get_internal_type(self) -> str:
-        """None of Django's own."""
+        """No type of Django's."""
         return "NumericField"
 
     def to_python(self, value: Any) -> Decimal | None:
@@ -33,3 +33,12 @@ class NumericField(_Field):
             return Decimal(str(value))
         except InvalidOperation as error:
             raise ValidationError("Not a decimal number.") from error
+
+
+@NumericField.register_lookup
+class Scale(models.Transform):
+    """The number of digits after the point."""
+
+    lookup_name = "scale"
+    function = "scale"
+    output_field = models.IntegerField()

@@ -1,54 +1,106 @@
-"""The one query behind every list of a user's rows: a page of them, newest first, and the user.
+"""The keyset query of every list of a user's rows, newest first: contract, section 6.
 
-Values come as the text that PostgreSQL writes (numeric's own is plain notation with the digits as recorded), so that a
-row needs next to no conversion.
+The cost of a page does not grow with its depth. A cursor names the last row of the page before: its createdAt, and
+after the six fraction digits its tiebreak, which is random and so reveals nothing.
+
+Values are the text that PostgreSQL writes (numeric with the digits as recorded), so that rows need hardly any
+conversion.
 """
 
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
 
 from partners.db import statements
 from partners.db.statements import Query
-from transactions.positions import MOST_ROWS, Position
 
-# Rows of a page of the default size, with the one before it and one that tells whether anything follows.
+HIGHEST_LIMIT = 100
+# A page, the row before it, and one that tells whether more follow.
+MOST_ROWS = HIGHEST_LIMIT + 2
+# The same for a page of the default size.
 DEFAULT_ROWS = 27
+TIEBREAK_DIGITS = 19
+HIGHEST_TIEBREAK = 2**63 - 1
+
+_CURSOR = re.compile(rf"(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{6}})(\d{{{TIEBREAK_DIGITS}}})Z", re.ASCII)
+_FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT %s::bigint))"
+
+
+class Position(NamedTuple):
+    """The position of a row in a list. created_at: RFC 3339, UTC, `Z`, six fraction digits."""
+
+    created_at: str
+    tiebreak: int
+
+    @classmethod
+    def parse(cls, cursor: str) -> "Position | None":
+        """The position that a cursor names; None if it is malformed."""
+        match = _CURSOR.fullmatch(cursor)
+        if match is None or int(match[2]) > HIGHEST_TIEBREAK:
+            return None
+        try:
+            datetime.fromisoformat(match[1])
+        except ValueError:
+            return None
+        return cls(match[1] + "Z", int(match[2]))
+
+    def cursor(self) -> str:
+        """The cursor that names this position: itself a valid RFC 3339 date-time."""
+        return f"{self.created_at[:-1]}{self.tiebreak:0{TIEBREAK_DIGITS}}Z"
 
 
 class Owner(NamedTuple):
-    """Whose list it is: a user, as partners name them."""
+    """The user of a list."""
 
     partner_id: int
     external_id: str
 
 
-class ListedRow(Protocol):
-    """A row of a list; text throughout. Of a user without any rows there is one, and its created_at is None."""
+class ConversionRow(NamedTuple):
+    """A conversion in a list. A user without rows has one placeholder, whose created_at is None."""
 
-    @property
-    def user_id(self) -> str:
-        """The user's."""
-
-    @property
-    def created_at(self) -> str:
-        """For statements.rfc_3339."""
-
-    @property
-    def tiebreak(self) -> str:
-        """What orders rows of one instant."""
-
-
-Row = TypeVar("Row", bound=ListedRow)
-_FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT %s::bigint))"
+    user_id: str
+    created_at: str
+    tiebreak: str
+    conversion_id: str
+    type: str
+    from_currency: str
+    from_amount: str
+    to_currency: str
+    to_amount: str
+    rate: str
 
 
-def position(row: ListedRow) -> Position:
+class DocumentRow(NamedTuple):
+    """A document in a list, or a placeholder. sha256: lower-case hex."""
+
+    user_id: str
+    created_at: str
+    tiebreak: str
+    document_id: str
+    type: str
+    title: str
+    content_type: str
+    size_bytes: str
+    sha256: str
+
+
+Row = TypeVar("Row", bound=ConversionRow | DocumentRow)
+
+
+def position(row: ConversionRow | DocumentRow) -> Position:
     """The row's position in its user's list."""
-    return Position(statements.rfc_3339(row.created_at), int(row.tiebreak))
+    return Position(statements.rfc_3339_from_text(row.created_at), int(row.tiebreak))
+
+
+def without_placeholder(rows: list[Row]) -> list[Row]:
+    """The rows of the list, none for a user without rows."""
+    return rows if rows and rows[0].created_at else []
 
 
 class UserRows(Generic[Row]):
@@ -60,8 +112,8 @@ class UserRows(Generic[Row]):
         row_class: a NamedTuple of `user_id`, `created_at`, `tiebreak` and the other columns in their order.
         """
         listed = ", ".join(("created_at", "tiebreak", *columns))
-        # PostgreSQL plans such a statement once and for all if its values cannot make a plan look cheaper. So the inner
-        # limit, which tells how little is asked for, is a number, and the start is hidden from the planner by SELECT.
+        # PostgreSQL uses a generic plan only if known values would not make a custom one look cheaper. So the inner
+        # limit is a constant, and SELECT hides the start from the planner.
         self._statements = {
             (has_start, most): f"""
                 SELECT owner.id, page.*
@@ -77,26 +129,27 @@ class UserRows(Generic[Row]):
             for has_start in (False, True)
             for most in (DEFAULT_ROWS, MOST_ROWS)
         }
-        # As row_class._make does, without a call of Python for each row.
+        # As row_class._make, without a Python call for each row.
         self._row: RowMaker[Row] = partial(tuple.__new__, row_class)
 
     def query(self, owner: Owner, start: Position | None, count: int) -> Query[Row]:
-        """At most `count` rows of the user, newest first, from the row at `start` on (that row included).
+        """At most `count` rows of the user, newest first, from the row at `start` on (included).
 
-        It returns no row where there is no such user, one without created_at where the user has none.
+        It returns no row for an unknown user, and a placeholder for one without rows.
         Raises ValueError for more than MOST_ROWS.
         """
         if count > MOST_ROWS:
-            raise ValueError("More rows than a statement gives.")
+            raise ValueError(f"At most {MOST_ROWS} rows can be read at once.")
         statement = self._statements[start is not None, DEFAULT_ROWS if count <= DEFAULT_ROWS else MOST_ROWS]
         parameters = (*(start or ()), *owner, count)
         return Query(statement, parameters, self._row, as_text=True)
 
     def fetch(self, owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
-        """The rows of such a query. using: the database's alias."""
-        return statements.fetch(self.query(owner, start, count), using)
+        """The rows of this query, without the placeholder."""
+        return without_placeholder(statements.fetch(self.query(owner, start, count), using))
 
 
-def present(rows: list[Row]) -> list[Row]:
-    """The rows without the one that stands for none."""
-    return rows if rows and rows[0].created_at else []
+CONVERSIONS: UserRows[ConversionRow] = UserRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
+DOCUMENTS: UserRows[DocumentRow] = UserRows(
+    "transactions_document", (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')"), DocumentRow
+)

@@ -1,7 +1,6 @@
-"""Conversions and documents: contract, sections 6 and 7; and the record of imports."""
+"""Conversions and documents (contract, sections 6 and 7), and the record of imports."""
 
 import uuid
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pgtrigger
@@ -13,73 +12,80 @@ from django.utils.translation import gettext_lazy as _
 from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.models import Partner
 from transactions.decimal_field import NumericField
+from transactions.timestamps import EARLIEST, LATEST
 from users.models import User
 
 HIGHEST = 10**20
 MOST_DECIMALS = 18
 TITLE_LENGTH = 200
 SHA256_BYTES = 32
-# Of what RFC 3339 can write, without a last day that other time zones have in the year 10000.
-EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 models.BinaryField.register_lookup(Length)
 
 
-@NumericField.register_lookup
-class Scale(models.Transform):
-    """How many digits a numeric has after its point."""
-
-    lookup_name = "scale"
-    function = "scale"
-    output_field = models.IntegerField()
-
-
 def _plain_decimal(name: str, *, above_zero: bool = False) -> Q:
-    # The upper bound keeps NaN and infinity out too: to PostgreSQL they are greater than any number.
+    # To PostgreSQL NaN and infinity are greater than any number: the upper bound excludes them too.
     lowest = Q(**{f"{name}__gt" if above_zero else f"{name}__gte": Decimal(0)})
     return lowest & Q(**{f"{name}__lt": Decimal(HIGHEST), f"{name}__scale__lte": MOST_DECIMALS})
 
 
-def _tiebreak() -> Func:
+def _random_tiebreak() -> Func:
     return Func(template="(random() * 9223372036854775000)::bigint", output_field=models.BigIntegerField())
 
 
-def _can_be_written() -> Q:
-    """What RFC 3339 can write: PostgreSQL also has years before 1 and after 9999, and infinity."""
-    return Q(created_at__gte=EARLIEST) & Q(created_at__lt=LATEST)
+class UserRow(models.Model):
+    """A row of a user's list (transactions/keyset.py). Written once, never changed."""
 
-
-class Conversion(models.Model):
-    """A currency conversion made by a user. Written once, by an import; never changed."""
-
-    # One foreign key on both (conversion_user_of_partner, in the migration) stands for a constraint on each.
+    # One foreign key on both columns (*_user_of_partner, in the migration) replaces a constraint on each.
     partner = models.ForeignKey(
         Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", db_index=False, db_constraint=False
     )
     user = models.ForeignKey(
-        User, models.PROTECT, verbose_name=_("user"), related_name="conversions", db_index=False, db_constraint=False
+        User,
+        models.PROTECT,
+        verbose_name=_("user"),
+        related_name="%(class)ss",
+        db_index=False,
+        db_constraint=False,
     )
+    created_at = models.DateTimeField(_("created at"))
+    # The order of rows with the same created_at. Random, because cursors show it.
+    tiebreak = models.BigIntegerField(db_default=_random_tiebreak())
+    recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        abstract = True
+        constraints = (
+            # Also the list's index.
+            models.UniqueConstraint(fields=("user", "created_at", "tiebreak"), name="%(class)s_page"),
+            models.CheckConstraint(condition=Q(tiebreak__gte=0), name="%(class)s_tiebreak_positive"),
+            # PostgreSQL also has years before 1 and after 9999, and infinity.
+            models.CheckConstraint(
+                condition=Q(created_at__gte=EARLIEST) & Q(created_at__lt=LATEST), name="%(class)s_created_at_written"
+            ),
+        )
+
+
+class Conversion(UserRow):
+    """A currency conversion made by a user; written by imports."""
+
     conversion_id = models.CharField(_("conversionId"), max_length=64)
     created_at = models.DateTimeField(_("created at"), help_text=_("When the conversion was made."))
-    # Random: it orders conversions of one instant, stands in cursors, and so must tell nothing.
-    tiebreak = models.BigIntegerField(db_default=_tiebreak())
     type = models.CharField(_("type"), max_length=20, db_default="conversion")
     from_currency = models.CharField(_("from currency"), max_length=10)
     from_amount = NumericField(_("from amount"))
     to_currency = models.CharField(_("to currency"), max_length=10)
     to_amount = NumericField(_("to amount"))
     rate = NumericField(_("rate"))
-    recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("conversion")
         verbose_name_plural = _("conversions")
         constraints = (
+            *UserRow.Meta.constraints,
             models.UniqueConstraint(fields=("partner", "conversion_id"), name="conversion_partner_id"),
-            # Also the list's index: an instant and a tiebreak name one conversion of a user.
-            models.UniqueConstraint(fields=("user", "created_at", "tiebreak"), name="conversion_page"),
             models.CheckConstraint(
                 condition=Q(conversion_id__regex=r"^[A-Za-z0-9_.-]+$"), name="conversion_id_characters"
             ),
@@ -94,8 +100,6 @@ class Conversion(models.Model):
                 & _plain_decimal("rate", above_zero=True),
                 name="conversion_numbers",
             ),
-            models.CheckConstraint(condition=Q(tiebreak__gte=0), name="conversion_tiebreak_positive"),
-            models.CheckConstraint(condition=_can_be_written(), name="conversion_created_at_written"),
         )
         triggers = append_only()
 
@@ -104,7 +108,7 @@ class Conversion(models.Model):
 
 
 class DocumentType(models.TextChoices):
-    """What papers there are. The values are those on the wire."""
+    """The types of documents, as on the wire."""
 
     ACCOUNT_STATEMENT = "accountStatement", _("Account statement")
     TRADE_CONFIRMATION = "tradeConfirmation", _("Trade confirmation")
@@ -112,52 +116,37 @@ class DocumentType(models.TextChoices):
     AGREEMENT = "agreement", _("Agreement")
 
 
-class Document(models.Model):
-    """A paper issued to a user about the account. Written once, by `publish_document`; never changed.
+class Document(UserRow):
+    """A document issued to a user about the account; written by `publish_document`.
 
-    size_bytes and sha256 are those of the file as it was published: nothing else is ever sent whole.
+    size_bytes and sha256 are those of the published file: no other file is ever sent whole.
     """
 
-    # One foreign key on both (document_user_of_partner, in the migration), as a conversion has it.
-    partner = models.ForeignKey(
-        Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", db_index=False, db_constraint=False
-    )
-    user = models.ForeignKey(
-        User, models.PROTECT, verbose_name=_("user"), related_name="documents", db_index=False, db_constraint=False
-    )
     document_id = models.UUIDField(_("documentId"), unique=True, default=uuid.uuid4, editable=False)
     created_at = models.DateTimeField(_("created at"), help_text=_("When the document was issued."))
-    # As a conversion's.
-    tiebreak = models.BigIntegerField(db_default=_tiebreak())
     type = models.CharField(_("type"), max_length=20, choices=DocumentType)
     title = models.CharField(_("title"), max_length=TITLE_LENGTH)
     content_type = models.CharField(_("content type"), max_length=100)
     size_bytes = models.BigIntegerField(_("size in bytes"))
     sha256 = models.BinaryField("SHA-256", max_length=SHA256_BYTES)
-    # Where the storage has the file. It holds nothing personal, and no partner sees it.
+    # The file's name in the storage. It holds nothing personal, and partners do not see it.
     storage_name = models.CharField(max_length=100, unique=True)
-    recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("document")
         verbose_name_plural = _("documents")
         constraints = (
-            # Also the list's index: an instant and a tiebreak name one document of a user.
-            models.UniqueConstraint(fields=("user", "created_at", "tiebreak"), name="document_page"),
+            *UserRow.Meta.constraints,
             models.CheckConstraint(condition=Q(type__in=DocumentType.values), name="document_type_known"),
             models.CheckConstraint(
                 condition=Q(title__regex=r"^[^\u0001-\u001F\u007F-\u009F]+$"), name="document_title_readable"
             ),
-            # It goes out as a header.
+            # It is sent as a header.
             models.CheckConstraint(
                 condition=Q(content_type__regex=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$"), name="document_content_type_form"
             ),
             models.CheckConstraint(condition=Q(size_bytes__gte=1), name="document_not_empty"),
             models.CheckConstraint(condition=Q(sha256__length=SHA256_BYTES), name="document_sha256_length"),
-            models.CheckConstraint(condition=Q(tiebreak__gte=0), name="document_tiebreak_positive"),
-            models.CheckConstraint(condition=_can_be_written(), name="document_created_at_written"),
         )
         permissions = (("download_document", "Can download documents"),)
         triggers = append_only()
@@ -167,7 +156,7 @@ class Document(models.Model):
 
 
 class FaultCause(models.TextChoices):
-    """Why a document's file could not be sent whole. The values are those in the log."""
+    """Why a document's file could not be sent whole. The log has the values."""
 
     MISSING = "missing", _("The file is not there")
     SHORTER = "shorter", _("The file is shorter than published")
@@ -177,7 +166,7 @@ class FaultCause(models.TextChoices):
 
 
 class DocumentFault(models.Model):
-    """How often a document's file could not be sent whole for one cause, and when last."""
+    """How often a document's file could not be sent for one cause, and when last."""
 
     document = models.ForeignKey(
         Document, models.PROTECT, verbose_name=_("document"), related_name="faults", db_index=False
@@ -199,7 +188,7 @@ class DocumentFault(models.Model):
 
 
 class RunState(models.TextChoices):
-    """How an import stands. One that was killed, or lost the database, stays `running`."""
+    """The state of an import. One that was killed, or lost the database, stays `running`."""
 
     RUNNING = "running"
     COMPLETE = "complete"
@@ -208,10 +197,9 @@ class RunState(models.TextChoices):
 
 
 class ImportRun(models.Model):
-    """One import of conversions: how far it came, and how it ended. It tells of no line what it holds.
+    """An import of conversions: its progress and outcome, without any content of its lines.
 
-    line: the number of the last line that was dealt with. size_bytes, bytes_read: of the source;
-    the size of a pipe is not known.
+    line: the number of the last line processed. size_bytes, bytes_read: of the source; a pipe has no size.
     """
 
     source = models.CharField(max_length=255)
@@ -248,7 +236,7 @@ class ImportRun(models.Model):
                 when=pgtrigger.Before,
                 operation=pgtrigger.Update,
                 condition=pgtrigger.Condition(f"OLD.state <> '{RunState.RUNNING.value}'"),
-                func=refuse("An import that has ended stays as it is."),
+                func=refuse("An import that has ended cannot be changed."),
             ),
         )
 

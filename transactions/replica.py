@@ -1,8 +1,8 @@
-"""Lists are read from a replica where REPLICA_DATABASE_URL names one, and it can be relied on; else from the primary.
+"""Reads the rows of lists from a replica (REPLICA_DATABASE_URL), if there is one and it is up to date.
 
-Only their rows: who asks, whose user it is and all that is written stay with the primary. A replica is relied on
-while it answers and has what the primary had a moment ago. What it cannot know yet, the primary is asked: an empty
-list may be of a user that the replica does not have, and a cursor's row may not have reached it.
+Everything else stays with the primary. A replica is in use while it answers and has replayed what the primary had a
+moment ago. What it may lack is read from the primary: an empty list can be of a user that the replica does not have
+yet, and the row of a cursor may not have reached it.
 """
 
 import time
@@ -15,80 +15,77 @@ from django.db import DatabaseError, InterfaceError, connections
 from partners.db import statements
 from partners.db.statements import Query
 from transactions import keyset
-from transactions.keyset import Row
-from transactions.positions import Position
+from transactions.keyset import Position, Row
 
 log = structlog.get_logger("transactions.replica")
 
 ALIAS = "replica"
-# How often it is looked at whether the replica keeps up; its lists are at most three times as old.
-LOOK_SECONDS = 2.0
-# How long to do without a replica that failed, so that each request does not wait for it.
+# The interval of checks of the replica's lag; its lists are at most three times as old.
+CHECK_SECONDS = 2.0
+# The pause after a failure, so that not every request waits for the replica.
 PAUSE_SECONDS = 10.0
 
 _PRIMARY_POSITION = "SELECT pg_current_wal_lsn()::text"
-# Null where the database is no replica.
-_HAS_REACHED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn"
+# Null if the database is no replica.
+_HAS_REPLAYED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn"
 
 
 def fetch(query: Query[Row], start: Position | None) -> list[Row]:
-    """A page of a user's list, from the replica or from the primary; raises the primary's errors.
+    """A page of a user's list, from the replica or the primary. Raises the primary's errors.
 
     query: of UserRows, from `start` on.
     """
     replica = _replica()
-    found = replica.read(partial(statements.fetch, query, ALIAS)) if replica else None
-    # What the replica has is relied on, never that something is absent there.
-    has_rows = found and found[0].created_at
-    if found and has_rows and start in {None, keyset.position(found[0])}:
-        return found
+    rows = replica.read(partial(statements.fetch, query, ALIAS)) if replica else None
+    if rows and keyset.without_placeholder(rows) and start in {None, keyset.position(rows[0])}:
+        return rows
     return statements.fetch(query)
 
 
 class Replica:
-    """Whether the replica is relied on just now, as far as this process knows. One for all its threads."""
+    """Whether the replica is in use. One object for all threads of a process."""
 
     def __init__(self) -> None:
-        self._relied_on = False
-        self._next_look = 0.0
-        # Where the primary's log stood, and when (monotonic seconds).
+        self._in_use = False
+        self._next_check = 0.0
+        # The primary's position in the WAL at the last check, and the time of that check (monotonic seconds).
         self._primary_position: str | None = None
-        self._position_at = 0.0
+        self._checked_at = 0.0
 
     def read(self, statement: Callable[[], list[Row]]) -> list[Row] | None:
-        """What the statement answers, or None where the replica is not relied on, or fails meanwhile."""
+        """The statement's rows, or None if the replica is not in use or fails."""
         try:
-            self._look_at_times()
-            if self._relied_on:
+            self._check_when_due()
+            if self._in_use:
                 return statement()
         except (DatabaseError, InterfaceError) as failure:
-            self._next_look = time.monotonic() + PAUSE_SECONDS
-            self._rely(relied_on=False, exc_info=failure)
-        # It may be broken, or about to answer what nobody waits for any more.
+            self._next_check = time.monotonic() + PAUSE_SECONDS
+            self._use(in_use=False, exc_info=failure)
+        # The connection may be broken, or about to receive an answer that came too late.
         connections[ALIAS].close()
         return None
 
-    def _look_at_times(self) -> None:
+    def _check_when_due(self) -> None:
         now = time.monotonic()
-        if now < self._next_look:
+        if now < self._next_check:
             return
-        # First, so that no other thread looks too, nor waits with this one.
-        self._next_look = now + LOOK_SECONDS
-        self._rely(relied_on=self._keeps_up(now))
+        # First, so that no other thread checks at the same time.
+        self._next_check = now + CHECK_SECONDS
+        self._use(in_use=self._is_up_to_date(now))
 
-    def _keeps_up(self, now: float) -> bool:
-        """Whether the replica has what the primary had at the look before this one, and that was not long ago."""
-        known, age = self._primary_position, now - self._position_at
+    def _is_up_to_date(self, now: float) -> bool:
+        """Whether the replica has replayed the primary's position of the last check, if that was recent."""
+        position, age = self._primary_position, now - self._checked_at
         (self._primary_position,) = statements.fetch_one(_PRIMARY_POSITION, ()) or (None,)
-        self._position_at = now
-        if known is None or age > 2 * LOOK_SECONDS:
+        self._checked_at = now
+        if position is None or age > 2 * CHECK_SECONDS:
             return False
-        return statements.fetch_one(_HAS_REACHED, (known,), using=ALIAS) == (True,)
+        return statements.fetch_one(_HAS_REPLAYED, (position,), using=ALIAS) == (True,)
 
-    def _rely(self, *, relied_on: bool, **cause: object) -> None:
-        if relied_on != self._relied_on:
-            self._relied_on = relied_on
-            log.warning("lists are read from the replica" if relied_on else "lists are read from the primary", **cause)
+    def _use(self, *, in_use: bool, **cause: object) -> None:
+        if in_use != self._in_use:
+            self._in_use = in_use
+            log.warning("lists are read from the replica" if in_use else "lists are read from the primary", **cause)
 
 
 def is_configured() -> bool:

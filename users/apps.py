@@ -16,13 +16,10 @@ class UsersConfig(AppConfig):
         from django.contrib.admin.models import LogEntry  # noqa: PLC0415 - models are ready only now
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
-        from partners.authentication import reencryption  # noqa: PLC0415
         from users.services.roles import sync_roles  # noqa: PLC0415
         from users.staff_login import sessions  # noqa: PLC0415
-        from users.staff_login.factor_reencryption import SECOND_FACTORS  # noqa: PLC0415
 
         Group._meta.verbose_name, Group._meta.verbose_name_plural = _("role"), _("roles")  # noqa: SLF001
         LogEntry._meta.verbose_name, LogEntry._meta.verbose_name_plural = _("action"), _("log of actions")  # noqa: SLF001
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.services.roles")
         user_logged_in.connect(sessions.start, dispatch_uid="users.staff_login")
-        reencryption.register(SECOND_FACTORS)

@@ -1,1 +1,1 @@
-"""Made-up users and conversions by the million: what the product is measured with."""
+"""Generates users and conversions by the million for measurements."""

@@ -1,6 +1,6 @@
-"""Fills a new database to measure with: `python -m bench.load [--users 1000000] [--conversions 1000000]`.
+"""Fills a new database for measurements: `python -m bench.load [--users 1000000] [--conversions 1000000]`.
 
-For DEBUG=true alone: the triggers that keep history are off while it runs.
+Only if DEBUG is true: it disables the triggers that keep history.
 """
 
 import argparse
@@ -13,23 +13,23 @@ from django.db import IntegrityError
 
 
 def main() -> None:
-    """Fills the database, under the role of OWNER_DATABASE_URL; the exit status is 1 where it cannot."""
+    """Fill the database, under the role of OWNER_DATABASE_URL."""
     parser = argparse.ArgumentParser(prog="python -m bench.load")
-    parser.add_argument("--users", type=int, default=1_000_000, help="to make, of 20 partners (1000000)")
-    parser.add_argument("--conversions", type=int, default=1_000_000, help="to make, of these users (1000000)")
+    parser.add_argument("--users", type=int, default=1_000_000, help="of 20 partners (1000000)")
+    parser.add_argument("--conversions", type=int, default=1_000_000, help="of these users (1000000)")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    # They import models.
+    # These import models.
     from bench.load import conversions, users  # noqa: PLC0415
 
     if not settings.DEBUG:
-        sys.exit("bench.load is for development: it runs while DEBUG=true alone.")
+        sys.exit("bench.load is for development: set DEBUG=true.")
     try:
         users.fill(users=options.users)
         conversions.fill(conversions=options.conversions)
     except IntegrityError:
-        sys.exit("These rows are there already: use a new database.")
+        sys.exit("The database has these rows already: use a new one.")
 
 
 if __name__ == "__main__":

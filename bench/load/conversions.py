@@ -1,14 +1,14 @@
-"""Puts made-up conversions into the database, by millions: PostgreSQL makes them, under the role that owns the schema.
+"""Generates conversions in PostgreSQL, under the role that owns the schema, for the users of bench/load/users.py.
 
-They are of the users of bench/load/users.py, and come as imports bring them: by time, all users mixed, so that each
-user's rows lie far apart. A few users have very many. All constraints and indexes are in force meanwhile.
+They are inserted in order of time, as imports are, so that a user's rows are scattered. A few users have very many.
+Constraints and indexes stay enabled.
 """
 
 from django.db import connections, transaction
 
 from partners.db import serving_role
 
-AT_ONCE = 500_000
+BATCH_SIZE = 500_000
 
 _NUMBER_USERS = """
     CREATE TEMPORARY TABLE IF NOT EXISTS load_user AS
@@ -31,18 +31,15 @@ _INSERT = """
 
 
 def fill(*, conversions: int) -> None:
-    """Adds so many conversions of the last two years, batch by batch, and gathers statistics.
-
-    Raises IntegrityError where they are there already.
-    """
+    """Add conversions of the last two years, and gather statistics. Raises IntegrityError if they exist."""
     connection = connections[serving_role.owner_alias()]
     with connection.cursor() as cursor:
         cursor.execute(_NUMBER_USERS)
         cursor.execute("SELECT count(*) FROM load_user")
         users = cursor.fetchone()[0]
         cursor.execute("ANALYZE load_user")
-        for first in range(1, conversions + 1, AT_ONCE):
-            last = min(first + AT_ONCE - 1, conversions)
+        for first in range(1, conversions + 1, BATCH_SIZE):
+            last = min(first + BATCH_SIZE - 1, conversions)
             with transaction.atomic(using=connection.alias):
                 cursor.execute(_INSERT, [conversions, users, first, last])
         cursor.execute("VACUUM (ANALYZE) transactions_conversion")

@@ -1,4 +1,4 @@
-"""Made-up people with names, places and histories about as unevenly spread as real ones."""
+"""Generates people whose names, places and histories are distributed about as unevenly as real ones."""
 
 import random
 import uuid
@@ -18,8 +18,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Ways through the statuses, and how many of a thousand users went each.
-WAYS: dict[tuple[Status, ...], int] = {
+# Sequences of statuses, with their number among a thousand users.
+PATHS: dict[tuple[Status, ...], int] = {
     (PENDING,): 28,
     (PENDING, REJECTED, PENDING): 2,
     (PENDING, ACTIVE): 860,
@@ -41,7 +41,7 @@ LAST_NAMES = _words(
 SYLLABLES = _words(
     "ba be bo ca da do el fa ga go ha is ja ka ko la le lo ma mi mo na ni or pa ra re ri ro sa se ta ti va"
 )
-# City, province, country, how the postal code begins, and weight. The last begins as another province's does.
+# City, province, country, prefix of the postal code, and weight. The last prefix belongs to another province.
 PLACES = (
     ("Toronto", "ON", "CA", "M5V 2", 300),
     ("Ottawa", "ON", "CA", "K1P 5", 90),
@@ -65,7 +65,7 @@ _MAILS = ("example.com", "example.org", "example.net")
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move from one status to the next. since: when the user had come to where it starts."""
+    """A change of status. since: when the user got the status `start`."""
 
     start: Status
     end: Status
@@ -75,7 +75,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A made-up user."""
+    """A generated user."""
 
     id: uuid.UUID
     number: int
@@ -99,32 +99,33 @@ class Person:
 
     @property
     def updated_at(self) -> datetime:
-        """The latest of what happened."""
+        """The time of the latest change."""
         return max(self.status_since, self.profile_changed_at or self.created_at)
 
 
 def people(*, first: int, last: int, now: datetime) -> Iterator[Person]:
-    """The people of these numbers; the same each time but for what hangs on `now`."""
-    rng = random.Random(first)  # noqa: S311 - the same each time, and nobody's secret
-    ways, places = list(WAYS), list(PLACES)
-    way_weights, place_weights = list(accumulate(WAYS.values())), list(accumulate(place[-1] for place in PLACES))
+    """Yield the people of a range of numbers; the same each time, relative to `now`."""
+    rng = random.Random(first)  # noqa: S311 - deterministic, no secret
+    paths, places = list(PATHS), list(PLACES)
+    path_weights, place_weights = list(accumulate(PATHS.values())), list(accumulate(place[-1] for place in PLACES))
     for number in range(first, last + 1):
-        way = rng.choices(ways, cum_weights=way_weights)[0]
-        yield _person(rng, number, way, rng.choices(places, cum_weights=place_weights)[0], now)
+        path = rng.choices(paths, cum_weights=path_weights)[0]
+        yield _person(rng, number, path, rng.choices(places, cum_weights=place_weights)[0], now)
 
 
 def _person(
-    rng: random.Random, number: int, way: tuple[Status, ...], place: tuple[str, str, str, str, int], now: datetime
+    rng: random.Random, number: int, path: tuple[Status, ...], place: tuple[str, str, str, str, int], now: datetime
 ) -> Person:
     first_name, last_name = rng.choice(FIRST_NAMES), _last_name(rng)
-    city, province, country, begins, _weight = place
-    instants = _instants(rng, way, now)
+    city, province, country, prefix, _weight = place
+    instants = _instants(rng, path, now)
     moves = tuple(
-        Move(start, end, since, at) for (start, end), (since, at) in zip(pairwise(way), pairwise(instants), strict=True)
+        Move(start, end, since, at)
+        for (start, end), (since, at) in zip(pairwise(path), pairwise(instants), strict=True)
     )
     changed = _changed_at(rng, instants[-1], now)
     # One of thirty changes is of a name or birth date.
-    identity = changed if way[-1] == ACTIVE and rng.random() < 1 / 30 else None
+    identity = changed if path[-1] == ACTIVE and rng.random() < 1 / 30 else None
     shared = rng.random() < 0.004  # noqa: PLR2004 - a mailbox that a family shares
     return Person(
         id=uuid.UUID(int=rng.getrandbits(128), version=4),
@@ -137,11 +138,11 @@ def _person(
         city=city,
         province=province,
         country=country,
-        postal_code=_postal_code(rng, country, begins),
+        postal_code=_postal_code(rng, country, prefix),
         occupation=rng.choice(OCCUPATIONS),
         is_ciro_affiliate=rng.random() < 0.03,  # noqa: PLR2004 - three of a hundred
         created_at=instants[0],
-        status=way[-1],
+        status=path[-1],
         status_since=instants[-1],
         profile_changed_at=changed,
         identity_changed_at=identity,
@@ -150,7 +151,7 @@ def _person(
 
 
 def _last_name(rng: random.Random) -> str:
-    # Half bear one of a few names, the others one of some tens of thousands.
+    # Half have one of a few names, the others one of tens of thousands.
     if rng.random() < 0.5:  # noqa: PLR2004
         return rng.choice(LAST_NAMES)
     return "".join(rng.choices(SYLLABLES, k=3)).capitalize()
@@ -161,28 +162,28 @@ def _email(first_name: str, last_name: str, number: int) -> str:
     return f"{name}{number}@{_MAILS[number % len(_MAILS)]}"
 
 
-def _postal_code(rng: random.Random, country: str, begins: str) -> str:
+def _postal_code(rng: random.Random, country: str, prefix: str) -> str:
     if country == "CA":
-        return f"{begins}{rng.choice('ABCEGHJ')}{rng.randrange(10)}"
+        return f"{prefix}{rng.choice('ABCEGHJ')}{rng.randrange(10)}"
     if country == "GB":
-        return f"{begins}{rng.choice('AB')}{rng.choice('BD')}"
-    return f"{begins}{rng.randrange(100):02d}"
+        return f"{prefix}{rng.choice('AB')}{rng.choice('BD')}"
+    return f"{prefix}{rng.randrange(100):02d}"
 
 
 def _born(rng: random.Random, now: datetime) -> date:
     return now.date() - timedelta(days=round(rng.triangular(18 * 365.25 + 5, 80 * 365.25, 32 * 365.25)))
 
 
-def _instants(rng: random.Random, way: tuple[Status, ...], now: datetime) -> list[datetime]:
-    """When the user came to each status of the way, the last before `now`."""
-    if way[-1] == PENDING:
-        # Mostly of the last hours; a few have been forgotten.
+def _instants(rng: random.Random, path: tuple[Status, ...], now: datetime) -> list[datetime]:
+    """Return when the user got each status, the last before `now`."""
+    if path[-1] == PENDING:
+        # Mostly of the last hours, a few much older.
         began = now - timedelta(hours=min(rng.expovariate(1 / 20), 600))
-        before = [timedelta(hours=rng.uniform(5, 400)) for _ in way[1:]]
-        return [began - sum(before[i:], timedelta(0)) for i in range(len(way))]
-    # More of them lately: the business grows.
+        before = [timedelta(hours=rng.uniform(5, 400)) for _ in path[1:]]
+        return [began - sum(before[i:], timedelta(0)) for i in range(len(path))]
+    # More of them lately.
     instants = [now - PERIOD * (1 - rng.random() ** 0.7) - timedelta(hours=1)]
-    for step in range(1, len(way)):
+    for step in range(1, len(path)):
         wait = rng.lognormvariate(2.2, 1.0) if step == 1 else rng.uniform(200, 2000)
         left = now - instants[-1]
         instants.append(instants[-1] + min(timedelta(hours=wait), left * rng.uniform(0.3, 0.9)))

@@ -1,7 +1,6 @@
-"""Puts made-up people into the database by COPY, under the role that owns the schema.
+"""Copies generated users into the database, under the role that owns the schema.
 
-The triggers that would write each row's history one by one are off for this one transaction; what they
-would have written is written here.
+The triggers that write history row by row are disabled in this transaction; their rows are written here.
 """
 
 from collections.abc import Iterable
@@ -20,12 +19,12 @@ from users.services.staff import create_staff
 PREFIX = "load-"
 PARTNERS = 20
 REVIEWERS = 12
-AT_ONCE = 20_000
+BATCH_SIZE = 20_000
 _TABLES = ("users_user", "users_statuschange")
 _REASONS = {
     Status.ACTIVE: "Identity and address confirmed.",
     Status.REJECTED: "The address could not be confirmed.",
-    Status.PENDING_COMPLIANCE: "New papers came in.",
+    Status.PENDING_COMPLIANCE: "New documents came in.",
     Status.SUSPENDED: "Unusual conversions are under review.",
     Status.CLOSED: "Closed at the user's request.",
 }
@@ -55,10 +54,7 @@ _CHANGE_COLUMNS = ["user_id", "partner_id", "from_status", "to_status", "by_id",
 
 
 def fill(*, users: int) -> None:
-    """Adds so many users, with their decisions and their history, and gathers statistics.
-
-    Raises IntegrityError where they are there already.
-    """
+    """Add users with decisions and history, and gather statistics. Raises IntegrityError if they exist."""
     now = timezone.now()
     partners = [_partner(number).pk for number in range(PARTNERS)]
     reviewers = [_reviewer(number).pk for number in range(REVIEWERS)]
@@ -66,13 +62,13 @@ def fill(*, users: int) -> None:
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         for table in _TABLES:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-        for first in range(1, users + 1, AT_ONCE):
-            group = list(people(first=first, last=min(first + AT_ONCE - 1, users), now=now))
+        for first in range(1, users + 1, BATCH_SIZE):
+            group = list(people(first=first, last=min(first + BATCH_SIZE - 1, users), now=now))
             _copy(cursor, "users_user", _USER_COLUMNS, (_user(person, partners) for person in group))
             changes = (change for person in group for change in _changes(person, partners, reviewers))
             _copy(cursor, "users_statuschange", _CHANGE_COLUMNS, changes)
         _write_history(cursor)
-        # Foreign keys wait for the end of the transaction, but a table they still look at cannot be altered.
+        # A table with pending checks of deferred foreign keys cannot be altered.
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         for table in _TABLES:
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")

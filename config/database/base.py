@@ -1,13 +1,11 @@
-"""Django's PostgreSQL backend, with what each request under /v1 needs of it.
+"""Django's PostgreSQL backend, with what requests under /v1 need through partners/db/statements.py.
 
-- Prepared statements, several in one round trip, and BEGIN and COMMIT sent with a neighbour: `run`, `queue`.
-  Execute wrappers, query capture and the SQL log see them like those of a cursor; transactions are Django's own.
-- A wait for an answer has an end: ANSWER_SECONDS of an entry in DATABASES, from when a statement is sent; without it
-  there is no limit, as for migrations. `statement_timeout` is the server's own and ends nothing where it stands still.
-- A database that cannot be reached is not waited for by each request (config/database/circuit.py).
-- The statements of a request are counted and timed for its log line.
-
-The apps use it through partners/db/statements.py.
+- prepared statements, several in one round trip, and BEGIN and COMMIT sent with a neighbour (`run`, `queue`). Execute
+  wrappers, query capture and the SQL log see them like a cursor's; transactions are Django's;
+- a limit to the wait for an answer: ANSWER_SECONDS in DATABASES, none if absent. PostgreSQL's `statement_timeout` ends
+  nothing while the server hangs;
+- a circuit breaker for a database that cannot be reached (config/database/circuit.py);
+- count and time of the statements of a request, for its log line.
 """
 
 import time
@@ -17,14 +15,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, cast
 
-from django.db import (
-    DEFAULT_DB_ALIAS,
-    Error,
-    InterfaceError,
-    NotSupportedError,
-    OperationalError,
-    ProgrammingError,
-)
+from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
@@ -35,16 +26,16 @@ from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
 from config.database.pipeline import BEGIN, COMMIT, Pipeline
 from partners.db.statements import Query, Result, is_stale_plan
-from partners.monitoring.request_context import facts
+from partners.monitoring.request_context import request_context
 
-# Between what the server is told to end and what is waited for here: an answer of the server's own comes first.
+# By how much the wait for an answer exceeds `statement_timeout`: the server's own error comes first.
 MARGIN_SECONDS = 0.5
 
 _circuits: dict[str, Circuit] = defaultdict(Circuit)
 
 
 class DatabaseWrapper(PostgresWrapper):
-    """Connects by BoundedConnection; without a pool, as each thread keeps its connection."""
+    """A connection of one thread; there is no pool."""
 
     pipeline: Pipeline
 
@@ -54,7 +45,7 @@ class DatabaseWrapper(PostgresWrapper):
         self._queued: list[Query[Any]] = []
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> BoundedConnection:
-        """A new connection; raises psycopg's OperationalError where none can be had within `connect_timeout`."""
+        """Return a new connection. Raises psycopg.OperationalError within `connect_timeout`."""
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = BoundedConnection.connect(**conn_params)
         connection.answer_seconds = self.settings_dict.get("ANSWER_SECONDS")
@@ -65,9 +56,9 @@ class DatabaseWrapper(PostgresWrapper):
     # --- Prepared statements ---
 
     def run(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
-        """Runs prepared statements in one round trip, behind the queued ones. Returns their results.
+        """Run the queued statements and these in one round trip; return the results of these.
 
-        Raises Django's database errors, and what the `check` of a queued one raises.
+        Raises Django's database errors, and what the `check` of a queued statement raises.
         """
         self.ensure_connection()
         queued, self._queued = self._queued, []
@@ -82,10 +73,9 @@ class DatabaseWrapper(PostgresWrapper):
         return results[len(queued) :]
 
     def run_first(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
-        """As `run`, for the statements that a request begins with, which only read.
+        """Run the first statements of a request, which only read; retry once if an idle connection was lost.
 
-        Where the connection was lost while it was idle, they are sent again on a new one. Raises OperationalError at
-        once while the database is known to be out of reach.
+        Raises OperationalError at once while the circuit is open.
         """
         circuit = _circuits[self.alias]
         answers = circuit.check()
@@ -96,7 +86,7 @@ class DatabaseWrapper(PostgresWrapper):
                 results = self.run(queries)
             except (OperationalError, InterfaceError) as error:
                 if isinstance(error.__cause__, AnswerTimeoutError):
-                    # These statements wait for no lock: the next request would wait as long.
+                    # It was no lock: the next request would wait as long.
                     circuit.failed(answers)
                     raise
                 if self.in_atomic_block or self.is_usable():
@@ -104,12 +94,11 @@ class DatabaseWrapper(PostgresWrapper):
                     raise
                 self.close()
                 if not may_reconnect:
-                    # Not tried again: an attempt to connect can take seconds.
+                    # No second attempt: each can take seconds.
                     circuit.failed(answers)
                     raise
                 may_reconnect = False
             except Error:
-                # The database has answered, if with an error.
                 circuit.answered()
                 raise
             else:
@@ -117,31 +106,31 @@ class DatabaseWrapper(PostgresWrapper):
                 return results
 
     def _renew(self) -> None:
-        """Closes the connection where an earlier request may have left it broken; the next statement opens another."""
+        """Close a connection that an earlier request may have left broken; the next statement opens another."""
         if self.in_atomic_block:
             return
         if self.errors_occurred:
-            # To ask whether it is usable, as Django does, would wait for seconds where the server stands still.
+            # Django would test it first, and wait for seconds if the server hangs.
             self.close()
         self.close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
-        """Has a statement of the present transaction sent together with the next one, or with COMMIT.
+        """Send a statement of the present transaction with the next one, or with COMMIT.
 
         One with a `check` must be sent before the transaction ends (`run_queued`). Raises TransactionManagementError
-        outside a transaction: at its end nothing is left in the queue for another request.
+        outside a transaction: nothing stays in the queue for another request.
         """
         if not self.in_atomic_block or self.closed_in_transaction:
-            raise TransactionManagementError("A statement is queued within an open transaction only.")
+            raise TransactionManagementError("Statements can be queued only within an open transaction.")
         self._queued.append(query)
 
     def run_queued(self) -> None:
-        """Sends what is queued now. Raises as `run`."""
+        """Send the queued statements. Raises as `run`."""
         if self._queued:
             self.run(())
 
     def _observed(self, queries: Sequence[Query[Any]], *, commit: bool = False) -> list[Result[Any]]:
-        """Runs statements as Django's cursors do: within execute wrappers, and logged where queries are."""
+        """Run statements as Django's cursors do: within execute wrappers, and logged if queries are."""
         self.validate_no_broken_transaction()
         if not (self.execute_wrappers or self.queries_logged):
             return self._send(queries, commit=commit)
@@ -150,7 +139,7 @@ class DatabaseWrapper(PostgresWrapper):
         for query in reversed(queries):
             send = partial(self._run_wrapped, query, send)
         with ExitStack() as log:
-            # The one that is entered last is logged first.
+            # The last one entered is logged first.
             for query in reversed(queries) if self.queries_logged else ():
                 debug = CursorDebugWrapper(None, self)
                 log.enter_context(debug.debug_sql(query.statement, cast("Any", query.parameters)))
@@ -163,7 +152,7 @@ class DatabaseWrapper(PostgresWrapper):
         return send(query.statement, query.parameters, False, {"connection": self, "cursor": None})  # noqa: FBT003
 
     def _send(self, queries: Sequence[Query[Any]], *, commit: bool) -> list[Result[Any]]:
-        """Sends statements in one round trip: BEGIN before them where a transaction is due, COMMIT behind them."""
+        """Send statements in one round trip, after BEGIN if a transaction is due, and before COMMIT."""
         begun = time.perf_counter()
         before = [BEGIN] if self.pipeline.is_idle and not self.autocommit else []
         sent = [*before, *queries, COMMIT] if commit else [*before, *queries]
@@ -175,30 +164,27 @@ class DatabaseWrapper(PostgresWrapper):
                         query.check(result)
                     results.append(result)
                 if commit and results[-1].status != b"COMMIT":
-                    raise errors.InFailedSqlTransaction("A statement failed before: the transaction is rolled back.")
+                    raise errors.InFailedSqlTransaction("An earlier statement failed: the transaction is rolled back.")
         except NotSupportedError as error:
             if is_stale_plan(error):
                 # A migration has changed a column of the result.
                 self.pipeline.forget_statements()
             raise
         finally:
-            facts.add_statements(len(queries), time.perf_counter() - begun)
+            request_context.add_statements(len(queries), time.perf_counter() - begun)
         return results[len(before) : len(before) + len(queries)]
 
     # --- Transactions ---
 
     def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:  # noqa: FBT001 - Django's own
-        """As Django's, but for the end of a transaction whose connection was lost: the next statement opens another.
-
-        An attempt to connect can take seconds, and this request has waited already.
-        """
+        """As Django's, but do not connect again at the end of a transaction that lost its connection."""
         if autocommit and self.connection is None:
             self.autocommit, self.run_on_commit = True, []
             return
         super().set_autocommit(autocommit, *args, **kwargs)
 
     def _commit(self) -> None:
-        """Sends what is queued and COMMIT in one round trip. Raises Django's database errors."""
+        """Send the queued statements and COMMIT in one round trip."""
         self._require_checked()
         queued, self._queued = self._queued, []
         if self.connection is None or (self.pipeline.is_idle and not queued):
@@ -207,9 +193,9 @@ class DatabaseWrapper(PostgresWrapper):
             self._observed(queued, commit=True)
 
     def _require_checked(self) -> None:
-        """Raises ProgrammingError where what a check could refuse would be committed before the check is called."""
+        """Raise ProgrammingError if a statement would be committed before its check is called."""
         if any(query.check for query in self._queued):
-            raise ProgrammingError("A statement with a check was not sent before the end of its transaction.")
+            raise ProgrammingError("A statement with a check was not sent before its transaction ended.")
 
     def _rollback(self) -> None:
         self._queued.clear()
@@ -224,37 +210,37 @@ class DatabaseWrapper(PostgresWrapper):
         super()._savepoint_rollback(sid)  # type: ignore[misc]
 
     def close(self) -> None:
-        """As Django's; what is queued goes with the connection."""
+        """As Django's, without the queued statements."""
         self._queued.clear()
         super().close()
 
     # --- Cursors ---
 
     def cursor(self) -> Any:
-        """As Django's, behind what is queued."""
+        """As Django's, after the queued statements."""
         self.run_queued()
         return super().cursor()
 
     def chunked_cursor(self) -> Any:
-        """As Django's, behind what is queued."""
+        """As Django's, after the queued statements."""
         self.run_queued()
         return super().chunked_cursor()
 
     def make_cursor(self, cursor: Any) -> CursorWrapper:
-        """A cursor whose statements are timed."""
+        """Return a cursor with timed statements."""
         return _TimedCursor(cursor, self)
 
     def make_debug_cursor(self, cursor: Any) -> CursorDebugWrapper:
-        """The same where queries are logged."""
+        """Return a cursor with timed and logged statements."""
         return _TimedDebugCursor(cursor, self)
 
     # --- Limits ---
 
     @contextmanager
     def answers_within(self, seconds: float) -> Iterator[None]:
-        """Waits for up to `seconds` for each answer; around a transaction whose `statement_timeout` is as long.
+        """Wait up to `seconds` for each answer. Use it around a transaction with the same `statement_timeout`.
 
-        Around it, so that its COMMIT may take as long too. Nothing changes on a connection without a limit.
+        Around it, because COMMIT may take as long too. A connection without a limit keeps none.
         """
         self.ensure_connection()
         driver = self.connection
@@ -266,27 +252,24 @@ class DatabaseWrapper(PostgresWrapper):
             driver.answer_seconds = before
 
 
-class _Timed(CursorWrapper):
-    """Notes each statement for the log line of the request."""
+@contextmanager
+def _timed() -> Iterator[None]:
+    begun = time.perf_counter()
+    try:
+        yield
+    finally:
+        request_context.add_statements(1, time.perf_counter() - begun)
 
+
+class _TimedCursor(CursorWrapper):
     def execute(self, sql: Any, params: Any = None) -> Any:
-        begun = time.perf_counter()
-        try:
+        with _timed():
             return super().execute(sql, params)
-        finally:
-            facts.add_statements(1, time.perf_counter() - begun)
 
     def executemany(self, sql: Any, param_list: Any) -> Any:
-        begun = time.perf_counter()
-        try:
+        with _timed():
             return super().executemany(sql, param_list)
-        finally:
-            facts.add_statements(1, time.perf_counter() - begun)
 
 
-class _TimedCursor(_Timed):
-    pass
-
-
-class _TimedDebugCursor(_Timed, CursorDebugWrapper):
+class _TimedDebugCursor(_TimedCursor, CursorDebugWrapper):
     pass

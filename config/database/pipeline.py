@@ -1,8 +1,7 @@
-"""Prepared statements of one connection, and several of them in one round trip (libpq's pipeline mode).
+"""Prepared statements of a connection, several in one round trip (libpq's pipeline mode).
 
-A cursor of psycopg sends, waits and reads step by step, and each step releases the interpreter's lock and takes it
-again. This module uses what cursors are made of (psycopg.pq), with psycopg's own conversion of values: a statement
-costs a third (docs/performance.md). Nothing here knows of transactions but the texts BEGIN and COMMIT.
+psycopg's cursors send, wait and read in steps that each release the interpreter's lock. This module uses psycopg.pq,
+below the cursors, with psycopg's conversion of values: a statement costs a third (docs/performance.md).
 """
 
 import itertools
@@ -21,7 +20,6 @@ from psycopg.types.string import TextLoader
 from config.database.bounded import BoundedConnection
 from partners.db.statements import Query, Result
 
-# Of a statement's text: where a value goes, or a percent sign that is one.
 _PLACEHOLDER = re.compile(r"%s|%%")
 _OK_STATUSES = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 _UTC = frozenset({b"UTC", b"Etc/UTC"})
@@ -31,28 +29,28 @@ COMMIT: Query[Any] = Query("COMMIT", ())
 
 
 class Pipeline:
-    """Runs prepared statements on a connection, each prepared when it is first met."""
+    """Runs prepared statements on a connection; prepares each at its first use."""
 
     def __init__(self, driver: BoundedConnection) -> None:
-        """driver: an open connection; closed by this class where an answer is incomplete."""
+        """driver: an open connection; closed if an answer is incomplete."""
         self._driver = driver
         self._pgconn: PGconn = driver.pgconn
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, select.POLLIN)
-        # By text, and whether values are text.
+        # By text and `as_text`.
         self._statements: dict[tuple[str, bool], _PreparedStatement] = {}
-        # By when the present statements are to be answered (monotonic); None is never.
+        # For the answer to the present statements (monotonic); None: no limit.
         self._deadline: float | None = None
 
     @property
     def is_idle(self) -> bool:
-        """Whether no transaction is open, failed or under way."""
+        """Whether no transaction is open."""
         return self._pgconn.transaction_status == TransactionStatus.IDLE
 
     def run(self, queries: Sequence[Query[Any]]) -> Iterator[Result[Any]]:
-        """Sends all queries in one round trip; yields the result of each, in order.
+        """Send all queries in one round trip; yield their results in order.
 
-        Those behind one that fails are not run. Raises psycopg's errors, at the query that failed.
+        Raises psycopg's error of a query that failed; PostgreSQL does not run those after it.
         """
         statements = [self._prepared(query) for query in queries]
         if len(statements) == 1:
@@ -65,7 +63,7 @@ class Pipeline:
             yield statement.read(self._checked(result), query)
 
     def forget_statements(self) -> None:
-        """Has each statement prepared again at its next use: one that was prepared before a migration can be stale."""
+        """Prepare each statement again at its next use; a migration can make prepared ones stale."""
         self._statements.clear()
 
     def _prepared(self, query: Query[Any]) -> "_PreparedStatement":
@@ -83,7 +81,7 @@ class Pipeline:
     def _require_utc(self) -> None:
         status = self._pgconn.parameter_status
         if status(b"TimeZone") not in _UTC or not (status(b"DateStyle") or b"").startswith(b"ISO"):
-            raise ValueError("The session's time zone is not UTC, or its date style not ISO.")
+            raise ValueError("The session needs time zone UTC and date style ISO.")
 
     def _send_one(self, statement: "_PreparedStatement", parameters: Sequence[object]) -> PGresult:
         bound = statement.bound(parameters)
@@ -101,17 +99,17 @@ class Pipeline:
             results = self._results()
             pgconn.exit_pipeline_mode()
         except BaseException:
-            # The rest of the answer would be taken for the answer to another request's statement.
+            # The rest of the answer would be taken for the answer to the next statement.
             self._driver.close()
             raise
         return results
 
     def _results(self) -> list[PGresult]:
-        """The results up to the end of the pipeline."""
+        """Return the results up to the end of the pipeline."""
         results: list[PGresult] = []
         while True:
             result = self._next_result()
-            if result is None:  # the end of one statement's
+            if result is None:  # the end of a statement's results
                 if self._pgconn.status != ConnStatus.OK:
                     raise OperationalError("The connection is lost.")
             elif result.status == ExecStatus.PIPELINE_SYNC:
@@ -120,7 +118,7 @@ class Pipeline:
                 results.append(result)
 
     def _await_result(self, send: Callable[[], None]) -> PGresult:
-        """The result of one statement. send: gives it to libpq."""
+        """Return the result of the statement that `send` passes to libpq."""
         self._set_deadline()
         send()
         self._flush()
@@ -132,14 +130,14 @@ class Pipeline:
         return result
 
     def _next_result(self) -> PGresult | None:
-        """The next result, None at the end of a statement's. Raises AnswerTimeoutError."""
+        """Return the next result, None at the end of a statement's results. Raises AnswerTimeoutError."""
         while self._pgconn.is_busy():
             self._wait(self._poll)
             self._pgconn.consume_input()
         return self._pgconn.get_result()
 
     def _flush(self) -> None:
-        """Sends all; reads meanwhile, so that neither side waits for the other in vain."""
+        """Send all; read meanwhile, so that neither side blocks the other."""
         while self._pgconn.flush():
             poll = select.poll()
             poll.register(self._pgconn.socket, select.POLLIN | select.POLLOUT)
@@ -151,7 +149,7 @@ class Pipeline:
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def _wait(self, poll: select.poll) -> None:
-        """Waits until the server has sent something, or takes more. Raises AnswerTimeoutError."""
+        """Wait until the socket is ready. Raises AnswerTimeoutError."""
         left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0) * 1000
         if not poll.poll(left):
             raise self._driver.give_up()
@@ -159,7 +157,7 @@ class Pipeline:
     def _checked(self, result: PGresult) -> PGresult:
         if result.status in _OK_STATUSES:
             return result
-        # An error without an SQLSTATE is of libpq: it has lost the server, and does not always mark the connection so.
+        # An error without an SQLSTATE is libpq's: the connection is lost, even if it is not marked so.
         if self._pgconn.status != ConnStatus.OK or not result.error_field(DiagnosticField.SQLSTATE):
             raise OperationalError("The connection is lost.")
         raise errors.error_from_result(result)
@@ -172,20 +170,20 @@ for _type in ("int4", "int8", "numeric", "timestamptz", "uuid"):
 
 
 class _TextContext(NamedTuple):
-    """For psycopg: values are sent as ever, and read as text."""
+    """The context of psycopg's Transformer for values that are read as text."""
 
     connection: BoundedConnection
     adapters: AdaptersMap = _as_text
 
 
 class _PreparedStatement:
-    """The name of a prepared statement, and how its values are written and read."""
+    """A prepared statement: its name, and the conversion of its values."""
 
     __slots__ = ("_formats", "_has_loaders", "_transformer", "name", "text")
 
     def __init__(self, query: Query[Any], driver: BoundedConnection) -> None:
         numbers = itertools.count(1)
-        text = _PLACEHOLDER.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", query.statement)
+        text = _PLACEHOLDER.sub(lambda match: "%" if match[0] == "%%" else f"${next(numbers)}", query.statement)
         self.text = text.encode()
         self.name = b"psi_%d" % next(_numbers)
         self._formats = [PyFormat.TEXT] * (next(numbers) - 1)
@@ -193,14 +191,14 @@ class _PreparedStatement:
         self._has_loaders = False
 
     def bound(self, parameters: Sequence[object]) -> tuple[bytes, Any]:
-        """Its name and its values, to be sent."""
+        """Return the name and the converted values."""
         return self.name, self._transformer.dump_sequence(parameters, self._formats)
 
     def read(self, result: PGresult, query: Query[Any]) -> Result[Any]:
-        """The result with its rows as the query wants them."""
+        """Return the result with the query's kind of rows."""
         if result.status == ExecStatus.COMMAND_OK:
             return Result(result.command_tuples or 0, [], result.command_status)
-        # The columns stay what they are: PostgreSQL refuses to run a prepared statement whose result would change.
+        # Set once: PostgreSQL refuses a prepared statement whose columns have changed.
         self._transformer.set_pgresult(result, set_loaders=not self._has_loaders)
         self._has_loaders = True
         return Result(result.ntuples, self._transformer.load_rows(0, result.ntuples, query.row), None)

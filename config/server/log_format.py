@@ -1,7 +1,7 @@
-"""How the server's own lines look: JSON, and of an exception the places alone.
+"""The server's log lines: JSON, with the code locations of an exception but not its message.
 
-granian puts the traceback of an application that raised into the line's text, and the exception's own text, which
-can hold what a partner sent. The master logs by this too, so it imports nothing of the service.
+granian puts a traceback with the exception's message, which can hold what a partner sent, into a line's text.
+The master uses this module, so it does not import the service.
 """
 
 import json
@@ -10,27 +10,27 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-_PLACE = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
+_LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
 
 
 class ServerFormatter(logging.Formatter):
-    """A line of JSON: the first line of what is said, and of the others those that name a place in the code."""
+    """Formats a record as JSON: the first line of its text, and the code locations in the others."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, with the fields of the service's other lines."""
-        said, *others = record.getMessage().splitlines() or [""]
+        """Return a line with the fields of the service's other lines."""
+        event, *others = record.getMessage().splitlines() or [""]
         line: dict[str, Any] = {
-            "event": said,
+            "event": event,
             "logger": record.name,
             "level": record.levelname.lower(),
             "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
         }
-        if places := [other.strip() for other in others if _PLACE.fullmatch(other)]:
-            line["failure"] = places
+        if locations := [other.strip() for other in others if _LOCATION.fullmatch(other)]:
+            line["failure"] = locations
         return json.dumps(line)
 
 
-# For granian, which puts these in place of parts of its own.
+# Overrides parts of granian's own configuration.
 LOGGING: dict[str, Any] = {
     "formatters": {"json": {"()": ServerFormatter}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},

@@ -17,7 +17,7 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from partners.admin.key_columns import age, expiry, is_in_force, state
+from partners.admin.key_columns import age, expiry, state
 from partners.admin.key_forms import RevokeForm, RotateForm, newest_key
 from partners.admin.pages import ReadOnlyAdmin
 from partners.authentication import keys
@@ -52,7 +52,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Rotation of a key in force, revocation of one that is not revoked."""
         key = self.get_object(request, str(object_id))
-        possible = {"rotate": key and is_in_force(key), "revoke": key and key.revoked_at is None}
+        possible = {"rotate": key and key.is_in_force, "revoke": key and key.revoked_at is None}
         actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [one for one in actions if possible[one.action_name.rpartition("_")[2]]]
 

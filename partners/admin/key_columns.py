@@ -4,15 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Min, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from partners.admin.date_formatting import moment
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, Partner, in_force
 
 # A key should be rotated by then: by now too many people and backups have had it.
 MAX_AGE = timedelta(days=180)
@@ -20,17 +19,12 @@ TOO_OLD = _("over 180 days")
 EXPIRES_SOON = timedelta(days=14)
 
 
-def is_in_force(key: ApiKey) -> bool:
-    """Whether the key is neither revoked nor expired, be its partner enabled or not."""
-    return key.revoked_at is None and (key.expires_at is None or key.expires_at > timezone.now())
-
-
 @admin.display(description=_("state"))
 def state(key: ApiKey) -> Any:
     """Whether requests with this key are accepted."""
     if key.revoked_at is not None:
         return badge(_("revoked"), "off")
-    if not is_in_force(key):
+    if not key.is_in_force:
         return badge(_("expired"), "off")
     return badge(_("active"), "good") if key.partner.enabled else badge(_("partner disabled"), "off")
 
@@ -40,7 +34,7 @@ def age(key: ApiKey) -> Any:
     """The age of the key, with a warning where it should have been rotated."""
     days = (timezone.now() - key.created_at).days
     text = ngettext("%(days)d day", "%(days)d days", days) % {"days": days} if days else _("today")
-    is_old = is_in_force(key) and timezone.now() - key.created_at > MAX_AGE
+    is_old = key.is_in_force and timezone.now() - key.created_at > MAX_AGE
     return format_html("{} {}", text, badge(TOO_OLD, "warning")) if is_old else text
 
 
@@ -50,15 +44,15 @@ def expiry(key: ApiKey) -> Any:
     if key.expires_at is None:
         return _("never")
     text = moment(key.expires_at)
-    is_soon = is_in_force(key) and key.expires_at - timezone.now() < EXPIRES_SOON
+    is_soon = key.is_in_force and key.expires_at - timezone.now() < EXPIRES_SOON
     return format_html("{} {}", text, badge(_("soon"), "warning")) if is_soon else text
 
 
 def with_keys_in_force(partners: QuerySet[Partner]) -> QuerySet[Partner]:
     """Partners with the number of their keys in force, and the creation of the oldest of these."""
-    in_force = Q(api_keys__revoked_at=None) & (Q(api_keys__expires_at=None) | Q(api_keys__expires_at__gt=Now()))
+    condition = in_force("api_keys__")
     return partners.annotate(
-        keys_in_force=Count("api_keys", filter=in_force), oldest_key=Min("api_keys__created_at", filter=in_force)
+        keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
     )
 
 

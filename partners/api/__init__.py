@@ -1,1 +1,1 @@
-"""The API: what every request under /v1 passes, and what every answer looks like."""
+"""The base of all endpoints under /v1."""

@@ -1,7 +1,7 @@
-"""What every endpoint under /v1 shares: the order of checks, and how answers look (contract, section 1).
+"""The base view of all endpoints under /v1 (contract, section 1).
 
-path → method → size → authentication → rate limit → media type → idempotency → parameters →
-existence → body → age → conflict. `dispatch` runs the checks up to the media type, the views the others.
+The order of checks: path, method, size, authentication, rate limit, media type, idempotency, parameters, existence,
+body, age, conflict. `dispatch` does those up to the media type, `write` idempotency, and the views the others.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from partners.api import idempotency
 from partners.api.errors import BadRequestError, MethodNotAllowedError, NotFoundError
 from partners.api.json import JsonParser, JsonRenderer
 from partners.api.request import JsonNegotiation, PartnerRequest
-from partners.api.response import json_response
+from partners.api.response import JsonResponse
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication import keys
 from partners.authentication.signature_authentication import SignatureAuthentication
@@ -33,9 +33,9 @@ METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
 class PartnerAPIView(APIView):
-    """An endpoint for partners. A subclass names its methods and says what each does in a few lines.
+    """A DRF view for signed requests.
 
-    DRF's attributes mean what they mean in DRF; partners/api/checks.py refuses those that are not used here.
+    DRF's attributes have their usual meaning; partners/api/checks.py refuses those that are not used here.
     """
 
     authentication_classes = (SignatureAuthentication,)
@@ -43,21 +43,18 @@ class PartnerAPIView(APIView):
     parser_classes = (JsonParser,)
     renderer_classes = (JsonRenderer,)
     content_negotiation_class = JsonNegotiation
-    # HEAD and OPTIONS are methods like any other: not allowed unless a view has them.
+    # HEAD and OPTIONS are not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
     request: PartnerRequest
     is_authenticated = False
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """As Django's, but without `self.head`, a cycle that only the garbage collector could free."""
+        """As Django's, without `self.head`, a reference cycle."""
         self.request, self.args, self.kwargs = self.initialize_request(request), args, kwargs
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answers a request, an unexpected failure included, in the form of the contract.
-
-        In place of DRF's own for the contract's order of checks: method and size come before authentication.
-        """
+        """Check and handle a request; in place of DRF's for the contract's order of checks."""
         api_request, self.headers = self.request, {}
         try:
             handler = self.get_handler()
@@ -70,91 +67,86 @@ class PartnerAPIView(APIView):
             if request.method in METHODS_WITH_BODY:
                 api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
             response: HttpResponseBase = handler(api_request, **kwargs)
-        except Exception as failure:  # noqa: BLE001 - answered, and logged, by the exception handler
-            response = self.handle_exception(failure)
+        except Exception as error:  # noqa: BLE001 - the exception handler logs and answers it
+            response = self.handle_exception(error)
         for name, value in self.headers.items():
             response.headers[name] = value
         self.record_usage(response)
         return response
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
-        """DRF's request, with what is signed."""
+        """DRF's request as a PartnerRequest."""
         api_request = PartnerRequest(
             request,
             parsers=self.get_parsers(),
             authenticators=self.get_authenticators(),
             negotiator=self.get_content_negotiator(),
         )
-        # DRF puts the request into it: a cycle, which each request would leave to the garbage collector.
+        # DRF's contains the request: a cycle that each request would leave to the garbage collector.
         api_request.parser_context = {}
         return api_request
 
     def get_handler(self) -> Callable[..., HttpResponseBase]:
-        """The method for the request's own. Raises MethodNotAllowedError."""
+        """The view's method for the request's. Raises MethodNotAllowedError."""
         name = (self.request.method or "").lower()
         handler: Callable[..., HttpResponseBase] | None = (
             getattr(self, name, None) if name in self.http_method_names else None
         )
         if handler is None:
-            raise MethodNotAllowedError([m.upper() for m in self.http_method_names if hasattr(self, m)])
+            allowed = ", ".join(name.upper() for name in self.http_method_names if hasattr(self, name))
+            raise MethodNotAllowedError(headers={"Allow": allowed})
         return handler
 
     def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:
-        """The query that a GET begins with, if any. kwargs: the path's.
-
-        Raises BadRequestError where path or parameters are not valid.
-        """
+        """The first query of a GET, if any. kwargs: from the path. Raises BadRequestError."""
         return None
 
     def get_read_ahead(self, request: PartnerRequest) -> Query[Any] | None:
-        """The query, to be sent together with the one for the API key, which saves a round trip.
-
-        For the partner that the key was found to be of in an earlier request.
-        """
-        with suppress(BadRequestError):  # raised again by get_rows, where its turn is
+        """The query to send with the one for the API key, which saves a round trip; for the key's known partner."""
+        with suppress(BadRequestError):  # get_rows raises it again, after authentication
             return self.get_query(keys.last_caller(request.key_digest).partner_id, **self.kwargs)
         return None
 
     def get_rows(self) -> list[Any]:
-        """The rows of the query, read now if not ahead. Raises BadRequestError and Django's database errors."""
+        """The rows of the query. Raises BadRequestError and Django's database errors."""
         if self.request.rows_ahead is not None:
             return self.request.rows_ahead
         query = self.get_query(self.request.user.partner_id, **self.kwargs)
         return self.fetch(query) if query else []
 
     def fetch(self, query: Query[Any]) -> list[Any]:
-        """Reads the rows of the query. Raises Django's database errors."""
+        """Run the query if it was not sent ahead."""
         return statements.fetch(query)
 
     def perform_authentication(self, request: Request) -> None:
-        """Authenticates at once, where DRF's own asks for `request.user`. Raises UnauthorizedError."""
+        """Authenticate now; DRF's does so through `request.user`. Raises UnauthorizedError."""
         authenticators: Any = request.authenticators
         for authenticator in authenticators:
-            if found := authenticator.authenticate(request):
-                request.user, request.auth = found
+            if result := authenticator.authenticate(request):
+                request.user, request.auth = result
                 break
         self.is_authenticated = True
 
     @property
     def renderer(self) -> JsonRenderer:
-        """What answers are written with, errors included."""
+        """The renderer of all responses, errors included."""
         return self.renderer_classes[0]()
 
     def write(self, effect: idempotency.Effect) -> HttpResponse:
-        """Lets a write take effect at most once and answers it."""
+        """The response to a write, which takes effect at most once."""
         answer = idempotency.perform(self.request, effect)
         if answer.location is not None:
             self.headers["Location"] = answer.location
         if answer.replayed:
             self.headers["Idempotent-Replayed"] = "true"
-        return json_response(answer.status, answer.body)
+        return JsonResponse(answer.status, answer.body)
 
     def read(self, data: object) -> HttpResponse:
-        """Answers a read."""
-        return json_response(200, self.renderer.render(data))
+        """The response to a read."""
+        return JsonResponse(200, self.renderer.render(data))
 
     def record_usage(self, response: HttpResponseBase) -> None:
-        """Counts the answer, but a 401: authentication counts that with its cause."""
+        """Count the response; authentication counts a 401 itself, with its cause."""
         if not self.is_authenticated or response.status_code == UNAUTHORIZED:
             return
         try:
@@ -165,14 +157,14 @@ class PartnerAPIView(APIView):
                 skew_seconds=self.request.auth.skew_seconds,
             )
         except Exception:
-            # The request has taken effect: its answer does not change, not even where it is logging that fails.
+            # The request has taken effect: its response stays, even if logging fails too.
             with suppress(Exception):
-                log.exception("an answer could not be counted")
+                log.exception("usage could not be recorded")
 
 
 class UnknownPath(PartnerAPIView):
-    """Every path under /v1 that leads nowhere: 404, whatever the method and the caller."""
+    """404 for every other path under /v1, whatever the method and the caller."""
 
     def get_handler(self) -> Callable[..., HttpResponseBase]:
         """Raises NotFoundError."""
-        raise NotFoundError("There is no such path.")
+        raise NotFoundError("Path not found.")

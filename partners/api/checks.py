@@ -1,4 +1,4 @@
-"""System checks: what a view or the settings of DRF declare is used, or refused at the start."""
+"""System checks that refuse DRF attributes and settings that are not used."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.urls import URLPattern, URLResolver, get_resolver
 
-# What the base view does not use, since it has a dispatch of its own (partners/api/base.py).
+# PartnerAPIView.dispatch does not use these.
 UNUSED_ATTRIBUTES = frozenset(
     {
         *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
@@ -18,11 +18,12 @@ UNUSED_ATTRIBUTES = frozenset(
 USED_SETTINGS = frozenset(
     {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
 )
+HINT = "See PartnerAPIView in partners/api/base.py."
 
 
 @register(Tags.urls)
 def check_views(**_: Any) -> list[CheckMessage]:
-    """Errors for each view under /v1 that declares what is not used."""
+    """Errors for views under /v1 that declare unused attributes."""
     from partners.api.base import PartnerAPIView  # noqa: PLC0415 - it needs the apps to be ready
 
     views = {callback.view_class for callback in _callbacks(get_resolver()) if hasattr(callback, "view_class")}
@@ -33,36 +34,19 @@ def check_views(**_: Any) -> list[CheckMessage]:
 @register()
 def check_settings(**_: Any) -> list[CheckMessage]:
     """Errors for settings of DRF that no view uses."""
-    return [
-        Error(
-            f"REST_FRAMEWORK[{name!r}] is not used.",
-            hint="Views declare their classes: see PartnerAPIView in partners/api/base.py.",
-            id="partners.E003",
-        )
-        for name in sorted(settings.REST_FRAMEWORK.keys() - USED_SETTINGS)
-    ]
+    unused = sorted(settings.REST_FRAMEWORK.keys() - USED_SETTINGS)
+    return [Error(f"REST_FRAMEWORK[{name!r}] is not used.", hint=HINT, id="partners.E003") for name in unused]
 
 
 def _check_view(view: type[Any], base: type[Any]) -> Iterator[CheckMessage]:
     declared = {name for cls in view.__mro__ if issubclass(cls, base) and cls is not base for name in vars(cls)}
     for name in sorted(declared & UNUSED_ATTRIBUTES):
-        yield Error(
-            f"{view.__name__}.{name} is not used.", hint="See PartnerAPIView.dispatch.", obj=view, id="partners.E001"
-        )
+        yield Error(f"{view.__name__}.{name} is not used.", hint=HINT, obj=view, id="partners.E001")
     if len(view.renderer_classes) != 1:
-        yield Error(
-            f"{view.__name__}.renderer_classes must name one class.",
-            hint="Accept is not looked at: contract, section 1.",
-            obj=view,
-            id="partners.E002",
-        )
+        yield Error(f"{view.__name__}.renderer_classes must be one class.", hint=HINT, obj=view, id="partners.E002")
     if not any(issubclass(cls, base.authentication_classes) for cls in view.authentication_classes):
-        yield Error(
-            f"{view.__name__}.authentication_classes lacks SignatureAuthentication.",
-            hint="Every request under /v1 is signed: contract, section 3.",
-            obj=view,
-            id="partners.E004",
-        )
+        message = f"{view.__name__}.authentication_classes lacks SignatureAuthentication."
+        yield Error(message, hint=HINT, obj=view, id="partners.E004")
 
 
 def _callbacks(resolver: URLResolver) -> Iterable[Any]:

@@ -1,6 +1,7 @@
-"""The errors of the API: contract, section 1. Raised where they are found, made JSON in one place.
+"""The errors of the API: contract, section 1.
 
-`error` is one of seven values; the class says which, and with what status.
+`error` is one of seven codes; each class has its code and status. `exception_handler` makes every response.
+The first lines of the docstrings are in the OpenAPI document.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,96 +12,91 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.exceptions import APIException
 
-from partners.api.response import json_response
+from partners.api.response import JsonResponse
 from partners.db import statements
 
 log = structlog.get_logger("partners.errors")
 
 REALM = 'HMAC-SHA256 realm="partner-service"'
+MALFORMED_JSON = "The body is not valid JSON in UTF-8."
 
 
 class FieldError(NamedTuple):
-    """What is wrong with one field or parameter, by its name on the wire."""
+    """A problem with a field, parameter or header, by its name on the wire."""
 
     field: str
     message: str
 
 
 class ApiError(APIException):
-    """An answer other than success.
+    """An error response.
 
-    message: for people; it never holds what was sent, SQL, a path of the machine or a secret.
-    headers: further header fields of the answer.
+    message: for people; never contains request data, SQL, file paths or secrets.
     """
 
     status_code = 500
     code = "internal_error"
+    default_detail = ""
 
     detail: Any
 
-    def __init__(self, message: str, *, headers: Mapping[str, str] | None = None) -> None:
-        Exception.__init__(self, message)
-        self.message = message
-        self.detail = message
+    def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
+        self.message = self.detail = message or self.default_detail
+        Exception.__init__(self, self.message)
         self.headers = dict(headers or {})
 
     def body(self) -> dict[str, object]:
-        """The error object, but for its requestId."""
+        """The error object without its requestId."""
         return {"error": self.code, "message": self.message}
 
 
 class BadRequestError(ApiError):
-    """The body or a parameter does not hold what it must; all failing fields are named at once."""
+    """The body or a parameter is not valid; all failing fields are named at once."""
 
     status_code = 400
     code = "bad_request"
+    default_detail = "Invalid request: see fieldErrors."
 
     def __init__(
-        self, message: str, field_errors: Sequence[FieldError] = (), *, headers: Mapping[str, str] | None = None
+        self, message: str = "", field_errors: Sequence[FieldError] = (), *, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(message, headers=headers)
         self.field_errors = field_errors
 
     def body(self) -> dict[str, object]:
         """The error object with its fieldErrors."""
-        return super().body() | {"fieldErrors": [{"field": f.field, "message": f.message} for f in self.field_errors]}
+        return super().body() | {"fieldErrors": [f._asdict() for f in self.field_errors]}
 
 
 def invalid_fields(field_errors: Sequence[FieldError]) -> BadRequestError:
-    """The bad_request that names these fields."""
-    return BadRequestError("The request is not valid: see fieldErrors.", field_errors)
+    """A bad_request for these fields."""
+    return BadRequestError(field_errors=field_errors)
 
 
 def invalid_parameter(field: str, message: str) -> BadRequestError:
-    """The bad_request that names one parameter or header."""
+    """A bad_request for one parameter or header."""
     return invalid_fields([FieldError(field, message)])
 
 
 class MethodNotAllowedError(BadRequestError):
-    """The path exists, but not with this method."""
+    """The path does not support this method."""
 
     status_code = 405
-
-    def __init__(self, allowed: Sequence[str]) -> None:
-        super().__init__("This path does not take this method: see Allow.", headers={"Allow": ", ".join(allowed)})
+    default_detail = "Method not allowed: see Allow."
 
 
 class BodyTooLargeError(BadRequestError):
-    """The body is over 64 KiB."""
+    """The body is larger than 64 KiB."""
 
     status_code = 413
-
-    def __init__(self) -> None:
-        super().__init__("The body is larger than 65536 bytes.")
+    default_detail = "The body is larger than 65536 bytes."
 
 
 class UnsupportedMediaTypeError(BadRequestError):
     """The body is not declared as JSON in UTF-8."""
 
     status_code = 415
-
-    def __init__(self) -> None:
-        super().__init__("Send Content-Type: application/json (with no charset but UTF-8).")
+    default_detail = "Unsupported media type: send application/json, in UTF-8."
 
 
 class UnauthorizedError(ApiError, exceptions.AuthenticationFailed):
@@ -108,20 +104,22 @@ class UnauthorizedError(ApiError, exceptions.AuthenticationFailed):
 
     status_code = 401
     code = "unauthorized"
+    default_detail = "Invalid API key or signature."
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str = "") -> None:
         super().__init__(message, headers={"WWW-Authenticate": REALM})
 
 
 class NotFoundError(ApiError):
-    """No such path, or no such user for this partner."""
+    """The path or the partner's user does not exist."""
 
     status_code = 404
     code = "not_found"
+    default_detail = "Not found."
 
 
 class ConflictError(ApiError):
-    """This partner already has a user with this externalId."""
+    """The partner already has a user with this externalId."""
 
     status_code = 409
     code = "conflict"
@@ -135,68 +133,61 @@ class UnprocessableEntityError(ApiError):
 
 
 class TooManyRequestsError(ApiError):
-    """The partner's rate limit is used up.
-
-    retry_after: whole seconds, at least 1.
-    """
+    """The partner's rate limit is exceeded."""
 
     status_code = 429
     code = "too_many_requests"
+    default_detail = "Rate limit exceeded: see Retry-After."
 
     def __init__(self, retry_after: int) -> None:
-        super().__init__(
-            "The rate limit is exceeded: try again after the seconds that Retry-After gives.",
-            headers={"Retry-After": str(retry_after)},
-        )
+        super().__init__(headers={"Retry-After": str(retry_after)})
 
 
 class InternalError(ApiError):
-    """An unexpected failure; nothing has happened."""
+    """An unexpected failure; the request had no effect."""
 
-    def __init__(self) -> None:
-        super().__init__("Something failed here. Try again, or quote the requestId to support.")
+    default_detail = "Internal error."
 
 
 class UnavailableError(ApiError):
-    """The database cannot be reached or did not answer in time; nothing has happened."""
+    """The database is unreachable or did not answer in time; the request had no effect."""
 
     status_code = 503
+    default_detail = "Service unavailable."
 
     def __init__(self) -> None:
-        super().__init__("The service is not available right now. Try again shortly.", headers={"Retry-After": "2"})
+        super().__init__(headers={"Retry-After": "2"})
 
 
-READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction
+READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction, as during a failover
 
 
-def exception_handler(failure: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """The answer to an exception: DRF's EXCEPTION_HANDLER. The cause of an unexpected one goes to the log alone.
-
-    context: DRF's; its view renders the answer.
-    """
-    error = _api_error(failure)
-    if error is not failure and error.status_code >= InternalError.status_code:
-        log.error("request failed", status=error.status_code, sqlstate=statements.sqlstate(failure), exc_info=failure)
+def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """DRF's EXCEPTION_HANDLER: the response to any exception. An unexpected one is logged, and not disclosed."""
+    error = _api_error(exception)
+    if error is not exception and error.status_code >= InternalError.status_code:
+        log.error(
+            "request failed", status=error.status_code, sqlstate=statements.sqlstate(exception), exc_info=exception
+        )
     view, request = context["view"], context["request"]
     body = error.body() | {"requestId": getattr(request, "request_id", "")}
-    return json_response(error.status_code, view.renderer.render(body), error.headers)
+    return JsonResponse(error.status_code, view.renderer.render(body), error.headers)
 
 
-def _api_error(failure: Exception) -> ApiError:  # noqa: PLR0911 - one for each exception
-    """The contract's form of an exception, DRF's own included."""
-    match failure:
+def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for each exception
+    """The contract's form of an exception, DRF's included."""
+    match exception:
         case ApiError():
-            return failure
+            return exception
         case Http404():
-            return NotFoundError("Not found.")
+            return NotFoundError()
         case exceptions.Throttled():
-            return TooManyRequestsError(int(getattr(failure, "wait", None) or 1))
+            return TooManyRequestsError(int(getattr(exception, "wait", None) or 1))
         case exceptions.UnsupportedMediaType():
             return UnsupportedMediaTypeError()
         case exceptions.ParseError():
-            return BadRequestError("The body is not well-formed JSON in UTF-8.")
+            return BadRequestError(MALFORMED_JSON)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
-            return UnauthorizedError("The API key or the signature is not valid.")
-    # A database only reads during a failover.
-    is_unavailable = statements.is_unreachable(failure) or statements.sqlstate(failure) == READ_ONLY
+            return UnauthorizedError()
+    is_unavailable = statements.is_unreachable(exception) or statements.sqlstate(exception) == READ_ONLY
     return UnavailableError() if is_unavailable else InternalError()

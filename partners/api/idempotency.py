@@ -1,9 +1,8 @@
-"""At most once: contract, sections 3 and 4. Every write goes through here and commits here.
+"""Idempotency: contract, sections 3 and 4. Every write runs and commits here.
 
-A write claims its key (or, for a PATCH without one, its signature) as the transaction's first statement. A
-simultaneous request with the same one waits at that row until this transaction ends: it then finds the answer, or,
-after a failure, an unclaimed key. The answer is stored in the same transaction as the effect, so after a crash both
-are there or neither.
+A write claims its Idempotency-Key (or, for a PATCH without one, its signature) in the transaction's first statement. A
+simultaneous request with the same one waits for that row until this transaction ends: it then finds the stored
+response or, after a failure, an unclaimed key. Effect and response commit together, so a crash loses both or neither.
 """
 
 import hashlib
@@ -17,16 +16,18 @@ from django.db import transaction
 
 from partners.api.errors import ApiError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
-from partners.authentication.signature_authentication import refused
+from partners.authentication.signature_authentication import unauthorized
 from partners.db import history_context, statements
 from partners.db.statements import Query, Result
 from partners.usage.failures import AuthenticationFailure
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
-# A record that is there when a key is claimed and gone when it is read was purged. More than once, something is wrong.
+# Claims fail and find no record if the record is purged between the two; repeatedly only by a defect.
 CLAIM_ATTEMPTS = 3
-ALREADY_RECEIVED = "This request was already received and has taken effect: sign the next one anew."
+ALREADY_RECEIVED = "This request has already taken effect: sign each request anew."
+KEY_REUSED = "Already used for another request within 24 hours."
+NOT_A_UUID = "Must be a UUID of 36 characters."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
@@ -56,7 +57,7 @@ _CLAIM_NOTHING = f"SELECT {history_context.SET_CONTEXT}"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A successful answer to a write. body: JSON bytes. location: the header's value, where there is one."""
+    """A successful response to a write. body: JSON. location: the header's value, if any."""
 
     status: int
     body: bytes
@@ -64,30 +65,30 @@ class Answer:
     replayed: bool = field(default=False, compare=False)
 
 
-# Does the write and gives its answer. Whatever it raises rolls everything back.
+# Performs the write and returns its response. Any exception rolls it back.
 Effect = Callable[[], Answer]
 
 
 class AlreadyClaimedError(Exception):
-    """Another request has the key or the signature."""
+    """Another request has claimed the key or the signature."""
 
 
 def perform(request: PartnerRequest, effect: Effect) -> Answer:
-    """Makes a write take effect at most once, in one transaction with what must be remembered of it.
+    """Perform a write at most once, in one transaction with the record of it.
 
-    effect: where PostgreSQL rolls it back, after a deadlock, it is called again.
-    Raises BadRequestError for a malformed or misused key, UnauthorizedError for a repeated signature.
+    effect: called again if PostgreSQL rolls the transaction back, for example after a deadlock.
+    Raises BadRequestError for a malformed or reused key, UnauthorizedError for a repeated signature.
     """
     key = request.header("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return statements.retry_rolled_back(partial(_perform_once, request, effect))
     if not _UUID.fullmatch(key):
-        raise invalid_parameter(HEADER, "Must be a UUID of 36 characters.")
+        raise invalid_parameter(HEADER, NOT_A_UUID)
     return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect))
 
 
 def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
-    """A PATCH takes its signature; a POST is a conflict by nature."""
+    """A PATCH claims its signature; a repeated POST is a conflict anyway."""
     context = _context(request)
     if request.method == "PATCH":
         signature = request.auth
@@ -99,7 +100,7 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
         with transaction.atomic():
             return _run_claimed(claim, effect)
     except AlreadyClaimedError:
-        raise refused(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
+        raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
 
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:
@@ -119,15 +120,14 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
             return answer
         if stored is not None:
             return _replay(stored, fingerprint)
-        # Purged between the two statements: the key is free.
     raise UnavailableError
 
 
 def _run_claimed(claim: Query[statements.Row], effect: Effect) -> Answer:
-    """The effect's answer, under the claim, which is sent together with the effect's first statement.
+    """Run the effect under the claim, which is sent together with the effect's first statement.
 
-    Whether the claim holds is known before anything that the effect finds; an effect that fails without a statement,
-    such as for its body, is answered only once the claim holds too (contract, section 1: the order of checks).
+    The claim is checked before the effect's rows are used. It is also sent if the effect fails before any statement,
+    for example for its body: idempotency comes first in the contract's order of checks (section 1).
     """
     statements.queue(claim)
     try:
@@ -145,7 +145,7 @@ def _require_claimed(result: Result[statements.Row]) -> None:
 
 
 def _context(request: PartnerRequest) -> str:
-    """What history keeps of who made a change."""
+    """The context of the history rows."""
     caller = request.user
     return history_context.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request.request_id)
 
@@ -153,11 +153,11 @@ def _context(request: PartnerRequest) -> str:
 def _replay(stored: statements.Row, fingerprint: bytes) -> Answer:
     stored_fingerprint, status, body, location = stored
     if bytes(stored_fingerprint) != fingerprint:
-        raise invalid_parameter(HEADER, "This key was used within 24 hours for another request.")
+        raise invalid_parameter(HEADER, KEY_REUSED)
     return Answer(status, bytes(body), location, replayed=True)
 
 
 def _fingerprint(request: PartnerRequest) -> bytes:
-    """What makes two requests the same: method, canonical path and query, and body."""
+    """Equal for equal requests: of method, canonical path and query, and body."""
     parts = (request.method, request.canonical_path, request.canonical_query, request.body_digest)
     return hashlib.sha256("\n".join(parts).encode()).digest()

@@ -1,4 +1,4 @@
-"""JSON in and out: the one parser and the one renderer under /v1."""
+"""The parser and the renderer of JSON under /v1."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,13 +9,13 @@ import orjson
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
-from partners.api.errors import BadRequestError
+from partners.api.errors import MALFORMED_JSON, BadRequestError
 
 BODY_LIMIT_BYTES = 64 * 1024
 
 
 class JsonObject(dict[str, Any]):
-    """A JSON object that remembers which names were given more than once."""
+    """A JSON object that remembers repeated names."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -30,20 +30,19 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-# Kept by name: json.loads makes a decoder anew for each call that has hooks.
+# json.loads would make a decoder for each call.
 _decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=JsonObject, parse_constant=_refuse_constant).decode
 
 
 def parse_object(body: bytes) -> JsonObject:
-    """The JSON object that a body holds (RFC 8259, in UTF-8, without a byte order mark).
+    """Parse a JSON object (RFC 8259, in UTF-8, without a byte order mark). Raises BadRequestError.
 
-    The standard library's parser, since it can see names given twice and refuse NaN and infinities.
-    Raises BadRequestError for anything else.
+    By the standard library, which can report repeated names and refuse NaN and infinities.
     """
     try:
         value = _decode(body.decode())
-    except (ValueError, RecursionError):  # not UTF-8, not JSON, a number of 5,000 digits; brackets without end
-        raise BadRequestError("The body is not well-formed JSON in UTF-8.") from None
+    except (ValueError, RecursionError):  # also for a number of 5,000 digits, and for endless brackets
+        raise BadRequestError(MALFORMED_JSON) from None
     if not isinstance(value, JsonObject):
         raise BadRequestError("The body must be a JSON object.")
     return value
@@ -57,12 +56,12 @@ class JsonParser(BaseParser):
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> JsonObject:
-        """See `parse_object`."""
+        """Raises BadRequestError."""
         return parse_object(stream.read())
 
 
 class JsonRenderer(BaseRenderer):
-    """The renderer of every answer but a document's file."""
+    """The renderer of every response except a document's file."""
 
     media_type = "application/json"
     format = "json"
@@ -71,10 +70,10 @@ class JsonRenderer(BaseRenderer):
     def render(
         self, data: object, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        """`data`, which orjson can write, as JSON in UTF-8."""
+        """`data` as JSON in UTF-8."""
         return orjson.dumps(data)
 
 
-def rfc_3339(moment: datetime) -> str:
-    """An aware date-time as answers carry it: UTC, `Z`, six fraction digits (contract, section 6)."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def rfc_3339(value: datetime) -> str:
+    """An aware date-time in UTC with `Z` and six fraction digits (contract, section 6)."""
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,4 +1,4 @@
-"""What every request passes first: its id, its one log line, its count; and the way to the views under /v1."""
+"""The middlewares of all requests: request id, log line and metrics; and the URL resolver for /v1."""
 
 import random
 import threading
@@ -15,9 +15,9 @@ from django.utils import translation
 
 from partners.api.errors import InternalError
 from partners.api.json import JsonRenderer
-from partners.api.response import json_response
+from partners.api.response import JsonResponse
 from partners.monitoring import metrics
-from partners.monitoring.request_context import facts
+from partners.monitoring.request_context import request_context
 
 log = structlog.get_logger("partners.request")
 
@@ -25,94 +25,91 @@ API_PREFIX = "/v1"
 
 
 def is_api_path(path: str) -> bool:
-    """Whether a request's path is the partners' interface."""
+    """Whether the path is under /v1."""
     return path.startswith(API_PREFIX + "/") or path == API_PREFIX
 
 
-class _Thread(threading.local):
-    # Whether it has answered with a page, which may have been in another language.
-    has_spoken = True
+class _Language(threading.local):
+    # Whether the thread's last response was a page, which may have activated another language.
+    may_be_active = True
 
 
-_thread = _Thread()
+_language = _Language()
 
 
 class RequestMiddleware:
-    """Gives a request an id of our own, whatever came with it; logs one line when it is answered, and counts it.
+    """Sets the request's id, ignoring the caller's; logs and counts the response.
 
-    Both have the route's pattern, never the path: an identifier of a user is personal.
+    Log and metrics have the URL pattern, never the path, which can contain personal data.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answers the request."""
+        """Handle a request."""
         begun = time.perf_counter()
-        # It guards nothing; to ask the kernel for randomness would let go of the interpreter.
+        # Not a secret; a system call for randomness would release the GIL.
         request_id = str(uuid.UUID(int=random.getrandbits(128), version=4))
         request.request_id = request_id  # type: ignore[attr-defined]
-        facts.begin(request_id)
-        # The language of the page before, on this thread: partners are answered in English.
-        if _thread.has_spoken:
+        request_context.begin(request_id)
+        # Partners get English.
+        if _language.may_be_active:
             translation.deactivate()
         is_api = is_api_path(request.path_info)
-        _thread.has_spoken = not is_api
+        _language.may_be_active = not is_api
         response = self.get_response(request)
         response.headers["X-Request-Id"] = request_id
         if is_api:
             response.headers["Cache-Control"] = "no-store"
         try:
-            _report(request, response, time.perf_counter() - begun)
+            _log_and_count(request, response, time.perf_counter() - begun)
         except Exception:
-            # The request has taken effect: its answer does not change, not even where it is logging that fails.
+            # The request has taken effect: its response stays, even if logging fails too.
             with suppress(Exception):
-                log.exception("a request could not be reported")
+                log.exception("request could not be logged")
         return response
 
 
 class ApiMiddleware:
-    """Answers what is under /v1. The middlewares behind it in settings.MIDDLEWARE are for pages.
-
-    Sessions, CSRF and messages would cost a partner's request more than its own work, and have no meaning there.
-    """
+    """Handles requests under /v1 before the middlewares for pages (sessions, CSRF, messages), which cost more."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answers the request."""
+        """Handle a request under /v1; pass on all others."""
         if not is_api_path(request.path_info):
             return self.get_response(request)
         try:
-            # As Django's resolver, which takes three times as long. Every path leads to a view, UnknownPath at last.
+            # As Django's resolver, in a third of the time. UnknownPath is the last pattern.
             patterns, path = get_resolver().url_patterns, request.path_info[1:]
             match = request.resolver_match = next(match for url in patterns if (match := url.resolve(path)))
             response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
         except Exception:
-            # Django would answer with a page.
+            # Django's response would be a page.
             with suppress(Exception):
                 log.exception("request failed outside its view", status=InternalError.status_code)
             body = InternalError().body() | {"requestId": getattr(request, "request_id", "")}
-            return json_response(InternalError.status_code, JsonRenderer().render(body))
+            return JsonResponse(InternalError.status_code, JsonRenderer().render(body))
         return response
 
 
-def _report(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+def _log_and_count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     method = metrics.known_method(request.method)
     route = request.resolver_match.route if request.resolver_match else None
     log.info(
         "request",
-        partner=facts.partner,
-        key=facts.key,
+        partner=request_context.partner,
+        key=request_context.key,
         method=method,
         route=route,
         status=response.status_code,
         milliseconds=round(seconds * 1000, 1),
-        sql_statements=facts.statements,
-        sql_milliseconds=round(facts.sql_seconds * 1000, 1),
+        sql_statements=request_context.statements,
+        sql_milliseconds=round(request_context.sql_seconds * 1000, 1),
     )
     is_replay = "Idempotent-Replayed" in response.headers
     metrics.count_request(
-        facts, method=method, route=route, status=response.status_code, seconds=seconds, is_replay=is_replay
+        request_context, method=method, route=route, status=response.status_code, seconds=seconds, is_replay=is_replay
     )

@@ -1,4 +1,4 @@
-"""The form of a rate limit, `600/minute`, wherever one is written: setting, command, admin."""
+"""The form of rate limits, `600/minute`, in settings, commands and the admin."""
 
 import re
 from functools import lru_cache
@@ -9,7 +9,7 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
 class Rate(NamedTuple):
-    """So many requests in a window of so many seconds."""
+    """A number of requests in a window of some seconds."""
 
     amount: int
     seconds: int
@@ -17,12 +17,8 @@ class Rate(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_rate(text: str) -> Rate:
-    """The rate limit that `text` names.
-
-    text: a whole number of requests, a slash, and second, minute, hour or day (contract, section 5).
-    Raises ValueError where it has another form.
-    """
+    """Parse a whole number, a slash, and second, minute, hour or day (contract, section 5). Raises ValueError."""
     match = _RATE.fullmatch(text)
     if match is None:
-        raise ValueError("a rate limit is written like 600/minute (second, minute, hour or day).")
+        raise ValueError("a rate limit has the form 600/minute (or second, hour, day).")
     return Rate(int(match[1]), _SECONDS[match[2]])

@@ -1,7 +1,4 @@
-"""What the OpenAPI document says of every operation: signing, headers, errors (contract, sections 1, 3 and 5).
-
-Views carry drf-spectacular's `@extend_schema`; settings.py names `ApiSchema` as DRF's DEFAULT_SCHEMA_CLASS.
-"""
+"""The parts of the OpenAPI document that all operations share: signing, headers, errors (contract, 1, 3 and 5)."""
 
 from functools import cache
 from typing import Any, Literal
@@ -13,6 +10,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from rest_framework import serializers
 
 from partners.api.errors import (
+    MALFORMED_JSON,
     REALM,
     ApiError,
     BadRequestError,
@@ -25,6 +23,8 @@ from partners.api.errors import (
     UnsupportedMediaTypeError,
     invalid_parameter,
 )
+from partners.api.idempotency import HEADER, NOT_A_UUID
+from partners.api.request import QUERY_NOT_UTF_8
 from partners.authentication.signature_authentication import NOT_VALID
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
@@ -35,15 +35,14 @@ ERRORS_OF_ALL = (
     TooManyRequestsError(17),
     InternalError(),
     UnavailableError(),
-    BadRequestError("The query, percent-decoded, is not UTF-8."),
+    BadRequestError(QUERY_NOT_UTF_8),
     BodyTooLargeError(),
 )
-# Of operations that take a body.
 ERRORS_OF_WRITES = (
     *ERRORS_OF_ALL,
     UnsupportedMediaTypeError(),
-    BadRequestError("The body is not well-formed JSON in UTF-8."),
-    invalid_parameter("Idempotency-Key", "Must be a UUID of 36 characters."),
+    BadRequestError(MALFORMED_JSON),
+    invalid_parameter(HEADER, NOT_A_UUID),
 )
 
 
@@ -56,10 +55,7 @@ def response_header(
     required: bool = True,
     **schema: str,
 ) -> OpenApiParameter:
-    """A header of the responses with these statuses, which drf-spectacular declares among the parameters.
-
-    schema: keywords of JSON Schema for the value, such as `pattern`.
-    """
+    """A response header, a parameter for drf-spectacular. schema: JSON Schema keywords, such as `pattern`."""
     return OpenApiParameter(
         name,
         type={"type": "string", **schema},
@@ -71,13 +67,11 @@ def response_header(
     )
 
 
-# The rate limit is counted after authentication, which follows the check of the body's size.
+# A body that is too large is refused before the rate limit is counted.
 _COUNTED = [status for status in range(200, 600) if status != BodyTooLargeError.status_code]
 COMMON_HEADERS = [
-    response_header(
-        "X-Request-Id", "The request's id, made by the service: quote it to support.", REQUEST_ID, format="uuid"
-    ),
-    response_header("Cache-Control", "Caches must not keep the response.", "no-store", const="no-store"),
+    response_header("X-Request-Id", "The request's id, for support.", REQUEST_ID, format="uuid"),
+    response_header("Cache-Control", "Responses must not be cached.", "no-store", const="no-store"),
     response_header(
         "RateLimit-Policy",
         "The limit: `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers-10).",
@@ -88,7 +82,7 @@ COMMON_HEADERS = [
     ),
     response_header(
         "RateLimit",
-        "What is left: `r` requests, for `t` more seconds.",
+        "The remaining quota: `r` requests in `t` more seconds.",
         '"default";r=599;t=42',
         pattern='^"default";r=[0-9]+;t=[0-9]+$',
         statuses=_COUNTED,
@@ -102,15 +96,12 @@ COMMON_HEADERS = [
 
 
 def success(serializer: type[serializers.BaseSerializer[Any]], description: str, example: Any) -> OpenApiResponse:
-    """A response with a body that this serializer describes."""
+    """A successful response and an example of it."""
     return OpenApiResponse(serializer, description, [OpenApiExample("Success", value=example, response_only=True)])
 
 
 def error_responses(*errors: ApiError, writes: bool = False) -> dict[int, OpenApiResponse]:
-    """The error responses of an operation by status: these, and those of every operation.
-
-    errors: one for each example. writes: whether the operation takes a body.
-    """
+    """An operation's error responses by status: `errors`, one for each example, and those of all operations."""
     by_status: dict[int, list[ApiError]] = {}
     for error in (*errors, *(ERRORS_OF_WRITES if writes else ERRORS_OF_ALL)):
         by_status.setdefault(error.status_code, []).append(error)
@@ -118,34 +109,34 @@ def error_responses(*errors: ApiError, writes: bool = False) -> dict[int, OpenAp
 
 
 class ApiSchema(AutoSchema):
-    """Adds to each operation the headers that its responses have in common with those of every other one."""
+    """Adds the common response headers to each operation (DRF's DEFAULT_SCHEMA_CLASS)."""
 
     def get_response_serializers(self) -> Any:
-        """Raises ImproperlyConfigured: called for a method whose `@extend_schema` is missing or names no responses."""
+        """Called if `@extend_schema` or its responses are missing. Raises ImproperlyConfigured."""
         raise ImproperlyConfigured(
             f"{type(self.view).__name__}.{self.method.lower()} needs @extend_schema(responses=…)."
         )
 
     def get_override_parameters(self) -> list[Any]:
-        """The headers, in drf-spectacular's terms parameters of responses."""
+        """The common headers."""
         return COMMON_HEADERS
 
 
 class SignatureScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """The three headers of a signature: an operation needs them together."""
+    """The three headers of a signature, which are required together."""
 
     target_class = "partners.authentication.signature_authentication.SignatureAuthentication"
     name = ["apiKey", "timestamp", "signature"]  # noqa: RUF012 - drf-spectacular's own declaration
 
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
-        """One scheme for each header."""
+        """One scheme per header."""
         descriptions = {
-            "X-Api-Key": "The API key, as issued: it names the key whose secret signs.",
+            "X-Api-Key": "The API key, as issued.",
             "X-Request-Timestamp": "When the request was signed: an RFC 3339 date-time with an offset or Z, line 4 of"
-            " the canonical request. It may differ from the service's clock by 300 seconds either way, unless you were"
-            " told otherwise.",
+            " the canonical request. It may differ from the service's clock by 300 seconds either way, unless agreed"
+            " otherwise.",
             "X-Request-Signature": "The hex HMAC-SHA256 of the canonical request under the key's secret. The guide at"
-            " /docs says how the canonical request is made.",
+            " /docs describes the canonical request.",
         }
         return [
             {"type": "apiKey", "in": "header", "name": header, "description": description}
@@ -157,26 +148,25 @@ class FieldErrorSerializer(serializers.Serializer[FieldError]):
     """A field, parameter or header that is not valid."""
 
     field = serializers.CharField(help_text="Its name on the wire.")
-    message = serializers.CharField(help_text="What is wrong with it; never what was sent.")
+    message = serializers.CharField(help_text="The problem; never contains the value sent.")
 
 
 @cache
 def _error_serializer(code: str, *, with_fields: bool) -> serializers.Serializer[Any]:
-    """The error object: contract, section 1. A schema for each `error`, which generated clients tell apart."""
+    """The error object (contract, section 1), with a schema for each `error` for generated clients."""
     fields: dict[str, Any] = {
-        "error": serializers.ChoiceField([code], help_text="The kind of error, for programs."),
-        "message": serializers.CharField(help_text="For people; its words may change."),
+        "error": serializers.ChoiceField([code], help_text="The error code, for programs."),
+        "message": serializers.CharField(help_text="For people; may change."),
         "requestId": serializers.UUIDField(help_text="The same as X-Request-Id."),
     }
     if with_fields:
         fields["fieldErrors"] = FieldErrorSerializer(
-            many=True, help_text="Every field, parameter or header that is not valid; empty where there is none."
+            many=True, help_text="Every field, parameter or header that is not valid."
         )
     return inline_serializer("".join(word.capitalize() for word in code.split("_")), fields)
 
 
 def _error_response(errors: list[ApiError]) -> OpenApiResponse:
-    """The response for errors of one status."""
     first = errors[0]
     examples = [
         OpenApiExample(
@@ -190,7 +180,7 @@ def _error_response(errors: list[ApiError]) -> OpenApiResponse:
 
 
 def _summary(error: ApiError) -> str:
-    """The message, or where an error names fields, the first one and what is wrong with it."""
+    """The message, or the first field error."""
     if isinstance(error, BadRequestError) and error.field_errors:
         return ": ".join(error.field_errors[0])
     return error.message

@@ -1,4 +1,4 @@
-"""The base of serializers under /v1: DRF's, strict about names, with every error in one answer; their date-times."""
+"""The base serializer under /v1: strict about names, with all errors in one response."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -27,27 +27,26 @@ INSTANT = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d{2}-\d
 
 @extend_schema_field(INSTANT)
 class InstantField(serializers.Field[Any, Any, Any, Any]):
-    """A date-time in a response, from a model's datetime or from PostgreSQL's text (`partners.db.statements`)."""
+    """A date-time in a response, from a datetime or from PostgreSQL's text (contract, section 6)."""
 
     def to_representation(self, value: datetime | str) -> str:
-        """RFC 3339 in UTC with six fraction digits: contract, section 6."""
-        return statements.rfc_3339(value) if isinstance(value, str) else json.rfc_3339(value)
+        """In UTC with six fraction digits."""
+        return statements.rfc_3339_from_text(value) if isinstance(value, str) else json.rfc_3339(value)
 
 
 class StrictSerializer(serializers.Serializer[Instance]):
-    """A DRF serializer that also names unknown and repeated fields, and checks fields together where some failed.
+    """A DRF serializer that also reports unknown and repeated fields.
 
-    `is_valid(raise_exception=True)` raises an ApiError. `errors` has the declared fields in their order, then unknown
-    ones by name. Only a JsonObject knows which names were given more than once. Saving is not the serializer's task.
+    `errors` has the declared fields in their order, then unknown ones by name. Repeated names are known only for a
+    JsonObject. Saving is not supported.
     """
 
-    # Fields that a create takes and an update refuses.
+    # Refused in an update.
     create_only_fields: ClassVar[Collection[str]] = ()
 
     def __init__(self, instance: Instance | None = None, data: Any = empty, **kwargs: Any) -> None:
-        # DRF copies the declared fields for each serializer, so that each may change its own: 170 µs for a user's;
-        # checking a whole user takes 75. Our fields keep no state. So a serializer starts with the attributes of an
-        # empty one of its class, `fields` included; with arguments other than these DRF makes it as usual.
+        # DRF copies the declared fields for each serializer, which takes 170 µs for a user, of which validation takes
+        # 75. Our fields have no state, so all serializers of a class share the attributes of an empty one.
         if (instance is None and data is empty) or kwargs.keys() - {"partial"}:
             super().__init__(instance, data, **kwargs)
             return
@@ -59,23 +58,23 @@ class StrictSerializer(serializers.Serializer[Instance]):
 
     @cached_property
     def writable_fields(self) -> Mapping[str, serializers.Field[Any, Any, Any, Any]]:
-        """The fields that data may have, by name, in the order in which errors name them."""
+        """The fields that data may contain, by name."""
         return {name: field for name, field in self.fields.items() if not field.read_only}
 
     @cached_property
     def validate_methods(self) -> Collection[str]:
-        """The fields for which the class has DRF's `validate_<field>()`."""
+        """The fields with a `validate_<field>()`."""
         return frozenset(name for name in self.writable_fields if hasattr(self, f"validate_{name}"))
 
     def is_valid(self, *, raise_exception: bool = False) -> bool:
-        """Whether every rule holds; `errors` says which do not. Raises `api_error()` where `raise_exception` is set."""
+        """As DRF's; `raise_exception` raises `api_error()`."""
         valid = super().is_valid()
         if raise_exception and not valid:
             raise self.api_error()
         return valid
 
     def api_error(self) -> ApiError:
-        """The answer for `errors`: a BadRequestError that names every failing field."""
+        """A BadRequestError with all `errors`."""
         if api_settings.NON_FIELD_ERRORS_KEY in self.errors:
             return BadRequestError("The body must be a JSON object.")
         return invalid_fields(
@@ -83,29 +82,28 @@ class StrictSerializer(serializers.Serializer[Instance]):
         )
 
     def run_validators(self, value: Any) -> None:
-        """Runs the validators of the class's Meta; without any, DRF's preparation for them is left out."""
+        """As DRF's, but quick if there are none."""
         if self.validators:
             super().run_validators(value)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """The values by source. Raises ValidationError with all failing fields."""
+        """The values by source. Raises ValidationError."""
         if not isinstance(data, Mapping):
             raise serializers.ValidationError({api_settings.NON_FIELD_ERRORS_KEY: ["Must be a JSON object."]})
         values, errors = self._validate_fields(data)
         self.validate_together(values, errors)
         known = self.writable_fields.keys()
         errors |= {name: ["Unknown field."] for name in data.keys() - known}
-        errors |= {name: ["This field is given more than once."] for name in getattr(data, "repeated", ())}
+        errors |= {name: ["Duplicate field."] for name in getattr(data, "repeated", ())}
         if errors:
             names = [*(name for name in known if name in errors), *sorted(errors.keys() - known)]
             raise serializers.ValidationError({name: errors[name] for name in names})
         return values
 
     def validate_together(self, values: dict[str, Any], errors: Errors) -> None:
-        """A hook for rules about several fields, called even where fields failed, so that one answer names all.
+        """A hook for rules about several fields, called even if some are invalid, unlike `validate()`.
 
-        values: of the fields that passed, by source, for the hook to change. errors: by field, for the hook to add to.
-        `validate()` is called later, and only where nothing failed.
+        values: of the valid fields, by source; the hook may change them. errors: by field; the hook may add some.
         """
 
     def _validate_fields(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:
@@ -135,22 +133,22 @@ class StrictSerializer(serializers.Serializer[Instance]):
 @cache
 def _shared_attributes(serializer_class: type[StrictSerializer[Any]]) -> dict[str, Any]:
     serializer = serializer_class()
-    # Read-only, since they are shared.
+    # Shared, therefore read-only.
     vars(serializer)["fields"] = MappingProxyType(dict(serializer.fields))
-    # Computed here once; cached_property keeps them among the attributes.
+    # cached_property stores these among the attributes.
     _ = serializer.writable_fields, serializer.validate_methods, serializer.validators
     return vars(serializer)
 
 
 def _printable(name: str) -> str:
-    """A name that a partner made up, fit to be shown: JSON can hold what UTF-8 cannot."""
+    """A partner's name of a field, cut, and without lone surrogates, which UTF-8 cannot encode."""
     return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
 
 
 class PingSerializer(serializers.Serializer[Any]):
-    """Whose key signed the request, and what time it is."""
+    """The response of ping."""
 
     partner = serializers.RegexField(
         "^[a-z0-9]+(-[a-z0-9]+)*$", min_length=1, max_length=50, help_text="The partner that the API key belongs to."
     )
-    serverTime = InstantField(help_text="The service's clock: compare yours with it.")
+    serverTime = InstantField(help_text="The service's clock.")

@@ -1,16 +1,15 @@
-"""How often a partner may ask: contract, section 5.
+"""Rate limits: contract, section 5.
 
-A window begins with a partner's first request in it. Counts are kept in Redis, by the `limits` library, where
-REDIS_URL is set, else in this process. The limit protects the service against load, not against strangers: while
-Redis does not answer, or answers slowly, requests pass uncounted. Requests are counted once they are authenticated,
-while no transaction is open.
+A window begins with a partner's first request in it. Counts are kept by the `limits` library in Redis if REDIS_URL is
+set, otherwise in this process. The limit protects against load, not against intruders: while Redis is unreachable or
+slow, requests pass uncounted. Requests are counted after authentication, while no transaction is open.
 """
 
 import math
 import threading
 import time
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -18,60 +17,48 @@ from rest_framework.throttling import BaseThrottle
 
 from partners.api.rates import Rate, parse_rate
 from partners.api.request import PartnerRequest
-from partners.authentication.keys import Caller
 
 log = structlog.get_logger("partners.throttling")
 
 REDIS_TIMEOUT_SECONDS = 0.25
-# An answer that takes longer is slow. Redis mostly needs less than a millisecond.
+# Usually Redis answers within a millisecond.
 REDIS_SLOW_SECONDS = 0.05
-# So many more slow answers than quick ones, and Redis is not asked for a while.
+# The circuit opens when slow answers exceed quick ones by this number.
 REDIS_SLOW_ANSWERS = 5
-# How long Redis is not asked after a failure or slow answers, so that each request does not wait for it.
+# How long the circuit stays open, so that not every request waits for Redis.
 REDIS_PAUSE_SECONDS = 2.0
 
 
 class PartnerRateThrottle(BaseThrottle):
-    """Counts requests by partner, whichever of its keys signed."""
+    """Counts requests per partner, over all its keys."""
 
     _seconds: int
 
     def allow_request(self, request: PartnerRequest, view: Any) -> bool:  # type: ignore[override]
-        """Counts the request, and sets the RateLimit fields of its answer (draft-ietf-httpapi-ratelimit-headers-10)."""
-        rate = _rate(request.user)
-        counted, reset = _counter().hit(rate, request.user.partner_id)
-        # Redis rounds, and clocks differ: a window never lasts longer than its length.
+        """Count the request, and set the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10)."""
+        rate = parse_rate(request.user.rate_limit or settings.PARTNER_RATE_LIMIT)
+        count, reset = _counter().hit(rate, request.user.partner_id)
+        # Redis rounds, and clocks differ: a window is never longer than its length.
         self._seconds = min(max(1, math.ceil(reset - time.time())), rate.seconds)
         view.headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
-        view.headers["RateLimit"] = f'"default";r={max(0, rate.amount - counted)};t={self._seconds}'
-        return counted <= rate.amount
+        view.headers["RateLimit"] = f'"default";r={max(0, rate.amount - count)};t={self._seconds}'
+        return count <= rate.amount
 
     def wait(self) -> int:
         """Whole seconds until the window ends, at least 1."""
         return self._seconds
 
 
-def _rate(caller: Caller) -> Rate:
-    return parse_rate(caller.rate_limit or settings.PARTNER_RATE_LIMIT)
-
-
-class Counter(Protocol):
-    """Requests in the present window of each partner. Another rate of a partner has a window of its own."""
-
-    def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """Counts one request: how many there are now, and when the window ends (seconds since the epoch)."""
-
-
-class OwnCounter:
-    """Counts in this process alone."""
+class LocalCounter:
+    """Counts within this process, in a window for each partner and rate."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # By partner and rate: the count so far, and when the window ends.
+        # Count and end of the window, by partner and rate.
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """See Counter."""
+        """Count a request; return the count, and when the window ends in seconds since the epoch."""
         now = time.time()
         with self._lock:
             count, reset = self._windows.get((partner_id, rate), (0, 0.0))
@@ -82,28 +69,28 @@ class OwnCounter:
 
 
 class RedisCircuit:
-    """A circuit breaker: for how long Redis is not asked after it failed, or was slow several times.
+    """A circuit breaker: opens when Redis fails, or is slow several times.
 
-    After the pause one request asks again; one slow answer then opens the circuit again. The threads of a process
-    share it without a lock: a lost update costs one slow answer more.
+    After the pause one request tries Redis; a slow answer opens the circuit again. Threads share it without a lock: a
+    lost update costs one more slow answer.
     """
 
     def __init__(self) -> None:
         self._open_until = 0.0
-        # Slow answers less quick ones.
+        # Slow answers minus quick ones.
         self._slow = 0
 
-    def lets_pass(self, now: float) -> bool:
-        """Whether Redis is to be asked now."""
+    def allows(self, now: float) -> bool:
+        """Whether to use Redis now."""
         if now < self._open_until:
             return False
         if self._open_until:
-            # The other requests do not wait for the answer that this one gets.
+            # Only this request tries; the others do not wait for it.
             self._open_until = now + REDIS_PAUSE_SECONDS
         return True
 
     def answered(self, seconds: float) -> None:
-        """Redis has answered, after so many seconds."""
+        """Record an answer and its duration."""
         if seconds <= REDIS_SLOW_SECONDS:
             self._slow = max(0, self._slow - 1)
             self._open_until = 0.0
@@ -111,19 +98,18 @@ class RedisCircuit:
         self._slow = min(self._slow + 1, REDIS_SLOW_ANSWERS)
         if self._slow == REDIS_SLOW_ANSWERS:
             self.open()
-            log.error("redis is slow; requests pass uncounted", answer_seconds=seconds, seconds=REDIS_PAUSE_SECONDS)
+            log.error("Redis is slow; requests pass uncounted", answer_seconds=seconds, seconds=REDIS_PAUSE_SECONDS)
 
     def open(self) -> None:
-        """Redis is not asked for REDIS_PAUSE_SECONDS."""
+        """Do not use Redis for REDIS_PAUSE_SECONDS."""
         self._open_until = time.monotonic() + REDIS_PAUSE_SECONDS
 
 
 class RedisCounter:
-    """Counts of all processes together. While Redis is not asked: 0, and a window that would begin now."""
+    """Counts over all processes. While the circuit is open, the count is 0 in a window that begins now."""
 
     def __init__(self, url: str) -> None:
-        # Where there is no Redis, nobody waits for these to be imported.
-        from limits.errors import StorageError  # noqa: PLC0415
+        from limits.errors import StorageError  # noqa: PLC0415 - slow to import
         from limits.storage import RedisStorage  # noqa: PLC0415
 
         self._storage = RedisStorage(
@@ -133,20 +119,20 @@ class RedisCounter:
             socket_timeout=REDIS_TIMEOUT_SECONDS,
             socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
         )
-        self._failure = StorageError
-        # By partner and rate: the count last seen, and when its window ends.
+        self._storage_error = StorageError
+        # Last known count and end of the window, by partner and rate.
         self._windows: dict[tuple[int, Rate], tuple[int, float]] = {}
         self._circuit = RedisCircuit()
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
-        """See Counter."""
+        """As LocalCounter.hit."""
         now, begun = time.time(), time.monotonic()
-        if self._circuit.lets_pass(begun):
+        if self._circuit.allows(begun):
             try:
                 window = self._count(rate, partner_id, now)
-            except self._failure:
+            except self._storage_error:
                 self._circuit.open()
-                log.exception("rate limits cannot be counted; requests pass", seconds=REDIS_PAUSE_SECONDS)
+                log.exception("Redis failed; requests pass uncounted", seconds=REDIS_PAUSE_SECONDS)
             else:
                 self._circuit.answered(time.monotonic() - begun)
                 return window
@@ -155,21 +141,20 @@ class RedisCounter:
     def _count(self, rate: Rate, partner_id: int, now: float) -> tuple[int, float]:
         key = f"{partner_id}/{rate.amount}/{rate.seconds}"
         count = self._storage.incr(key, rate.seconds)
-        seen, reset = self._windows.get((partner_id, rate), (0, 0.0))
-        # A window's end is asked for once: it does not move while the window lasts. A count that fell
-        # is of a new window.
-        if count <= seen or reset <= now:
-            # Redis tells the rest of a window in seconds, rounded.
+        last_count, reset = self._windows.get((partner_id, rate), (0, 0.0))
+        # The end of a window does not change: it is read once, when a lower count shows that a window is new.
+        if count <= last_count or reset <= now:
+            # Redis rounds to seconds.
             reset = max(self._storage.get_expiry(key) + 0.5, now)
         window = self._windows[partner_id, rate] = (count, reset)
         return window
 
 
-_making = threading.Lock()
+_counter_lock = threading.Lock()
 
 
 @lru_cache(maxsize=1)
-def _counter() -> Counter:
-    # What is half imported by another thread must not be taken for whole.
-    with _making:
-        return RedisCounter(settings.REDIS_URL) if settings.REDIS_URL else OwnCounter()
+def _counter() -> LocalCounter | RedisCounter:
+    # The lock keeps threads from seeing half-imported modules.
+    with _counter_lock:
+        return RedisCounter(settings.REDIS_URL) if settings.REDIS_URL else LocalCounter()

@@ -1,4 +1,4 @@
-"""The first signed call that everybody makes."""
+"""GET /v1/ping."""
 
 from datetime import UTC, datetime
 
@@ -18,9 +18,8 @@ class Ping(PartnerAPIView):
     @extend_schema(
         operation_id="ping",
         tags=["Ping"],
-        summary="Say hello",
-        description="The first signed call that everybody makes: it changes nothing, and its answer means that key,"
-        " clock and signature are right.",
+        summary="Check the signature",
+        description="Changes nothing. Success means that key, clock and signature are right.",
         responses={
             200: success(
                 PingSerializer,
@@ -31,5 +30,5 @@ class Ping(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        """The partner that the API key belongs to, and the service's clock."""
+        """The API key's partner, and the service's clock."""
         return self.read({"partner": request.user.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})

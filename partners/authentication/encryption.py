@@ -1,7 +1,6 @@
-"""Secrets at rest: encrypted under SECRETS_ENCRYPTION_KEYS (Fernet), of which the newest encrypts and all decrypt.
+"""Encryption at rest under SECRETS_ENCRYPTION_KEYS (Fernet): the newest key encrypts, all of them decrypt.
 
-Each purpose has keys of its own, derived from the same settings: what was encrypted for one decrypts
-for no other.
+Each purpose has derived keys of its own, so that texts of one purpose cannot be decrypted for another.
 """
 
 import base64
@@ -18,17 +17,17 @@ SECOND_FACTORS = "partner-service staff second factors"
 
 
 def encrypt(text: str, *, purpose: str) -> str:
-    """The text as it is stored: its length shows, nothing else does."""
+    """Encrypt under the newest key."""
     return _ciphers(purpose)[0].encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str, *, purpose: str) -> str:
-    """What was encrypted. Raises cryptography's InvalidToken where no present key or another purpose made it."""
+    """Decrypt under any present key. Raises cryptography's InvalidToken."""
     return MultiFernet(_ciphers(purpose)).decrypt(encrypted).decode()
 
 
-def renewed(encrypted: str, *, purpose: str) -> str | None:
-    """The same under the newest key; None where it is under that key already. Raises InvalidToken as `decrypt`."""
+def reencrypt(encrypted: str, *, purpose: str) -> str | None:
+    """Encrypt the same text under the newest key; None if it is already. Raises InvalidToken."""
     with suppress(InvalidToken):
         _ciphers(purpose)[0].decrypt(encrypted)
         return None
@@ -41,10 +40,6 @@ def _ciphers(purpose: str) -> list[Fernet]:
 
 @lru_cache
 def _cipher(key: str, purpose: str) -> Fernet:
-    return Fernet(_derive(key, purpose))
-
-
-def _derive(key: str, purpose: str) -> bytes:
-    """A Fernet key from a setting of any form (RFC 5869)."""
+    # Settings may have any form: the Fernet key is derived from them (RFC 5869).
     derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=purpose.encode()).derive(key.encode())
-    return base64.urlsafe_b64encode(derived)
+    return Fernet(base64.urlsafe_b64encode(derived))

@@ -1,6 +1,6 @@
 """The canonical request and its signature: contract, section 3.
 
-Functions on bytes and text, without Django, so that a client can use this file as it stands:
+Functions on bytes and text, without Django: a client can use this file unchanged.
 
     timestamp = "2026-01-15T10:30:00Z"
     canonical = canonical_request("GET", b"/v1/ping", b"", timestamp, "", b"")
@@ -20,20 +20,16 @@ _RFC_3339 = re.compile(
 )
 _HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _LEAP_SECOND = "60"
-# So many secrets `verify` keeps ready.
-MOST_KEYED = 1024
+# Secrets whose HMAC state `verify` caches.
+CACHE_SIZE = 1024
 
 
 class NotUtf8Error(ValueError):
-    """A path or query whose percent-decoded bytes are not UTF-8 has no canonical form."""
+    """The percent-decoded path or query is not UTF-8."""
 
 
 def query_pairs(query: bytes) -> list[tuple[str, str]]:
-    """The query's names and values, decoded, in the order sent; an empty piece between two `&` is dropped.
-
-    query: the raw query string, without the question mark.
-    Raises NotUtf8Error.
-    """
+    """The decoded names and values of a raw query string, in the order sent. Raises NotUtf8Error."""
     pairs = []
     for piece in query.split(b"&"):
         if piece:
@@ -54,17 +50,13 @@ def _utf8(text: bytes) -> str:
 
 
 def canonical_path(decoded: bytes) -> str:
-    """Line 2 of the canonical request.
-
-    decoded: the path from `/v1` on, percent-decoded (as WSGI's PATH_INFO is).
-    Raises NotUtf8Error.
-    """
+    """Line 2 of the canonical request. decoded: the path, percent-decoded, as in PATH_INFO. Raises NotUtf8Error."""
     _utf8(decoded)
     return quote_from_bytes(decoded, safe="/")
 
 
 def canonical_query(query: bytes) -> str:
-    """Line 3 of the canonical request, from the raw query string. Raises NotUtf8Error."""
+    """Line 3 of the canonical request. query: raw, without the question mark. Raises NotUtf8Error."""
     if not query:
         return ""
     pairs = query_pairs(query)
@@ -77,7 +69,7 @@ def _encode_query_part(part: str) -> str:
 
 
 def body_digest(body: bytes) -> str:
-    """Line 6 of the canonical request: the lower-case hex SHA-256 of the body."""
+    """Line 6 of the canonical request: SHA-256 in lower-case hex."""
     return hashlib.sha256(body).hexdigest()
 
 
@@ -86,50 +78,41 @@ def canonical_request(
 ) -> str:
     """The six lines that are signed.
 
-    method: in upper case. decoded_path: percent-decoded, from `/v1` on. query: raw, without the
-    question mark. timestamp, idempotency_key: the headers exactly as sent, "" where there is no key.
-    Raises NotUtf8Error.
+    method: in upper case. decoded_path: percent-decoded. query: raw. timestamp, idempotency_key: the headers exactly
+    as sent; "" without a key. Raises NotUtf8Error.
     """
-    return "\n".join(
-        (
-            method,
-            canonical_path(decoded_path),
-            canonical_query(query),
-            timestamp,
-            idempotency_key,
-            body_digest(body),
-        )
-    )
+    path, parameters = canonical_path(decoded_path), canonical_query(query)
+    return "\n".join((method, path, parameters, timestamp, idempotency_key, body_digest(body)))
 
 
 def sign(secret: str, canonical: str) -> str:
-    """The signature: lower-case hex HMAC-SHA256 of the canonical request under the secret as issued."""
+    """The HMAC-SHA256 of the canonical request in lower-case hex. secret: as issued."""
     return hmac.new(secret.encode(), canonical.encode(), hashlib.sha256).hexdigest()
 
 
 def verify(secret: str, canonical: str, signature: str) -> bool:
-    """Whether `signature`, hex in either case, is the one for this request; compares in constant time."""
+    """Whether `signature`, hex in either case, is right; compares in constant time."""
     expected = _keyed(secret).copy()
     expected.update(canonical.encode())
     return hmac.compare_digest(expected.digest(), signature_bytes(signature))
 
 
-@lru_cache(maxsize=MOST_KEYED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _keyed(secret: str) -> hmac.HMAC:
-    """The HMAC under a secret before any text: with OpenSSL to set it up costs twice what is signed."""
+    """The HMAC under a secret before any text: setting it up costs more than the rest."""
     return hmac.new(secret.encode(), digestmod=hashlib.sha256)
 
 
 def signature_bytes(signature: str) -> bytes:
-    """The signature's 32 bytes, however written; 32 zero bytes, which nobody can sign, where it is none."""
+    """The 32 bytes of a hex signature; zeros, which match no request, if it is malformed."""
     return bytes.fromhex(signature) if _HEX_SHA256.fullmatch(signature) else bytes(32)
 
 
 def parse_timestamp(text: str) -> datetime:
-    """The instant that an RFC 3339 date-time names, to the microsecond (further digits are cut off).
+    """Parse an RFC 3339 date-time; digits beyond microseconds are cut off.
 
-    Raises ValueError for anything else, other ISO 8601 forms included. A leap second, which ends a
-    month of UTC, counts as the second after it (RFC 3339, section 5.7).
+    A leap second, which ends a month of UTC, counts as the second after it (RFC 3339, section 5.7).
+    Raises ValueError, also for other forms of ISO 8601.
     """
     match = _RFC_3339.fullmatch(text)
     if match is None:

@@ -1,1 +1,1 @@
-"""What the apps need of PostgreSQL beyond the ORM: prepared statements, triggers, the serving role."""
+"""PostgreSQL beyond the ORM: prepared statements, triggers, the serving role."""

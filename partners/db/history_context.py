@@ -1,23 +1,22 @@
-"""Who changed a row, and by which request: what a history row keeps as its context.
+"""The context of history rows: who changed a row, and by which request.
 
-pghistory's own context manager puts a second command into each statement, which server-side binding
-refuses. Its triggers read a setting of the transaction; this module sets it, for the API, the back
-office and the commands alike.
+pghistory's triggers read it from a setting of the transaction. Its own context manager would add a second command to
+each statement, which server-side binding refuses.
 """
 
 import json
 
 from partners.db import statements
 
-# For folding into a statement that a transaction makes anyway; takes the value of `context`.
+# To be part of another statement; its parameter is the result of `context`.
 SET_CONTEXT = "set_config('pghistory.context_metadata', %s, true)"
 
 
-def context(**facts: str) -> str:
-    """What SET_CONTEXT takes. facts: such as partner, key, staff, command, requestId; nothing personal of a user."""
-    return json.dumps(facts)
+def context(**values: str) -> str:
+    """The parameter of SET_CONTEXT. values: partner, key, staff, command, requestId; no personal data of users."""
+    return json.dumps(values)
 
 
-def set_context(**facts: str) -> None:
-    """Says who makes the changes of the present transaction."""
-    statements.fetch_one(f"SELECT {SET_CONTEXT}", (context(**facts),))
+def set_context(**values: str) -> None:
+    """Set the context of the present transaction."""
+    statements.fetch_one(f"SELECT {SET_CONTEXT}", (context(**values),))

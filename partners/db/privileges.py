@@ -1,24 +1,23 @@
-"""What the serving role may do with each table: as the models declare it, and as the database sees it in the end.
+"""The serving role's privileges on each table: as declared, and as in effect.
 
-A model names its privileges in `serving_privileges`, as GRANT takes them. A table that nobody names
-is one of Django's or of a library's: it stands in OTHERS, or gets DEFAULT_PRIVILEGES.
+Models declare them in `serving_privileges`, in the form of GRANT. Tables of Django and libraries have theirs in
+LIBRARY_TABLES, or DEFAULT_PRIVILEGES.
 """
 
 import re
 from collections.abc import Iterable
 
 from django.apps import apps
-from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 DEFAULT_PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
-# Tables of others that are history too, that only the owner writes, or of which little is needed.
-OTHERS = {
+# History, tables that only the owner writes, and tables of which little is needed.
+LIBRARY_TABLES = {
     "django_migrations": ("SELECT",),
     "django_admin_log": ("SELECT", "INSERT"),
     "pghistory_context": ("SELECT",),
-    # Migrations keep what a role of staff may do (users/services/roles.py); nobody has permissions of their own.
+    # Migrations write the roles' permissions (users/services/roles.py); accounts have no others.
     "auth_group": ("SELECT",),
     "auth_group_permissions": ("SELECT",),
     "auth_permission": ("SELECT",),
@@ -26,17 +25,17 @@ OTHERS = {
     "users_staff_groups": ("SELECT", "INSERT", "DELETE"),
     "django_content_type": ("SELECT",),
     "django_session": ("SELECT", "INSERT", "UPDATE (session_data, expire_date)", "DELETE"),
-    # Staff have no mailbox here: allauth asks, and finds nothing.
+    # Empty, but read by allauth.
     "account_emailaddress": ("SELECT",),
     "account_emailconfirmation": ("SELECT",),
-    # No model's: failed logins and used codes, where there is no Redis (CACHES in the settings).
+    # Failed logins and used codes, if there is no Redis (CACHES in the settings).
     "staff_cache": ("SELECT", "INSERT", "UPDATE (value, expires)", "DELETE"),
 }
 
 Privileges = dict[str, tuple[str, ...]]
 
-# By ownership, through another role, or through PUBLIC: whatever the way. What an extension brought is the hoster's.
-_OF_TABLES = """
+# By ownership, through another role, or through PUBLIC. Extensions' tables are the hoster's.
+_TABLE_PRIVILEGES = """
     WITH present AS (
         SELECT oid, relname FROM pg_class
          WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -53,7 +52,7 @@ _OF_TABLES = """
      GROUP BY relname, privilege
     HAVING bool_or(held)
 """
-_ELSEWHERE = """
+_OTHER_PRIVILEGES = """
     SELECT 'USAGE on the sequence ' || relname FROM pg_class
      WHERE relnamespace = 'public'::regnamespace
        AND CASE relkind WHEN 'S' THEN has_sequence_privilege(%(role)s, oid, 'USAGE, SELECT, UPDATE') END
@@ -67,51 +66,43 @@ _ELSEWHERE = """
      UNION ALL
     SELECT 'CREATE in the database' WHERE has_database_privilege(%(role)s, current_database(), 'CREATE')
      UNION ALL
-    SELECT 'default privileges on what will be made' FROM pg_default_acl, aclexplode(defaclacl) AS granted
+    SELECT 'default privileges on future objects' FROM pg_default_acl, aclexplode(defaclacl) AS granted
      WHERE pg_get_userbyid(defaclrole) = current_user
        AND (granted.grantee = 0 OR pg_get_userbyid(granted.grantee) = %(role)s)
 """
 
 
 def declared(connection: BaseDatabaseWrapper) -> Privileges:
-    """What each table that is there is to be granted, by its name."""
+    """The privileges to grant on each existing table."""
     present = set(connection.introspection.table_names())
-    all_ = dict(OTHERS)
+    declared_ = dict(LIBRARY_TABLES)
     for model in apps.get_models(include_auto_created=True):
-        all_.setdefault(_table(model), getattr(model, "serving_privileges", DEFAULT_PRIVILEGES))
-    return {table: privileges for table, privileges in sorted(all_.items()) if table in present}
+        table = model._meta.db_table  # noqa: SLF001 - Django's public name for it
+        declared_.setdefault(table, getattr(model, "serving_privileges", DEFAULT_PRIVILEGES))
+    return {table: privileges for table, privileges in sorted(declared_.items()) if table in present}
 
 
 def effective(cursor: CursorWrapper, role: str) -> dict[str, set[str]]:
-    """What `role` may do with each table in the schema public, whatever gives it the right.
+    """The role's privileges on tables of the schema public, in the form of GRANT with columns sorted.
 
-    As GRANT takes it, columns in alphabetical order: `UPDATE (count, last_at)`. Tables with which it
-    may do nothing are left out.
+    Tables without any are left out.
     """
     held: dict[str, set[str]] = {}
-    cursor.execute(_OF_TABLES, {"role": role})
+    cursor.execute(_TABLE_PRIVILEGES, {"role": role})
     for table, privilege, columns, is_in_part in cursor.fetchall():
         held.setdefault(table, set()).add(f"{privilege} ({columns})" if is_in_part else privilege)
     return held
 
 
-def elsewhere(cursor: CursorWrapper, role: str) -> list[str]:
-    """What `role` may do with other things than tables, in words; it is to be nothing.
-
-    It needs no sequence: a table's identity column takes its numbers by itself.
-    """
-    cursor.execute(_ELSEWHERE, {"role": role})
+def other_privileges(cursor: CursorWrapper, role: str) -> list[str]:
+    """The role's privileges on other objects than tables; there should be none, as identity columns need none."""
+    cursor.execute(_OTHER_PRIVILEGES, {"role": role})
     return [text for (text,) in cursor.fetchall()]
 
 
-def ordered(privileges: Iterable[str]) -> set[str]:
-    """Privileges as `effective` writes them."""
-    return {re.sub(r"\((.+)\)", lambda found: f"({_sorted(found[1])})", privilege) for privilege in privileges}
-
-
-def _sorted(columns: str) -> str:
-    return ", ".join(sorted(columns.split(", ")))
-
-
-def _table(model: type[models.Model]) -> str:
-    return model._meta.db_table  # noqa: SLF001 - Django's public name for it
+def normalised(privileges: Iterable[str]) -> set[str]:
+    """Privileges in the form of `effective`, with columns sorted."""
+    return {
+        re.sub(r"\((.+)\)", lambda match: f"({', '.join(sorted(match[1].split(', ')))})", privilege)
+        for privilege in privileges
+    }

@@ -1,8 +1,7 @@
-"""The serving role of the database: created, granted what it needs (partners/db/privileges.py), and nothing more.
+"""The serving role of the database, with its privileges (partners/db/privileges.py) and no others.
 
-Triggers and checks are the second line. The wall is that the service connects as a role that does
-not own the tables, holds no right to alter history or written conversions, and cannot change the
-schema. It never gets TRUNCATE.
+The service connects as a role that does not own the tables: it can change neither history, stored conversions nor the
+schema. Triggers and checks are the second line of defence.
 """
 
 from collections.abc import Iterator
@@ -22,12 +21,12 @@ OWNER = "owner"
 
 
 def owner_alias() -> str:
-    """The alias that migrates: `owner`, or `default` where OWNER_DATABASE_URL is not set."""
+    """The alias for migrations: `owner`, or `default` if OWNER_DATABASE_URL is not set."""
     return OWNER if OWNER in connections else SERVING
 
 
 def serving_role() -> str | None:
-    """The role of DATABASE_URL, or None where it is the owner's own."""
+    """The role of DATABASE_URL, or None if it is the owner."""
     role = connections[SERVING].settings_dict["USER"]
     if owner_alias() == SERVING or role == connections[OWNER].settings_dict["USER"]:
         return None
@@ -35,22 +34,27 @@ def serving_role() -> str | None:
 
 
 def exists(role: str) -> bool:
-    """Whether the database has this role."""
+    """Whether the role exists."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [role])
         return bool(cursor.rowcount)
 
 
 def set_up() -> tuple[str, int]:
-    """Creates or updates the serving role and its grants, all or nothing; its name, and how many tables there are.
+    """Create or update the serving role and its grants in one transaction; return its name and the number of tables.
 
-    Raises ImproperlyConfigured where the settings name no two roles, where the owner may not do it,
-    or where the role may do more than it was granted, whatever the way.
+    Raises ImproperlyConfigured if the settings do not name two roles, the owner lacks the right, or the role has
+    further privileges.
     """
-    _required_role()
+    role = serving_role()
+    if not role:
+        raise ImproperlyConfigured(
+            "OWNER_DATABASE_URL is not set, or DATABASE_URL names the same role or none: set OWNER_DATABASE_URL to the"
+            " URL of the role that owns the schema, and DATABASE_URL to that of the role that the service runs under."
+        )
     try:
         with transaction.atomic(using=OWNER):
-            role = create_serving_role()
+            _create_or_update(role)
             tables = grant(role)
             _require_no_more(role)
     except ProgrammingError as error:
@@ -63,12 +67,7 @@ def set_up() -> tuple[str, int]:
     return role, tables
 
 
-def create_serving_role() -> str:
-    """Creates the role of DATABASE_URL, or sets its password anew; its name.
-
-    Raises ImproperlyConfigured where there is no owner to do it, or the role may do more than serve.
-    """
-    role = _required_role()
+def _create_or_update(role: str) -> None:
     connection = connections[OWNER]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -76,42 +75,31 @@ def create_serving_role() -> str:
             " FROM pg_roles WHERE rolname = %s",
             [role],
         )
-        may_login, *may_more = cursor.fetchone() or (False,)
-        if any(may_more):
+        can_login, *other_rights = cursor.fetchone() or (False,)
+        if any(other_rights):
             raise ImproperlyConfigured(
                 f"The role {role} of DATABASE_URL is a superuser, or may create roles or databases, replicate or"
                 " bypass row security: name another role."
             )
-        if not may_more:
+        if not other_rights:
             cursor.execute(_compose("CREATE ROLE {} LOGIN", role))
-        elif not may_login:
+        elif not can_login:
             cursor.execute(_compose("ALTER ROLE {} LOGIN", role))
         _set_password(cursor, connection.connection, role)
-    return role
-
-
-def _required_role() -> str:
-    role = serving_role()
-    if not role:
-        raise ImproperlyConfigured(
-            "OWNER_DATABASE_URL is not set, or DATABASE_URL names the same role or none: set OWNER_DATABASE_URL to the"
-            " URL of the role that owns the schema, and DATABASE_URL to that of the role that the service runs under."
-        )
-    return role
 
 
 def _set_password(cursor: CursorWrapper, connection: psycopg.Connection[Any], role: str) -> None:
     password = connections[SERVING].settings_dict["PASSWORD"]
     if not password:
         return
-    # Hashed here, so that no log of the server can hold it.
+    # Hashed here, to keep it out of the server's log.
     verifier = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
     statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier))
     cursor.execute(statement.as_string(connection))
 
 
 def grant(role: str) -> int:
-    """Gives `role` the privileges that are declared and takes all others; how many tables there are."""
+    """Grant the declared privileges and revoke all others; return the number of tables."""
     connection = connections[OWNER]
     tables = privileges.declared(connection)
     with transaction.atomic(using=OWNER), connection.cursor() as cursor:
@@ -124,13 +112,13 @@ def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
     yield "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
     yield _compose("REVOKE ALL ON SCHEMA public FROM {}", role)
     yield _compose("GRANT USAGE ON SCHEMA public TO {}", role)
-    # Only who is named may come in, and imports alone need temporary tables.
+    # Imports need temporary tables.
     yield _compose("REVOKE ALL ON DATABASE {} FROM PUBLIC, {}", database, role)
     yield _compose("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}", database, role)
-    # Of tables: takes the privileges on columns too.
+    # Revokes privileges on columns too.
     yield _compose("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {}", role)
     yield _compose("REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {}", role)
-    # PUBLIC may execute each function unless told otherwise, also those still to be made.
+    # By default PUBLIC may execute all functions, future ones included.
     yield _compose("REVOKE ALL ON ALL ROUTINES IN SCHEMA public FROM PUBLIC, {}", role)
     for kind in ("TABLES", "SEQUENCES", "ROUTINES"):
         yield _compose(f"ALTER DEFAULT PRIVILEGES REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)
@@ -142,20 +130,20 @@ def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
 def _require_no_more(role: str) -> None:
     connection = connections[OWNER]
     with connection.cursor() as cursor:
-        granted = {table: privileges.ordered(given) for table, given in privileges.declared(connection).items()}
+        granted = {table: privileges.normalised(listed) for table, listed in privileges.declared(connection).items()}
         excess = [
             f"{privilege} on {table}"
             for table, held in privileges.effective(cursor, role).items()
             for privilege in sorted(held - granted.get(table, set()))
         ]
-        excess += privileges.elsewhere(cursor, role)
+        excess += privileges.other_privileges(cursor, role)
     if excess:
         raise ImproperlyConfigured(
-            f"The role {role} of DATABASE_URL has more than it was granted ({', '.join(excess[:3])}): it owns tables or"
-            " the database, is a member of another role, or PUBLIC has it. Take that away, or name another role."
+            f"The role {role} of DATABASE_URL has further privileges ({', '.join(excess[:3])}): it owns tables or the"
+            " database, is a member of another role, or PUBLIC has them. Revoke them, or name another role."
         )
 
 
 def _compose(statement: str, *names: str) -> str:
-    # DDL takes no parameters; names are quoted by psycopg.
+    # DDL has no parameters.
     return sql.SQL(statement).format(*map(sql.Identifier, names)).as_string(None)

@@ -1,9 +1,8 @@
-"""Triggers that no session setting switches off.
+"""Triggers that no session setting disables.
 
-pgtrigger's own can be skipped by anyone who sets `pgtrigger.ignore`, and they run with the rights
-and the search path of whoever causes them. These cannot be skipped, and run as the schema's owner:
-the serving role needs no right to write history, and a temporary table of the same name catches nothing.
-Nobody else may call their functions: put on a table of one's own, they would write what one likes.
+pgtrigger's own can be skipped by setting `pgtrigger.ignore`, and run with the rights and search path of the session.
+These run as the schema's owner: the serving role needs no right to write history, and a temporary table of the same
+name has no effect. PUBLIC may not execute their functions, which could otherwise be attached to other tables.
 """
 
 from collections.abc import Sequence
@@ -16,10 +15,10 @@ from pgtrigger import compiler
 
 
 class PermanentTriggerSql(compiler.UpsertTriggerSql):
-    """pgtrigger's SQL for installing a trigger, without the way around it. Migrations refer to this class."""
+    """pgtrigger's SQL for installing a trigger, without `pgtrigger.ignore`. Migrations refer to this class."""
 
     def get_template(self) -> str:
-        """The SQL, to be filled in. Migrations that are written depend on it: it never changes."""
+        """The SQL template. It must not change: existing migrations depend on it."""
         return """
             CREATE OR REPLACE FUNCTION {pgid}()
             RETURNS TRIGGER AS $$
@@ -46,7 +45,7 @@ class PermanentTrigger(pgtrigger.Trigger):
     """A trigger installed by PermanentTriggerSql."""
 
     def compile(self, model: Any) -> compiler.Trigger:
-        """The trigger as migrations hold it."""
+        """The trigger for migrations."""
         return compiler.Trigger(
             name=self.name,
             sql=PermanentTriggerSql(
@@ -64,29 +63,21 @@ class PermanentTrigger(pgtrigger.Trigger):
 
 
 def refuse(message: str) -> str:
-    """The body of a trigger that refuses: an integrity error with this message."""
+    """The body of a trigger that raises an integrity error."""
     return f"RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';"
 
 
 def append_only(*operations: Any) -> Sequence[pgtrigger.Trigger]:
-    """Triggers that refuse every UPDATE (or these operations only), DELETE and TRUNCATE of a table."""
-    rows = operations or (pgtrigger.Update, pgtrigger.Delete)
+    """Triggers that refuse UPDATE and DELETE, or only `operations`, and TRUNCATE."""
     return [
         PermanentTrigger(
             name=f"no_{str(operation).lower()}",
             when=pgtrigger.Before,
             operation=operation,
+            level=pgtrigger.Statement if operation is pgtrigger.Truncate else pgtrigger.Row,
             func=refuse("This table refuses it: its rows are kept for good."),
         )
-        for operation in rows
-    ] + [
-        PermanentTrigger(
-            name="no_truncate",
-            when=pgtrigger.Before,
-            operation=pgtrigger.Truncate,
-            level=pgtrigger.Statement,
-            func=refuse("This table refuses it: its rows are kept for good."),
-        )
+        for operation in (*(operations or (pgtrigger.Update, pgtrigger.Delete)), pgtrigger.Truncate)
     ]
 
 
@@ -110,8 +101,8 @@ class _PermanentTracker(pghistory.RowEvent):
 
 
 class InsertEvent(_PermanentTracker, pghistory.InsertEvent):
-    """Keeps a row as it was inserted."""
+    """Records inserted rows."""
 
 
 class UpdateEvent(_PermanentTracker, pghistory.UpdateEvent):
-    """Keeps a row as an update left it, where the update changed anything."""
+    """Records updated rows, if a value changed."""

@@ -1,4 +1,4 @@
-"""What every command of ops shares: `--json`, and errors of one line with exit status 1 (docs/operations.md)."""
+"""The base of all commands: `--json`, and errors as one line with exit status 1 (docs/operations.md)."""
 
 import json
 import re
@@ -14,37 +14,33 @@ from psycopg.errors import UndefinedTable
 
 from partners.api.json import rfc_3339
 from partners.authentication import keys
+from partners.authentication.keys import IssuedKey
 from partners.models import ApiKey, Partner
 
 
 class Outcome(NamedTuple):
-    """What a command has to say: for `--json`, and for people."""
+    """The result of a command: data for `--json`, lines for people."""
 
     data: Mapping[str, Any]
     lines: Iterable[str]
 
 
 class ServiceCommand(BaseCommand):
-    """A command that prints its outcome for people, or as one JSON object and nothing else."""
+    """A command that prints its outcome as text or as one JSON object."""
 
-    # What this service is checked for at its start, not before each command.
+    # Checked at the start of the service, not before each command.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Adds --json; a subclass adds its own."""
+        """Add --json; a subclass adds its own."""
         parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
 
     def perform(self, *args: Any, **options: Any) -> Outcome:
-        """Does the work, all of it or none of it.
-
-        Raises CommandError with one clear line, also for each error of the rules that it expects;
-        ValidationError, ImproperlyConfigured and a database that does not answer are translated by
-        `handle`. Anything else is a defect, and shows as one.
-        """
+        """Do the work. Raises CommandError with one line, or an exception that `handle` translates."""
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs the command and prints its outcome."""
+        """Run the command and print its outcome."""
         _require_text(options)
         try:
             outcome = self.perform(**options)
@@ -65,23 +61,42 @@ class ServiceCommand(BaseCommand):
 
 
 def find_partner(slug: str) -> Partner:
-    """The partner of this slug. Raises CommandError."""
+    """The partner with this slug. Raises CommandError."""
     try:
         return Partner.objects.get(slug=slug)
     except Partner.DoesNotExist:
-        raise CommandError(f"There is no partner {slug!r}.") from None
+        raise CommandError(f"Partner {slug!r} not found.") from None
 
 
 def find_key(key_or_prefix: str) -> ApiKey:
-    """The API key of this value or visible prefix. Raises CommandError."""
+    """The API key with this value or visible prefix. Raises CommandError."""
     try:
         return keys.find(key_or_prefix)
     except keys.KeyNotFoundError as error:
         raise CommandError(str(error)) from None
 
 
+def issued_key(issued: IssuedKey, further: Iterable[str] = ()) -> Outcome:
+    """The outcome that shows a new key and its secret. further: lines for people."""
+    record, slug = issued.record, issued.record.partner.slug
+    expires_at = optional_rfc_3339(record.expires_at)
+    lines = [
+        f"API key:  {issued.api_key}",
+        f"Secret:   {issued.secret}",
+        f"Label:    {record.label or '-'}",
+        f"Expires:  {expires_at or 'never'}",
+        *further,
+        "The key and the secret are shown this once and cannot be read back: hand them over safely now.",
+    ]
+    if not record.partner.enabled:
+        lines.append(f"Partner {slug} is disabled: the key is refused until `set_partner {slug} --enable`.")
+    return Outcome(
+        {"apiKey": issued.api_key, "secret": issued.secret, "label": record.label, "expiresAt": expires_at}, lines
+    )
+
+
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
-    """A type for argparse: a whole number from `lowest` to `highest`; anything else is exit status 2."""
+    """A type for argparse: a whole number in this range."""
 
     def convert(text: str) -> int:
         if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not lowest <= int(text) <= highest:
@@ -91,13 +106,13 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     return convert
 
 
-def moment(value: datetime | None) -> str | None:
-    """A date-time as the wire has it, for `--json`; None where there is none."""
+def optional_rfc_3339(value: datetime | None) -> str | None:
+    """A date-time for `--json`."""
     return None if value is None else rfc_3339(value)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Lines of aligned columns, for people; a dash where there is nothing."""
+    """Lines of aligned columns; a dash for an empty cell."""
     cells = [[str(cell) for cell in headings]]
     cells += [["-" if cell in {None, ""} else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -108,12 +123,13 @@ def _one_line(error: ValidationError) -> str:
     if not hasattr(error, "error_dict"):
         return " ".join(error.messages)
     fields: dict[str, list[str]] = error.message_dict
-    lines = (("" if field == NON_FIELD_ERRORS else f"{field}: ") + " ".join(texts) for field, texts in fields.items())
-    return " ".join(lines)
+    return " ".join(
+        ("" if field == NON_FIELD_ERRORS else f"{field}: ") + " ".join(texts) for field, texts in fields.items()
+    )
 
 
 def _require_text(options: Mapping[str, Any]) -> None:
-    """A command line may hold bytes that are no UTF-8; the database takes neither them nor NUL."""
+    """A command line can contain bytes that are not UTF-8; the database accepts neither these nor NUL."""
     for name, value in options.items():
         if isinstance(value, str) and ("\0" in value or value != value.encode(errors="replace").decode()):
             raise CommandError(f"{name} is not text in UTF-8.")

@@ -1,1 +1,1 @@
-"""What operators see of the running service: its health, its metrics, and what each request's log line tells."""
+"""Health, metrics and the context of each request's log line."""

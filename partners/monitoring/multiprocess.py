@@ -1,7 +1,6 @@
-"""The folder in which the workers' metrics lie, each worker's in files of its own, and their sum.
+"""The folder with the metrics of all workers, and their sum.
 
-The master clears it at each start (config/server/internal_port.py) and names it in the environment for
-prometheus_client.
+The master clears it at each start and names it in the environment (config/server/internal_port.py).
 """
 
 import fcntl
@@ -17,26 +16,23 @@ from prometheus_client.registry import Collector
 from partners.monitoring.prometheus_internals import move_counts
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-# What counters and histograms of ended workers have come to: their files end like a process number's.
+# In place of a process number: the sums of ended workers.
 ENDED = "ended"
 
-# A file of each process beside those of its metrics; it is locked while the process lives.
+# Each process has a marker file, locked while it lives.
 MARKER_SUFFIX = ".process"
 SERVING = b"serving"
 SERVING_STAFF = b"staff"
 
 _mark: int | None = None
-_one_at_a_time = threading.Lock()
+_lock = threading.Lock()
 
 
 def exposition(*further: Collector) -> bytes:
-    """All workers' metrics together, those of ended ones included, in Prometheus' text format.
-
-    further: collectors of what is counted nowhere here.
-    """
-    with _one_at_a_time:
+    """The sum over all workers, ended ones included, in Prometheus' text format. further: collectors to add."""
+    with _lock:
         for process, files in _files().items():
-            if not _lives(_marker(process)):
+            if not _is_alive(_marker(process)):
                 _fold(process, files)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, path=str(_folder()))  # type: ignore[no-untyped-call]
@@ -46,33 +42,29 @@ def exposition(*further: Collector) -> bytes:
 
 
 def mark_living() -> None:
-    """Shows that this process lives, to others that look into the folder, until it ends in whatever way.
+    """Mark this process as alive until it ends; called before it counts anything.
 
-    Called before it counts anything. By a lock, which the kernel gives up with the process: a process number says
-    little, since another process, or another account's, can get it.
+    By a file lock, which the kernel releases with the process: a process number can be reused.
     """
-    global _mark  # noqa: PLW0603 - the process's one, open as long as the process lives
+    global _mark  # noqa: PLW0603 - stays open as long as the process lives
     _mark = os.open(_marker(os.getpid()), os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     fcntl.flock(_mark, fcntl.LOCK_EX)
 
 
 def mark_serving(*, for_staff: bool) -> None:
-    """Shows that this process has loaded the service and answers requests. Nothing where nobody counts workers.
-
-    for_staff: whether partners' requests go elsewhere.
-    """
+    """Mark this process as answering requests, if metrics are kept. for_staff: those of staff only."""
     if _mark is not None:
         os.write(_mark, SERVING_STAFF if for_staff else SERVING)
 
 
 def serving_workers(*, for_staff: bool = False) -> int:
-    """How many workers there are that answer partners' requests, or those of staff alone."""
+    """The number of workers that serve partners, or of those that serve staff only."""
     wanted = SERVING_STAFF if for_staff else SERVING
-    return sum(_lives(marker) and _content(marker) == wanted for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
+    return sum(_is_alive(marker) and _content(marker) == wanted for marker in _folder().glob(f"*{MARKER_SUFFIX}"))
 
 
 def _content(marker: Path) -> bytes:
-    with suppress(FileNotFoundError):  # it has ended since
+    with suppress(FileNotFoundError):  # ended meanwhile
         return marker.read_bytes()
     return b""
 
@@ -82,20 +74,20 @@ def _folder() -> Path:
 
 
 def _files() -> dict[int, list[Path]]:
-    """The files of each process: `counter_123.db`."""
-    found: dict[int, list[Path]] = {}
+    """The metric files of each process, such as `counter_123.db`."""
+    files: dict[int, list[Path]] = {}
     for file in _folder().glob("*.db"):
         process = file.stem.rpartition("_")[2]
         if process != ENDED:
-            found.setdefault(int(process), []).append(file)
-    return found
+            files.setdefault(int(process), []).append(file)
+    return files
 
 
 def _marker(process: int) -> Path:
     return _folder() / f"{process}{MARKER_SUFFIX}"
 
 
-def _lives(marker: Path) -> bool:
+def _is_alive(marker: Path) -> bool:
     try:
         with marker.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -107,10 +99,10 @@ def _lives(marker: Path) -> bool:
 
 
 def _fold(process: int, files: list[Path]) -> None:
-    """Adds what an ended worker has counted to what others had: a total never falls, and files do not pile up."""
+    """Move an ended worker's counts to the sums of ended workers: totals never fall, and files do not pile up."""
     mark_process_dead(process, path=str(_folder()))  # type: ignore[no-untyped-call]
     for file in files:
         kind = file.stem.rpartition("_")[0]
-        with suppress(FileNotFoundError):  # a gauge's, just removed
+        with suppress(FileNotFoundError):  # a gauge's, removed above
             move_counts(file, file.with_name(f"{kind}_{ENDED}.db"))
     _marker(process).unlink(missing_ok=True)

@@ -1,87 +1,103 @@
-"""What is asked of other programs for health and metrics, so that nobody waits long for one that does not answer."""
+"""Probes of the database and Redis for health and metrics, with short timeouts."""
 
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
 
 import psycopg
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.db import connections
 from redis import Redis
 
-from partners.monitoring.database_gauges import Session
-from partners.monitoring.lost_secrets import count_lost_secrets
+from partners.authentication import encryption, keys
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
+Session = psycopg.Connection[Any]
 
-# For all that is asked together.
-WAIT_SECONDS = 1.5
-CONNECT_SECONDS = 2  # psycopg's shortest
-# The server ends what takes longer; who asks has gone by then.
-LIMITS = "-c statement_timeout=1s -c lock_timeout=1s -c default_transaction_read_only=on"
+# For all probes of a request to the internal port together.
+TIMEOUT_SECONDS = 1.5
+CONNECT_SECONDS = 2  # psycopg's minimum
+SERVER_TIMEOUTS = "-c statement_timeout=1s -c lock_timeout=1s -c default_transaction_read_only=on"
 REDIS_SECONDS = 1.0
 
+# Decrypting a secret takes some 50 µs.
+MAX_KEYS = 1000
+_SECRETS_OF_KEYS_IN_FORCE = f"""
+    SELECT key.encrypted_secret
+      FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
+     WHERE {keys.MAY_CALL}
+     ORDER BY key.last_used_at DESC NULLS LAST LIMIT {MAX_KEYS}
+"""
 
-class Question(Generic[Answer]):
-    """Something asked in a thread of its own, one at a time: whoever asks while one is out gets that one's answer.
 
-    A program that never answers holds one thread, however often it is asked.
-    """
+class Probe(Generic[T]):
+    """Runs a function in a thread, once at a time: calls during a run share its result, so a hang holds one thread."""
 
-    def __init__(self, ask: Callable[[], Answer], *, keep_seconds: float = 0.0) -> None:
-        """keep_seconds: for how long an answer is given again without asking; a failure is not."""
-        self._ask = ask
-        self._keep_seconds = keep_seconds
-        self._kept_until = 0.0
+    def __init__(self, function: Callable[[], T], *, cache_seconds: float = 0.0) -> None:
+        """cache_seconds: for how long a result is reused; a failure is not."""
+        self._function = function
+        self._cache_seconds = cache_seconds
+        self._cached_until = 0.0
         self._lock = threading.Lock()
-        self._out: Future[Answer] | None = None
+        self._future: Future[T] | None = None
 
-    def begin(self) -> Future[Answer]:
-        """The answer, once it is there; its exception is what asking raised."""
+    def start(self) -> Future[T]:
+        """The result of the present run, or of a new one."""
         with self._lock:
-            if self._out is None or (self._out.done() and time.monotonic() >= self._kept_until):
-                self._out = Future()
-                threading.Thread(target=self._run, args=(self._out,), name="question", daemon=True).start()
-            return self._out
+            if self._future is None or (self._future.done() and time.monotonic() >= self._cached_until):
+                self._future = Future()
+                threading.Thread(target=self._run, args=(self._future,), name="probe", daemon=True).start()
+            return self._future
 
-    def _run(self, out: Future[Answer]) -> None:
+    def _run(self, future: Future[T]) -> None:
         try:
-            answer = self._ask()
-            self._kept_until = time.monotonic() + self._keep_seconds
-            out.set_result(answer)
-        except Exception as failure:  # noqa: BLE001 - it is the answer
-            out.set_exception(failure)
+            result = self._function()
+            self._cached_until = time.monotonic() + self._cache_seconds
+            future.set_result(result)
+        except Exception as error:  # noqa: BLE001 - handed to the callers
+            future.set_exception(error)
 
 
-def session() -> Session:
-    """A session of its own with the service's database, short of patience. Raises psycopg.Error."""
-    given = connections["default"].copy().get_connection_params() | {
+def connect() -> Session:
+    """A read-only connection with short timeouts. Raises psycopg.Error."""
+    parameters = connections["default"].copy().get_connection_params() | {
         "connect_timeout": CONNECT_SECONDS,
-        # Milliseconds, of a host that has gone.
+        # In milliseconds: for a host that disappeared.
         "tcp_user_timeout": 2000,
         "application_name": "partner-service-internal",
-        "options": LIMITS,
+        "options": SERVER_TIMEOUTS,
         "autocommit": True,
     }
-    return psycopg.connect(**given)
+    return psycopg.connect(**parameters)
 
 
 def applied_migrations() -> set[tuple[str, str]]:
     """App and name of each. Raises psycopg.Error."""
-    with session() as database:
+    with connect() as database:
         return set(database.execute("SELECT app, name FROM django_migrations").fetchall())
 
 
-def lost_secrets() -> int:
-    """How many API keys in force have a secret that cannot be decrypted. Raises psycopg.Error."""
-    with session() as database:
-        return count_lost_secrets(database)
+def count_undecryptable_secrets() -> int:
+    """How many of the MAX_KEYS keys in force used last have a secret that no present encryption key decrypts.
+
+    Raises psycopg.Error.
+    """
+    with connect() as database:
+        secrets = [secret for (secret,) in database.execute(_SECRETS_OF_KEYS_IN_FORCE).fetchall()]
+    count = len(secrets)
+    for secret in secrets:
+        with suppress(InvalidToken):
+            encryption.decrypt(secret, purpose=encryption.API_SECRETS)
+            count -= 1
+    return count
 
 
 def ping_redis() -> None:
-    """Raises redis.RedisError where Redis does not answer."""
+    """Raises redis.RedisError."""
     with Redis.from_url(
         settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
     ) as client:

@@ -1,7 +1,7 @@
-"""prometheus_client's names that are not public: all that the service uses of them (docs/dependencies.md).
+"""The non-public names of prometheus_client that the service uses (docs/dependencies.md).
 
-Its files of an ended process stay for ever, or its counts are lost: it has no public way to add them to others.
-tests/partners/monitoring/test_prometheus_internals.py fails where the form of the files changes.
+prometheus_client has no public way to add the counts of an ended process to others.
+tests/partners/monitoring/test_prometheus_internals.py fails if the format of its files changes.
 """
 
 from pathlib import Path
@@ -10,9 +10,9 @@ from prometheus_client.mmap_dict import MmapedDict
 
 
 def move_counts(source: Path, target: Path) -> None:
-    """Adds the values of one file of metrics to those of another, which may not exist yet, and removes the first.
+    """Add the values of one metrics file to another, which may be missing, and remove the first.
 
-    Raises FileNotFoundError where the first is not there.
+    Raises FileNotFoundError.
     """
     values = list(MmapedDict.read_all_values_from_file(str(source)))  # type: ignore[no-untyped-call]
     sums = MmapedDict(str(target))  # type: ignore[no-untyped-call]

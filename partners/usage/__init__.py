@@ -1,1 +1,1 @@
-"""How each partner uses the API: counts of requests by hour, key, status, failure and clock skew."""
+"""Counts of requests by hour, key, status, authentication failure and clock skew."""

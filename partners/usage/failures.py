@@ -1,7 +1,4 @@
-"""Why a request is answered 401 (contract, section 3), for the log, the usage counters and support.
-
-Partners get the same text for most of these.
-"""
+"""The causes of a 401 (contract, section 3), for the log, the usage counters and support; partners see few of them."""
 
 from http import HTTPStatus
 
@@ -13,7 +10,7 @@ UNAUTHORIZED = HTTPStatus.UNAUTHORIZED.value
 
 
 class AuthenticationFailure(models.TextChoices):
-    """Why a request is `unauthorized`. The values are those in the log."""
+    """Why a request is `unauthorized`. The log has the values."""
 
     MISSING_HEADER = "missing header", _("Header missing")
     MALFORMED_TIMESTAMP = "malformed timestamp", _("Malformed timestamp")
@@ -25,7 +22,7 @@ class AuthenticationFailure(models.TextChoices):
 
     @property
     def advice(self) -> Promise:
-        """What support asks the partner, in the reader's language."""
+        """What support checks with the partner, translated."""
         return _ADVICE[self]
 
 

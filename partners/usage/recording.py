@@ -1,7 +1,6 @@
-"""Counts requests in the memory of the process, and adds the counts to partners_apiusage.
+"""Counts requests in memory, and adds the counts to partners_apiusage.
 
-Recording a request increments an entry of a dictionary and executes no statement. A thread writes the counts
-FLUSH_SECONDS after the first of them, or when the process stops; a process that is killed loses what is not written.
+A thread writes them FLUSH_SECONDS after the first one, or when the process stops; a killed process loses the rest.
 """
 
 import threading
@@ -20,30 +19,30 @@ log = structlog.get_logger("partners.usage")
 
 FLUSH_SECONDS = 10.0
 HOUR_SECONDS = 3600
-# Bounds of the memory used: above them, requests are counted without their key.
+# Above these limits of memory, requests are counted without their key.
 MAX_COUNTERS = 10_000
-# The bound for keys that were not verified: a client that invents keys does not displace those of partners.
+# For unverified keys: a client that invents keys does not displace others.
 MAX_UNVERIFIED_COUNTERS = 1_000
 
 
 class Group(NamedTuple):
-    """What is kept of a request. Requests of one group share a counter."""
+    """Requests that share a counter."""
 
     # Hours since the epoch.
     hour: int
-    # SHA-256 of the API key that was sent; None where no partner has it, or the counters are full.
+    # Of the API key that was sent; None if it is unknown or the limits are reached.
     key_digest: bytes | None
     status: int
     replayed: bool = False
     # The value of an AuthenticationFailure for status 401, else empty.
     failure: str = ""
-    # The caller's clock minus the server's, rounded; None where it is not known.
+    # The caller's clock minus the server's, rounded; None if unknown.
     skew_seconds: int | None = None
 
 
 @dataclass(slots=True)
 class _Counters:
-    """The requests that this process has counted and not written."""
+    """The counts of this process that are not written yet."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     counts: dict[Group, int] = field(default_factory=dict)
@@ -82,29 +81,21 @@ def present_hour() -> int:
 
 
 def record_answer(key_digest: bytes, status: int, *, replayed: bool, skew_seconds: float) -> None:
-    """Counts the answer to an authenticated request. Executes no statement.
-
-    replayed: whether it is the answer of an earlier request (contract, section 4). skew_seconds: the caller's clock
-    minus the server's.
-    """
+    """Count the response to an authenticated request. replayed: whether it is a stored one (contract, section 4)."""
     _counters.add(Group(present_hour(), key_digest, status, replayed, "", clock_skew.rounded(skew_seconds)))
 
 
 def record_failure(failure: AuthenticationFailure, key_digest: bytes, *, skew_seconds: float | None = None) -> None:
-    """Counts a request that was answered 401, by the key that was sent. Executes no statement.
-
-    key_digest: that of the empty text where no key was sent. skew_seconds: the caller's clock minus the server's,
-    where the request tells.
-    """
+    """Count a request that was answered 401. key_digest: of the empty string without a key. skew_seconds: if known."""
     group = Group(present_hour(), None, UNAUTHORIZED, failure=failure.value)
-    # All unknown keys share a counter.
+    # Unknown keys share a counter.
     if failure != AuthenticationFailure.UNKNOWN_KEY:
         skew = None if skew_seconds is None else clock_skew.rounded(skew_seconds)
         group = group._replace(key_digest=key_digest, skew_seconds=skew)
     _counters.add(group)
 
 
-# Rows are written in one order by all processes: two that write at the same time do not deadlock.
+# Ordered, so that two processes do not deadlock.
 _ADD = """
     INSERT INTO partners_apiusage AS usage
            (hour, partner_id, key_id, status, replayed, failure, skew_seconds, count)
@@ -121,10 +112,10 @@ _ADD = """
 
 
 def flush() -> int:
-    """Writes all counts of this process in one statement; returns how many rows it inserted or updated.
+    """Write all counts of this process; return the number of rows inserted or updated.
 
-    Raises Django's database errors. Where the database is away or read-only, the counts are kept for the next call;
-    where the connection is lost during the commit, they may be counted twice. Other errors discard them.
+    Raises Django's database errors. If the database is unreachable or read-only, the counts are kept for the next call
+    (and may be written twice if the connection is lost during the commit); other errors discard them.
     """
     counts = _counters.take()
     if not counts:
@@ -151,22 +142,21 @@ def _start_writer() -> bool:
     try:
         writer.start()
     except RuntimeError:
-        # The request is answered nevertheless, and the next one tries again.
-        log.warning("usage counters are not written: no thread can be started")
+        # The next request tries again.
+        log.warning("usage counters could not be written: no thread")
         return False
     return True
 
 
 def _write_later() -> None:
-    # Returns early when the process stops: its main thread ends first.
+    # Returns early when the process stops.
     threading.main_thread().join(FLUSH_SECONDS)
     try:
         flush()
     except (DatabaseError, InterfaceError):
         log.warning("usage counters could not be written", exc_info=True)
     finally:
-        # This thread has a connection of its own.
         connection.close()
     if not threading.main_thread().is_alive() and _counters.take():
-        # Waiting for a database that is away would keep the process from stopping.
-        log.warning("usage counters are lost: the process stops")
+        # Waiting for the database would keep the process from stopping.
+        log.warning("usage counters lost at exit")

@@ -1,7 +1,6 @@
-"""A partner's requests, authentication failures and clock skew within a period, read from partners_apiusage.
+"""A partner's requests, authentication failures and clock skew within a period, from partners_apiusage.
 
-Periods consist of whole hours: each begins with the hour in which it began, and is up to an hour longer. Requests
-without a known key, such as those for unknown paths, belong to no partner.
+Periods are extended to whole hours. Requests without a known key belong to no partner.
 """
 
 from collections import Counter
@@ -31,7 +30,7 @@ class Hour(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """A partner's requests within a period. by_status: the number of answers with each HTTP status, lowest first."""
+    """A partner's requests within a period. by_status: the number for each HTTP status, lowest first."""
 
     by_status: Mapping[int, int]
     replayed: int
@@ -44,17 +43,17 @@ class Requests:
 
     @property
     def errors(self) -> int:
-        """The number of those that were answered with an error."""
+        """The number of requests answered with an error."""
         return sum(count for status, count in self.by_status.items() if status >= HTTPStatus.BAD_REQUEST)
 
     @property
     def error_share(self) -> float | None:
-        """Errors among all, from 0 to 1; None where there is no request."""
+        """Between 0 and 1; None without requests."""
         return self.errors / self.total if self.total else None
 
 
 class Failures(NamedTuple):
-    """Authentication failures with one cause and one key. prefix: empty where the key is unknown."""
+    """Authentication failures with one cause and key. prefix: empty if the key is unknown."""
 
     failure: AuthenticationFailure
     prefix: str
@@ -65,7 +64,7 @@ class Failures(NamedTuple):
 
 
 class Skew(NamedTuple):
-    """Clock skew of so many requests (partners/usage/clock_skew.py)."""
+    """The clock skew of some requests (partners/usage/clock_skew.py)."""
 
     requests: int
     median_seconds: int
@@ -73,12 +72,12 @@ class Skew(NamedTuple):
 
 
 def first_hour(period: timedelta) -> datetime:
-    """The hour in which the last `period`, of whole hours, began."""
+    """The beginning of the last `period`, a whole hour."""
     return datetime.fromtimestamp(recording.present_hour() * recording.HOUR_SECONDS, UTC) - period
 
 
 def requests_of(partner_id: int, *, period: timedelta) -> Requests:
-    """A partner's requests in the last `period`."""
+    """A partner's requests."""
     statuses: Counter[int] = Counter()
     hours: Counter[datetime] = Counter()
     replays = 0
@@ -87,16 +86,13 @@ def requests_of(partner_id: int, *, period: timedelta) -> Requests:
         statuses[status] += requests
         hours[hour] += requests
         replays += requests if replayed else 0
-    # The later one of two equals.
+    # Of equal hours, the later one.
     busiest = max((Hour(*hour) for hour in hours.items()), key=lambda hour: (hour.requests, hour.begins), default=None)
     return Requests(dict(sorted(statuses.items())), replays, busiest)
 
 
 def failures_of(partner_id: int | None, *, period: timedelta = DAY) -> list[Failures]:
-    """The authentication failures with a partner's keys in the last `period`, most frequent first.
-
-    None: those without a known key.
-    """
+    """Authentication failures with a partner's keys, or with unknown keys (None), most frequent first."""
     counted = (
         _usage(partner_id, period)
         .exclude(failure="")
@@ -118,10 +114,7 @@ def failures_of(partner_id: int | None, *, period: timedelta = DAY) -> list[Fail
 
 
 def clock_skew_of(partner_id: int, *, period: timedelta) -> dict[str, Skew]:
-    """The clock skew of a partner's keys in the last `period`, by the key's prefix; under "" that of all keys.
-
-    Empty where no request carried a readable timestamp.
-    """
+    """A partner's clock skew by key prefix, and under "" that of all keys; empty without a readable timestamp."""
     by_key: dict[str, Counter[int]] = {}
     counted = (
         _usage(partner_id, period)
@@ -137,12 +130,11 @@ def clock_skew_of(partner_id: int, *, period: timedelta) -> dict[str, Skew]:
 
 
 def _skew(requests: Mapping[int, int]) -> Skew:
-    """requests: how many there were with each clock skew."""
+    """requests: their number for each clock skew in seconds."""
     skews = sorted(requests)
     total = sum(requests.values())
-    # The lower of the two in the middle.
-    up_to = zip(skews, accumulate(requests[skew] for skew in skews), strict=True)
-    median = next(skew for skew, so_far in up_to if so_far * 2 >= total)
+    cumulative = zip(skews, accumulate(requests[skew] for skew in skews), strict=True)
+    median = next(skew for skew, count in cumulative if count * 2 >= total)
     return Skew(total, median, max(skews, key=abs))
 
 

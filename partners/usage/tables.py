@@ -1,4 +1,4 @@
-"""The tables of requests and authentication failures on a partner's page in the back office."""
+"""Usage tables on a partner's page in the back office."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -19,7 +19,7 @@ PERIODS = (reports.DAY, reports.WEEK)
 
 
 def requests_table(partner: Partner) -> Table:
-    """Requests by status, and the clock skew, of a day and of a week."""
+    """Requests by status, and clock skew, of a day and a week."""
     requests = [reports.requests_of(partner.pk, period=period) for period in PERIODS]
     skews = [reports.clock_skew_of(partner.pk, period=period).get("") for period in PERIODS]
     return Table(
@@ -59,7 +59,7 @@ def _failure_rows(partner: Partner) -> Iterator[tuple[Any, ...]]:
         link = reverse("admin:partners_apikey_change", args=(failures.key_id,))
         yield _failure_row(failures, format_html('<a href="{}">{}</a>', link, failures.prefix))
     for failures in reports.failures_of(None):
-        # No partner is known for these: shown for every one, since the partner who calls support may have sent them.
+        # Shown for every partner: the one that calls support may have sent them.
         if failures.failure == AuthenticationFailure.UNKNOWN_KEY:
             yield _failure_row(failures, _("of any caller"))
 

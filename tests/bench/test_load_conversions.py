@@ -1,4 +1,4 @@
-"""Made-up conversions for measuring: such as an import could have brought."""
+"""Generated conversions are like imported ones."""
 
 import sys
 from typing import Any
@@ -28,7 +28,7 @@ def loaded(committed_partner: Partner) -> Any:
     return Conversion.objects.filter(conversion_id__startswith="load-")
 
 
-def test_it_makes_as_many_as_asked_for_and_some_users_have_many(loaded: Any) -> None:
+def test_it_creates_the_requested_number_and_some_users_have_many(loaded: Any) -> None:
     assert loaded.count() == CONVERSIONS
     counts = sorted(row["number"] for row in loaded.values("user").annotate(number=Count("pk")))
     assert counts[-1] > 5 * CONVERSIONS / 400
@@ -41,14 +41,14 @@ def test_a_partner_can_list_them(loaded: Any) -> None:
     assert newest["conversionId"] == conversion.conversion_id
 
 
-def test_a_second_time_is_refused_and_adds_nothing(loaded: Any) -> None:
+def test_a_second_run_is_refused_and_adds_nothing(loaded: Any) -> None:
     with pytest.raises(IntegrityError):
         conversions.fill(conversions=CONVERSIONS)
     assert loaded.count() == CONVERSIONS
     connections[serving_role.OWNER].close()
 
 
-def test_it_is_for_development_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_in_development_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["bench.load"])
     with pytest.raises(SystemExit, match="DEBUG=true"):
         main()

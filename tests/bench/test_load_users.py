@@ -1,4 +1,4 @@
-"""Made-up users for measuring: as consistent as if the service had made them."""
+"""Generated users are as consistent as those that the service creates."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_it_makes_users_in_every_status(loaded: Any) -> None:
     assert loaded.values("partner").distinct().count() > 1
 
 
-def test_each_stands_where_the_last_decision_left_them(loaded: Any) -> None:
+def test_the_status_is_that_of_the_last_decision(loaded: Any) -> None:
     last = StatusChange.objects.filter(user=OuterRef("pk")).order_by("-created_at")
     rows = loaded.annotate(to=Subquery(last.values("to_status")[:1]), at=Subquery(last.values("created_at")[:1]))
     for user in rows:
@@ -37,23 +37,23 @@ def test_each_stands_where_the_last_decision_left_them(loaded: Any) -> None:
         assert user.created_at <= user.status_since <= user.updated_at
 
 
-def test_each_decision_is_an_allowed_move_from_the_one_before(loaded: Any) -> None:
+def test_each_decision_is_an_allowed_transition(loaded: Any) -> None:
     for user in loaded.prefetch_related("status_changes"):
-        stands, since = Status.PENDING_COMPLIANCE, user.created_at
+        status, since = Status.PENDING_COMPLIANCE, user.created_at
         for change in user.status_changes.all():
-            assert (change.from_status, change.since, change.partner_id) == (stands, since, user.partner_id)
-            assert change.to_status in TRANSITIONS[stands]
-            stands, since = Status(change.to_status), change.created_at
+            assert (change.from_status, change.since, change.partner_id) == (status, since, user.partner_id)
+            assert change.to_status in TRANSITIONS[status]
+            status, since = Status(change.to_status), change.created_at
 
 
-def test_the_history_ends_with_the_user_as_they_are(loaded: Any) -> None:
+def test_the_history_ends_with_the_present_user(loaded: Any) -> None:
     latest = UserEvent.objects.filter(pgh_obj__in=loaded).values("pgh_obj").annotate(last=Max("pgh_id")).values("last")
     events = {event.pgh_obj_id: event for event in UserEvent.objects.filter(pgh_id__in=latest)}
     for user in loaded:
         assert (events[user.pk].status, events[user.pk].updated_at) == (user.status, user.updated_at)
 
 
-def test_the_triggers_are_on_again(loaded: Any) -> None:
+def test_the_triggers_are_enabled_again(loaded: Any) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         connection.cursor().execute("INSERT INTO users_statuschange SELECT * FROM users_statuschange LIMIT 1")
     owner = connections[serving_role.OWNER]
@@ -63,7 +63,7 @@ def test_the_triggers_are_on_again(loaded: Any) -> None:
     owner.close()
 
 
-def test_a_second_time_is_refused(loaded: Any) -> None:
+def test_a_second_run_is_refused(loaded: Any) -> None:
     with pytest.raises(IntegrityError):
         users.fill(users=10)
     assert loaded.count() == USERS

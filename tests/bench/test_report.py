@@ -1,18 +1,18 @@
-"""Medians are of each figure by itself, ratios of each round by itself."""
+"""The report: medians of each figure, ratios within each round."""
 
 import json
 
 import pytest
 
-from bench.floor import Floor
+from bench.baseline import Baseline
 from bench.measure import Figures
 from bench.report import Ratio, Run, Side, compare, medians, table
 from bench.usage import Memory
 
 
 def figures(server: float, database: float = 100.0, **others: float) -> Figures:
-    given = {"requests": 1000, "per_second": 900.0, "p50": 8.0, "p99": 20.0, "player": 0.1} | others
-    return Figures(server=server, database=database, **given)  # type: ignore[arg-type]
+    values = {"requests": 1000, "per_second": 900.0, "p50": 8.0, "p99": 20.0, "client": 0.1} | others
+    return Figures(server=server, database=database, **values)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def run() -> Run:
         Side("abc", {"get": [figures(300), figures(500), figures(400)]}, memory),
         Side("def", {"get": [figures(700), figures(1100), figures(900)]}, memory),
     ]
-    return Run({"cores": 2}, sides, {"get": [Floor(4000.0, 20.0, 80.0)]})
+    return Run({"cores": 2}, sides, {"get": [Baseline(4000.0, 20.0, 80.0)]})
 
 
 def test_medians_are_of_each_figure() -> None:
@@ -38,7 +38,7 @@ def test_a_ratio_is_taken_within_a_round() -> None:
     assert ratio == Ratio(median=1, lowest=0.5, highest=2)
 
 
-def test_rounds_belong_together() -> None:
+def test_sides_need_the_same_number_of_rounds() -> None:
     with pytest.raises(ValueError, match="shorter"):
         compare([figures(2), figures(2)], [figures(1)], lambda f: f.server)
 
@@ -48,7 +48,7 @@ def test_two_revisions_are_compared(run: Run) -> None:
     assert "get       0.500 (0.500 - 0.500)  0.444 (0.429 - 0.455)" in list(run.lines())
 
 
-def test_one_revision_is_compared_with_nothing(run: Run) -> None:
+def test_one_revision_has_no_ratios(run: Run) -> None:
     run.sides = run.sides[:1]
 
     assert run.ratios() == {}
@@ -61,28 +61,28 @@ def test_the_table_has_a_line_for_each_workload_and_revision(run: Run) -> None:
     assert second.split()[:5] == ["get", "def", "900", "900", "100"]
 
 
-def test_it_says_how_busy_wrk_was(run: Run) -> None:
-    run.sides[1].rounds["get"][2] = figures(900, player=0.97)
+def test_the_report_has_the_load_of_wrk(run: Run) -> None:
+    run.sides[1].rounds["get"][2] = figures(900, client=0.97)
 
     assert any(line.startswith("wrk took 97% of a processor") for line in run.lines())
 
 
-def test_without_pgbench_the_floor_is_left_out(run: Run) -> None:
-    run.floor = None
+def test_without_pgbench_there_is_no_baseline(run: Run) -> None:
+    run.baseline = None
 
-    assert any("came without pgbench" in line for line in run.lines())
+    assert any("has no pgbench" in line for line in run.lines())
 
 
-def test_json_has_everything(run: Run) -> None:
-    told = json.loads(json.dumps(run.as_json()))
+def test_json_has_all_figures(run: Run) -> None:
+    report = json.loads(json.dumps(run.as_json()))
 
-    assert told["cores"] == 2
-    assert [side["revision"] for side in told["sides"]] == ["abc", "def"]
-    assert [played["server"] for played in told["sides"][0]["rounds"]["get"]] == [300, 500, 400]
-    assert told["sides"][1]["medians"]["get"]["server"] == 900
-    assert told["sides"][0]["memory"] == {"total": 200 * 2**20, "largest": 80 * 2**20}
-    assert told["floor"]["get"]["medians"] == {"per_second": 4000, "pgbench": 20, "database": 80}
-    assert told["ratios"]["get"]["both"]["median"] == 0.5
+    assert report["cores"] == 2
+    assert [side["revision"] for side in report["sides"]] == ["abc", "def"]
+    assert [played["server"] for played in report["sides"][0]["rounds"]["get"]] == [300, 500, 400]
+    assert report["sides"][1]["medians"]["get"]["server"] == 900
+    assert report["sides"][0]["memory"] == {"total": 200 * 2**20, "largest": 80 * 2**20}
+    assert report["baseline"]["get"]["medians"] == {"per_second": 4000, "pgbench": 20, "database": 80}
+    assert report["ratios"]["get"]["both"]["median"] == 0.5
 
 
 def test_columns_line_up() -> None:

@@ -1,4 +1,4 @@
-"""The benchmark's requests are such as the service accepts, and nothing that writes is in a file twice."""
+"""The benchmark's requests are validly signed, and no write is in a file twice."""
 
 import io
 import json
@@ -8,12 +8,14 @@ from urllib.parse import unquote_to_bytes
 import pytest
 
 from bench import workloads
-from bench.workloads import MIX, WORKLOADS, Request, World
+from bench.workloads import MIX, WORKLOADS, Dataset, Request
 from partners.authentication import signing
 from partners.client import SignedClient
 
 CLIENT = SignedClient("http://127.0.0.1:1", "psi_key_bench", "psi_secret_bench")
-WORLD = World(["load-00000001", "load-00000040"], [("load-00000001", "2026-01-15T10:30:00.0000000000000000000000001Z")])
+DATASET = Dataset(
+    ["load-00000001", "load-00000040"], [("load-00000001", "2026-01-15T10:30:00.0000000000000000000000001Z")]
+)
 
 
 def read(file: io.BytesIO) -> list[bytes]:
@@ -24,7 +26,7 @@ def read(file: io.BytesIO) -> list[bytes]:
 
 def written(name: str, count: int) -> list[bytes]:
     file = io.BytesIO()
-    workloads.write((make(WORLD) for make in repeat(WORKLOADS[name].make, count)), CLIENT, file)
+    workloads.write((make(DATASET) for make in repeat(WORKLOADS[name].make, count)), CLIENT, file)
     return read(file)
 
 
@@ -55,7 +57,7 @@ def test_each_request_is_signed_as_it_is_written(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["create", "update"])
-def test_no_write_is_there_twice(name: str) -> None:
+def test_no_write_is_repeated(name: str) -> None:
     requests = [split(raw) for raw in written(name, 200)]
 
     assert len({headers["Idempotency-Key"] for _, _, headers, _ in requests}) == 200
@@ -69,7 +71,7 @@ def test_an_update_changes_three_fields() -> None:
     assert set(json.loads(split(raw)[3])) == {"email", "addressLine1", "occupation"}
 
 
-def test_the_mix_is_made_of_what_it_says() -> None:
+def test_the_mix_has_the_declared_shares() -> None:
     methods = [split(raw)[0] for raw in written("mix", 2000)]
 
     assert sum(MIX.values()) == 100

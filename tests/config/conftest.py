@@ -1,4 +1,4 @@
-"""Tests of the settings run them in this process."""
+"""Fixtures of the settings' tests."""
 
 from collections.abc import Iterator
 from unittest.mock import patch
@@ -8,6 +8,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def logs_stay_as_they_are() -> Iterator[None]:
-    """Settings that are run once more would send this process's log lines elsewhere, for all tests that follow."""
+    """Running the settings again would reconfigure this process's logging."""
     with patch("config.logs.configure"):
         yield

@@ -1,4 +1,4 @@
-"""What the commands of the service have in common."""
+"""Properties of all commands."""
 
 import pytest
 from django.core.management import get_commands, load_command_class

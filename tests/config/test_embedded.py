@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: started by whoever comes first, shared, and stopped by whoever leaves last."""
+"""The embedded PostgreSQL is started by the first process, shared, and stopped by the last."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from django.conf import settings
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
 from tests.support.watched import wait_until
 
-# Joins the server, says so, and stays until its standard input ends.
+# Uses the server until standard input ends.
 JOIN = (
     "import sys, psycopg; from pathlib import Path; from config.embedded.server import *;"
     "s = EmbeddedServer(Path(sys.argv[1])); s.ensure_running();"
@@ -26,13 +26,13 @@ JOIN = (
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """Not pytest's own: each further session of pytest closes that to other accounts, and the server runs as one."""
+    """Not pytest's own, which other accounts, such as the server's, cannot read."""
     with tempfile.TemporaryDirectory(prefix="psi-embedded-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
 def member(folder: Path) -> "subprocess.Popen[str]":
-    """A process that uses the server in `folder`."""
+    """Start a process that uses the server."""
     return subprocess.Popen(
         [sys.executable, "-c", JOIN, str(folder)],
         cwd=settings.BASE_DIR,
@@ -54,7 +54,7 @@ def leave(process: "subprocess.Popen[str]") -> int:
 
 
 def postmaster(folder: Path) -> int | None:
-    """The server's process, where it runs."""
+    """Return the server's process number, if it runs."""
     try:
         pid = int((folder / "data" / "postmaster.pid").read_text().split()[0])
         return pid if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE else None
@@ -64,7 +64,7 @@ def postmaster(folder: Path) -> int | None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """Where a server lies; stopped at the end, whatever the test did."""
+    """The folder of a server that is stopped at the end."""
     place = tmp_path / "postgres"
     yield place
     last = member(place)
@@ -72,7 +72,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     assert leave(last) == 0
 
 
-def test_processes_that_come_at_once_share_one_server_until_the_last_leaves(folder: Path) -> None:
+def test_concurrent_processes_share_one_server_until_the_last_ends(folder: Path) -> None:
     members = [member(folder) for _ in range(4)]
     assert all(joined(process) for process in members)
     running = postmaster(folder)
@@ -82,7 +82,7 @@ def test_processes_that_come_at_once_share_one_server_until_the_last_leaves(fold
     assert postmaster(folder) is None
 
 
-def test_a_killed_process_leaves_the_server_to_the_others_and_is_not_waited_for(folder: Path) -> None:
+def test_a_killed_process_does_not_keep_the_server_running(folder: Path) -> None:
     killed, other = member(folder), member(folder)
     assert joined(killed)
     assert joined(other)
@@ -93,7 +93,7 @@ def test_a_killed_process_leaves_the_server_to_the_others_and_is_not_waited_for(
     assert postmaster(folder) is None
 
 
-def test_a_killed_server_is_started_again_with_what_was_committed(folder: Path) -> None:
+def test_a_killed_server_is_restarted_with_its_committed_data(folder: Path) -> None:
     server = EmbeddedServer(folder)
     server.ensure_running()
     with psycopg.connect(server.url(OWNER_ROLE)) as connection:
@@ -108,7 +108,7 @@ def test_a_killed_server_is_started_again_with_what_was_committed(folder: Path) 
     server.leave()
 
 
-def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_deep_checkout_is_possible(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path / ("deep" * 20) / "postgres")
     server.ensure_running()
     with psycopg.connect(server.url(SERVICE_ROLE)) as connection:

@@ -1,4 +1,4 @@
-"""The lock files agree: what production, the demo and the tests install is made of one another."""
+"""The lock files of production, demo and tests agree."""
 
 import re
 from pathlib import Path
@@ -10,11 +10,11 @@ LOCKS = Path(settings.BASE_DIR) / "requirements"
 
 
 def locked(name: str) -> set[str]:
-    """The packages of a lock file, each with its version."""
+    """Return the packages of a lock file with their versions."""
     return set(re.findall(r"^[\w.\-]+(?:\[[\w,\-]+\])?==[^\s;]+", (LOCKS / f"{name}.txt").read_text(), re.MULTILINE))
 
 
 @pytest.mark.parametrize(("smaller", "larger"), [("base", "demo"), ("demo", "dev")])
-def test_a_larger_set_of_packages_holds_all_of_the_smaller(smaller: str, larger: str) -> None:
+def test_a_larger_set_of_packages_includes_the_smaller(smaller: str, larger: str) -> None:
     assert locked(smaller)
     assert locked(smaller) - locked(larger) == set()

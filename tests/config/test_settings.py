@@ -1,4 +1,4 @@
-"""A bad setting stops the start with its name and the mend, in one line and without its value."""
+"""A bad setting stops the start with one line: the name of the variable and what to set, never its value."""
 
 import ast
 import os
@@ -21,7 +21,7 @@ ROOT = Path(settings.BASE_DIR)
 SETTINGS = ROOT / "config" / "settings.py"
 MANAGE = ("manage.py", "check")
 SERVE = ("-m", "config.serve")
-# Neither this machine's nor its `.env`'s.
+# Overrides the values of this machine and its `.env`.
 UNSET = dict.fromkeys(
     ("REDIS_URL", "OWNER_DATABASE_URL", "REPLICA_DATABASE_URL", "SECRET_KEY_FALLBACKS", "CSRF_TRUSTED_ORIGINS"), ""
 )
@@ -41,12 +41,12 @@ def start(*command: str, **environment: str) -> "subprocess.CompletedProcess[str
     )
 
 
-def test_production_settings_are_without_a_remark() -> None:
+def test_production_settings_pass_the_deployment_check() -> None:
     ended = start(*MANAGE, "--deploy", "--fail-level", "WARNING")
     assert (ended.returncode, ended.stdout) == (0, "System check identified no issues (0 silenced).\n"), ended.stderr
 
 
-MAY_BE: list[dict[str, str]] = [
+VALID: list[dict[str, str]] = [
     {"DOCUMENT_STORAGE_URL": "file:///srv/documents"},
     {"DOCUMENT_STORAGE_URL": "file:///srv/our%20documents/"},
     {"DOCUMENT_STORAGE_URL": "s3://documents.example"},
@@ -59,15 +59,15 @@ MAY_BE: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("environment", MAY_BE, ids=str)
-def test_what_production_may_be_set_to(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize("environment", VALID, ids=str)
+def test_valid_production_settings_are_accepted(environment: dict[str, str]) -> None:
     with patch.dict(os.environ, deployment() | UNSET | environment):
         assert runpy.run_path(str(SETTINGS))["DEBUG"] is False
 
 
-# Of several values of one variable the first counts.
-@pytest.mark.parametrize("order", [MAY_BE, MAY_BE[::-1]], ids=["a folder", "a bucket"])
-def test_production_passes_its_checks_with_all_of_them(order: list[dict[str, str]]) -> None:
+# ChainMap takes the first of several values of one variable.
+@pytest.mark.parametrize("order", [VALID, VALID[::-1]], ids=["a folder", "a bucket"])
+def test_production_passes_its_checks_with_all_valid_values(order: list[dict[str, str]]) -> None:
     ended = start(**ChainMap(*order))
     assert ended.returncode == 0, ended.stderr
 
@@ -78,7 +78,7 @@ def test_preloading_of_hsts_can_be_turned_off(environment: dict[str, str], prelo
     assert start("-c", code, **environment).stdout.strip() == preloads
 
 
-# Setting, value, what the mend says; and what else is set, where the setting is bad beside it alone.
+# Setting, bad value, part of the message; and the other settings that make it bad.
 CASES: list[tuple[str, str, str, dict[str, str]]] = [
     (*case, {})
     for case in [
@@ -113,7 +113,7 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("DOCUMENT_STORAGE_URL", "s3://", "bucket"),
         ("DOCUMENT_STORAGE_URL", "s3://No_Bucket", "bucket"),
         ("DOCUMENT_STORAGE_URL", "s3://[bucket", "s3://bucket"),
-        ("DOCUMENT_STORAGE_URL", "s3://key:hidden-value@bucket", "no password"),
+        ("DOCUMENT_STORAGE_URL", "s3://key:hidden-value@bucket", "remove user and password"),
         ("DOCUMENT_STORAGE_URL", "s3://bucket/a/../b", "prefix"),
         ("DOCUMENT_STORAGE_URL", "s3://bucket/a b", "prefix"),
         ("DOCUMENT_STORAGE_URL", "s3://bucket?acl=public-read", "region, endpoint and encryption"),
@@ -143,9 +143,9 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("SECRET_KEY", f" {A_KEY}", "spaces"),
         ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY}, {ANOTHER_KEY}", "spaces"),
         ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY},short", "weak or example"),
-        ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY},{A_KEY}", "twice"),
+        ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY},{A_KEY}", "repeats"),
         ("SECRET_KEY_FALLBACKS", "changeme", "weak or example"),
-        ("SECRET_KEY_FALLBACKS", f"{A_KEY},{A_KEY}", "twice"),
+        ("SECRET_KEY_FALLBACKS", f"{A_KEY},{A_KEY}", "repeats"),
         ("DATABASE_URL", "postgresql://a:hidden-value@b:port/c", "postgresql://user@host/name"),
         ("DATABASE_URL", "postgresql://service@host/", "PostgreSQL"),
         ("STAFF_MFA_REQUIRED", "yes", "true or false"),
@@ -171,19 +171,19 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         "a role of its own",
         {"DATABASE_URL": "postgresql://psi:hidden-value@db/psi"},
     ),
-    # Whatever else is set, DEBUG alone makes a missing one good.
+    # Only DEBUG makes DATABASE_URL optional.
     ("DATABASE_URL", "", "DEBUG=true", {"OWNER_DATABASE_URL": "postgresql://owner@db/psi"}),
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "mend", "beside"), CASES)
-def test_a_bad_setting_is_named_with_the_mend(name: str, value: str, mend: str, beside: dict[str, str]) -> None:
-    environment = deployment() | UNSET | {name: value} | beside
+@pytest.mark.parametrize(("name", "value", "message", "others"), CASES)
+def test_a_bad_setting_is_named_with_what_to_set(name: str, value: str, message: str, others: dict[str, str]) -> None:
+    environment = deployment() | UNSET | {name: value} | others
     with patch.dict(os.environ, environment), pytest.raises(ImproperlyConfigured) as refused:
         runpy.run_path(str(SETTINGS))
     line = str(refused.value)
-    assert name in line
-    assert mend in line
+    assert line.startswith(f"{name}: ")
+    assert message in line
     assert "\n" not in line
     assert not any(secret in line for secret in ("hidden-value", A_KEY, ANOTHER_KEY))
 
@@ -193,27 +193,28 @@ def test_a_bad_setting_stops_every_start_with_one_line(command: tuple[str, ...])
     ended = start(*command, SECRET_KEY="django-insecure-0123456789abcdefghijklmnop")
     assert ended.returncode == 1
     (line,) = ended.stderr.splitlines()
-    assert "SECRET_KEY holds a weak or example value: set it to 50 random characters" in line
+    assert "SECRET_KEY: weak or example value; set it to 50 random characters" in line
     assert "0123456789abc" not in line
 
 
 def settings_read() -> Iterator[str]:
     """The names of all variables that the settings read, from their source."""
     for node in ast.walk(ast.parse(SETTINGS.read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            first = node.args[0] if node.args else None
-            if ast.unparse(node.func.value) == "env" and isinstance(first, ast.Constant):
-                yield str(first.value)
+        match node:
+            case ast.Call(
+                func=ast.Name("env") | ast.Attribute(value=ast.Name("env")), args=[ast.Constant(str(name)), *_]
+            ):
+                yield name
 
 
-def test_every_setting_has_a_case() -> None:
+def test_every_setting_has_a_bad_value_here() -> None:
     read = set(settings_read())
     assert {"DEBUG", "DATABASE_URL"} < read
     assert read == {name for name, *_ in CASES}
 
 
 @pytest.mark.parametrize("file", ["docs/operations.md", ".env.example"])
-def test_every_setting_is_told_of(file: str) -> None:
-    told = (ROOT / file).read_text()
+def test_every_setting_is_documented(file: str) -> None:
+    text = (ROOT / file).read_text()
     line = r"^\W*([A-Z_`, ]*\W)?{}\b"
-    assert [name for name in set(settings_read()) if not re.search(line.format(name), told, re.MULTILINE)] == []
+    assert [name for name in set(settings_read()) if not re.search(line.format(name), text, re.MULTILINE)] == []

@@ -1,4 +1,4 @@
-"""What the serving role may do, table by table: this table and no more. A new table is denied until it stands here."""
+"""The serving role's privileges on each table. A new table must be added here."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -86,7 +86,7 @@ def test_the_serving_role_has_these_privileges_and_no_others(owner: CursorWrappe
 
 
 @both_databases
-def test_every_table_stands_in_the_list(owner: CursorWrapper) -> None:
+def test_every_table_is_in_the_list(owner: CursorWrapper) -> None:
     owner.execute(
         "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
         " AND relkind IN ('r', 'p', 'v', 'm', 'f')"
@@ -100,7 +100,7 @@ def test_a_new_table_function_and_sequence_are_denied(owner: CursorWrapper, role
     owner.execute("CREATE SEQUENCE numbers_of_today")
     owner.execute("CREATE FUNCTION done_today() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'")
     assert "made_today" not in privileges.effective(owner, role)
-    assert privileges.elsewhere(owner, role) == []
+    assert privileges.other_privileges(owner, role) == []
 
 
 @both_databases
@@ -113,13 +113,11 @@ def test_a_new_table_function_and_sequence_are_denied(owner: CursorWrapper, role
         ("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO {role}", "default privileges"),
     ],
 )
-def test_what_it_has_elsewhere_is_seen_and_taken_again(
-    owner: CursorWrapper, role: str, statement: str, told: str
-) -> None:
+def test_other_privileges_are_reported_and_revoked(owner: CursorWrapper, role: str, statement: str, told: str) -> None:
     owner.execute(statement.format(role=role))
-    assert told in privileges.elsewhere(owner, role)[0]
+    assert told in privileges.other_privileges(owner, role)[0]
     serving_role.grant(role)
-    assert privileges.elsewhere(owner, role) == []
+    assert privileges.other_privileges(owner, role) == []
 
 
 @both_databases
@@ -131,15 +129,15 @@ def test_what_it_has_elsewhere_is_seen_and_taken_again(
         ("GRANT REFERENCES ON users_user TO PUBLIC", "REFERENCES on users_user"),
     ],
 )
-def test_what_public_has_beyond_the_list_is_refused(owner: CursorWrapper, statement: str, told: str) -> None:
+def test_further_privileges_of_public_are_refused(owner: CursorWrapper, statement: str, told: str) -> None:
     owner.execute(statement)
-    with pytest.raises(Exception, match="more than it was granted") as refused:
+    with pytest.raises(Exception, match="further privileges") as refused:
         serving_role.set_up()
     assert told in str(refused.value)
 
 
 @both_databases
-def test_only_who_is_named_may_connect_and_make_temporary_tables(owner: CursorWrapper, role: str) -> None:
+def test_only_named_roles_may_connect_and_create_temporary_tables(owner: CursorWrapper, role: str) -> None:
     owner.execute(
         "SELECT coalesce(r.rolname, 'PUBLIC'), array_agg(a.privilege_type::text ORDER BY a.privilege_type)"
         "  FROM pg_database d, aclexplode(d.datacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee"
@@ -165,7 +163,7 @@ def key(committed_partner: Partner) -> Iterator[ApiKey]:
 
 
 @pytest.mark.parametrize("instant", ["NULL", "now() + interval '1 day'", "now() - interval '1 day'"])
-def test_a_revoked_key_stays_revoked_whoever_writes(key: ApiKey, instant: str) -> None:
+def test_a_revoked_key_stays_revoked_for_every_role(key: ApiKey, instant: str) -> None:
     statement = f"UPDATE partners_apikey SET revoked_at = {instant} WHERE id = %s"
     assert "stays revoked" in refused_to_the_owner(statement, key.pk)
     with pytest.raises(IntegrityError, match="stays revoked"):

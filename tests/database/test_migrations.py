@@ -1,4 +1,4 @@
-"""Migrations run while the version before them serves."""
+"""Migrations run while the previous version serves."""
 
 import pytest
 from django.contrib.postgres.operations import AddConstraintNotValid, AddIndexConcurrently
@@ -58,12 +58,12 @@ def test_every_migration_of_a_version_in_use_leaves_the_one_before_it_serving() 
 
 
 @pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED)
-def test_what_would_hold_it_up_is_refused(operation: Operation) -> None:
+def test_a_migration_with_a_long_lock_is_refused(operation: Operation) -> None:
     assert list(complaints(migration(operation)))
 
 
 @pytest.mark.parametrize("operation", ALLOWED.values(), ids=ALLOWED)
-def test_what_is_short_is_not(operation: Operation) -> None:
+def test_a_migration_with_a_short_lock_is_accepted(operation: Operation) -> None:
     assert list(complaints(migration(operation))) == []
 
 

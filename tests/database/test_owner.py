@@ -1,4 +1,4 @@
-"""The second line: triggers stop even the owner of the tables, who migrates and repairs."""
+"""Triggers restrict even the owner of the tables."""
 
 import secrets
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the database keeps, whoever writes: tried in SQL, under the role that serves."""
+"""The database's constraints and triggers, tried in SQL under the serving role."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ def user(create_user: Callable[..., Response], partner: Partner) -> User:
 @pytest.mark.parametrize(
     "statement", ["UPDATE {} SET id = id", "DELETE FROM {}", "TRUNCATE {}", "TRUNCATE {} CASCADE", "DROP TABLE {}"]
 )
-def test_the_serving_role_cannot_alter_what_is_kept_for_good(db: None, switch: str, table: str, statement: str) -> None:
+def test_the_serving_role_cannot_alter_append_only_tables(db: None, switch: str, table: str, statement: str) -> None:
     key = "pgh_id" if table == "users_userevent" else "id"
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(switch)
@@ -116,7 +116,7 @@ def test_a_status_change_moves_only_as_the_contract_allows(user: User, status: s
         )
 
 
-def test_history_cannot_be_forged_by_its_own_trigger_on_a_table_of_ones_own(user: User) -> None:
+def test_history_cannot_be_forged_by_its_trigger_on_another_table(user: User) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT proname FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"

@@ -1,4 +1,4 @@
-"""How the tables are kept: pages with room for updates, changes that nothing waits for, and the way to shards."""
+"""The tables' storage parameters, changes without long locks, and obstacles to sharding."""
 
 import importlib
 import re
@@ -105,7 +105,7 @@ def lacking() -> set[tuple[str, str]]:
     return found | {(table, "TRUNCATE trigger") for (table,) in rows(_STATEMENT_TRIGGERS, tables)}
 
 
-def test_the_document_names_all_that_stands_in_the_way_of_shards(db: None) -> None:
+def test_the_document_names_all_obstacles_to_sharding(db: None) -> None:
     text = (Path(settings.BASE_DIR) / "docs" / "scaling.md").read_text()
     section = text.split("### What it refuses", 1)[1].split("\n#", 1)[0]
     assert set(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)) == lacking()

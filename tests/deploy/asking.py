@@ -1,4 +1,4 @@
-"""Requests to the proxy and to the service behind it, and what of two answers has to be alike."""
+"""Requests to the proxy and directly to the service, and the comparison of their responses."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ OWN_HEADERS = {"connection", "date", "keep-alive", "server", "x-request-id", "ra
 
 
 def over_tls(proxy: Proxy, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Transport:
-    """Sends requests to the proxy, a connection each."""
+    """Return a transport to the proxy, with a connection for each request."""
 
     def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
         with proxy.connected(address=address, spoken_for=spoken_for) as connection:
@@ -25,7 +25,7 @@ def over_tls(proxy: Proxy, *, address: str = "127.0.0.1", spoken_for: str | None
 
 
 def past_it(port: int) -> Transport:
-    """Sends requests to the service itself, on this port, as the proxy would."""
+    """Return a transport to the service, with the proxy's headers."""
 
     def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
         with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS) as connection:
@@ -36,14 +36,14 @@ def past_it(port: int) -> Transport:
 
 
 def head(method: str, target: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
-    """A request's head, byte by byte as given."""
+    """Return a request's head, unchanged."""
     fields = [f"{name}: {value}" for name, value in headers.items()]
     length = [f"Content-Length: {len(body)}"] if body or method in {"POST", "PATCH"} else []
     return "\r\n".join([f"{method} {target} HTTP/1.1", f"Host: {NAME}", *fields, *length, "", ""]).encode()
 
 
 def ask(connection: Any, request: bytes, *, method: str = "GET") -> Response:
-    """Sends raw bytes over a connection; the answer to them."""
+    """Send raw bytes; return the response."""
     connection.sendall(request)
     answer = http.client.HTTPResponse(connection, method=method)
     answer.begin()
@@ -51,7 +51,7 @@ def ask(connection: Any, request: bytes, *, method: str = "GET") -> Response:
 
 
 def alike(response: Response) -> tuple[int, Headers, Any]:
-    """What of an answer must not depend on its way."""
+    """Return what must be the same with and without the proxy."""
     headers = {name.lower(): value for name, value in response.headers.items() if name.lower() not in OWN_HEADERS}
     if headers.get("content-type") != "application/json" or not response.body:
         return response.status, headers, response.body

@@ -32,7 +32,7 @@ def _now(zone: tzinfo | None = None) -> datetime:
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Answers a request at the time that it names."""
+    """Respond to a request at the time of its timestamp."""
     global _service  # noqa: PLW0603 - made once for a process, and not where a test imports this file
     if _service is None:
         from config.wsgi import application as service
@@ -47,7 +47,7 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 
 @contextmanager
 def serving(environment: Mapping[str, str]) -> Iterator[int]:
-    """Runs it in a process of its own; the port."""
+    """Run it in a separate process; yield the port."""
     from tests.live.conftest import free_port  # not for the process that serves, which is to have settings first
 
     port = free_port()
@@ -75,7 +75,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Serves until SIGTERM, one request after another."""
+    """Serve one request after another, until SIGTERM."""
     from granian.constants import HTTPModes, Interfaces
     from granian.server import Server
 

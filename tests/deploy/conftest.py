@@ -1,4 +1,4 @@
-"""A proxy before the live servers."""
+"""A proxy in front of live servers."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ __all__ = ["partner"]
 
 
 def program(name: str) -> str:
-    """Where a program is; without it a test is left out, but not where all toolchains are required."""
+    """Return a program's path; skip the test if it is missing, unless REQUIRE_TOOLCHAINS is set."""
     # Debian's nginx is not on everybody's PATH.
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     if found is None and not os.environ.get("REQUIRE_TOOLCHAINS"):
@@ -34,25 +34,25 @@ def nginx() -> str:
 
 @pytest.fixture(scope="session")
 def servers(django_db_setup: None) -> Iterator[tuple[Server, Server]]:
-    """Two processes of the service, which know the proxy's name."""
+    """Two services that accept the proxy's host name."""
     with serving(ALLOWED_HOSTS=NAME) as first, serving(ALLOWED_HOSTS=NAME) as second:
         yield first, second
 
 
 @pytest.fixture(scope="session")
 def proxy(nginx: str, servers: tuple[Server, Server]) -> Iterator[Proxy]:
-    """One proxy before both servers."""
+    """A proxy in front of both servers."""
     with running(nginx, [server.port for server in servers]) as proxy:
         yield proxy
 
 
 @pytest.fixture
 def direct(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
-    """A client that goes past the proxy."""
+    """A client of the service without the proxy."""
     return factories.client_of(partner, past_it(servers[0].port))
 
 
 @pytest.fixture
 def through(proxy: Proxy, direct: PartnerClient) -> PartnerClient:
-    """The same client through the proxy."""
+    """A client through the proxy."""
     return PartnerClient(direct.api_key, direct.secret, over_tls(proxy))

@@ -1,4 +1,4 @@
-"""Carries out deploy/Containerfile without an engine, in a root of debootstrap's, and runs what comes of it.
+"""Runs the steps of deploy/Containerfile in a debootstrap root, without a container engine, and the result.
 
 python -m tests.deploy.containerfile FOLDER [-- COMMAND …]
 As root, with debootstrap. FOLDER gets a root for each stage, and keeps them; what is there already is used again.
@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Stage:
-    """What lies between two FROMs. base: a stage before it, or an image."""
+    """A stage. base: an earlier stage, or an image."""
 
     base: str
     name: str
@@ -49,7 +49,7 @@ class Stage:
 
 
 def read(path: Path) -> list[Stage]:
-    """The stages of a Containerfile."""
+    """Return the stages of a Containerfile."""
     lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     stages: list[Stage] = []
     for line in re.sub(r"\\\n", " ", "\n".join(lines)).splitlines():
@@ -63,7 +63,7 @@ def read(path: Path) -> list[Stage]:
 
 
 def build(stages: list[Stage], folder: Path) -> Path:
-    """Makes a root for each stage; the last one's."""
+    """Build a root for each stage; return the last."""
     root = folder
     for stage in stages:
         root = folder / stage.name
@@ -83,7 +83,7 @@ def build(stages: list[Stage], folder: Path) -> Path:
 
 
 def carry_out(stage: Stage, root: Path, folder: Path) -> None:
-    """Carries out the steps that change files."""
+    """Run the steps that change files."""
     place = "/"
     for step in stage.steps:
         print(f"[{stage.name}] {step.name} {step.text}", flush=True)  # noqa: T201 - a command's progress
@@ -102,7 +102,7 @@ def carry_out(stage: Stage, root: Path, folder: Path) -> None:
 
 
 def run_in(root: Path, place: str, command: str) -> None:
-    """A shell's command in a root, with this machine's ways to the package indexes."""
+    """Run a shell command in a root, with this machine's package indexes."""
     environment = {name: value for name, value in os.environ.items() if OF_THE_MACHINE.match(name)}
     environment |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
     if BUNDLE.exists():
@@ -115,7 +115,7 @@ def run_in(root: Path, place: str, command: str) -> None:
 
 
 def start(stage: Stage, root: Path, arguments: list[str]) -> int:
-    """Runs the image; the exit status."""
+    """Run the image; return the exit status."""
     said = {step.name: step.text for step in stage.steps}
     set_there = dict(word.split("=", 1) for word in shlex.split(said["ENV"]))
     given = {name: value for name, value in os.environ.items() if PASSED_ON.match(name)}
@@ -135,7 +135,7 @@ def start(stage: Stage, root: Path, arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs as the module's docstring says; the exit status."""
+    """Run the command line; return the exit status."""
     folder = Path(arguments[0]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     stages = read(ROOT / "deploy" / "Containerfile")

@@ -1,4 +1,4 @@
-"""nginx with the files of deploy/nginx, before live servers: as it is installed, but for addresses, ports, folders."""
+"""nginx with the files of deploy/nginx, but other addresses, ports and folders, in front of live servers."""
 
 import os
 import re
@@ -24,7 +24,7 @@ from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "deploy" / "nginx"
-# PROXY protocol, by which a test says from where it asks; only on a port of its own.
+# The PROXY protocol sets a test's client address, on a separate port.
 SPOKEN_FOR = "proxy_protocol; set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol"
 NAME = "partners.example"
 
@@ -47,12 +47,12 @@ class Proxy:
         return (self.folder / "error.log").read_text()
 
     def tls(self) -> ssl.SSLContext:
-        """What trusts this proxy and nobody else."""
+        """Return a TLS context that trusts this proxy only."""
         return ssl.create_default_context(cafile=str(self.folder / "fullchain.pem"))
 
     @contextmanager
     def connected(self, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Iterator[ssl.SSLSocket]:
-        """A connection. address: from which of this machine's. spoken_for: as if from there."""
+        """Connect. address: the local one. spoken_for: the client address, by the PROXY protocol."""
         port = self.spoken_for_port if spoken_for else self.port
         with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS, source_address=(address, 0)) as plain:
             if spoken_for:
@@ -65,7 +65,7 @@ class Proxy:
 
 @contextmanager
 def running(program: str, upstreams: Sequence[int], *, for_staff: Sequence[int] = ()) -> Iterator[Proxy]:
-    """nginx before the servers on these ports, under an account without rights where the tests run as root.
+    """Run nginx in front of these ports, under an unprivileged account if the tests run as root.
 
     for_staff: the ports of all but /v1, where these are others.
     """
@@ -101,7 +101,7 @@ def _install(proxy: Proxy, upstreams: Sequence[int], for_staff: Sequence[int]) -
 
 
 def _placed(text: str, proxy: Proxy) -> str:
-    """A file with this proxy's places in it, and what it does otherwise as it was."""
+    """Return a file's text with this proxy's addresses, ports and folders."""
     listening = f"listen 127.0.0.1:{proxy.port} ssl http2"
     spoken_for = f"listen 127.0.0.1:{proxy.spoken_for_port} ssl http2 {SPOKEN_FOR}"
     text = re.sub(r" *listen \[::\].*\n", "", text)

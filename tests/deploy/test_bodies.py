@@ -1,4 +1,4 @@
-"""Bodies of every size and form through the proxy, fast and slow."""
+"""Request bodies through the proxy: large, chunked, slow."""
 
 import json
 import time
@@ -38,16 +38,16 @@ def padded(length: int) -> bytes:
 
 
 @pytest.mark.parametrize(("length", "status"), [(LIMIT, 201), (LIMIT + 1, 413), (2 * LIMIT, 413)])
-def test_the_limit_is_the_services_own(through: PartnerClient, direct: PartnerClient, length: int, status: int) -> None:
+def test_the_body_limit_is_that_of_the_service(
+    through: PartnerClient, direct: PartnerClient, length: int, status: int
+) -> None:
     answer = through.post("/v1/users", padded(length))
     assert answer.status == status, answer.body
     if status != 201:
         assert alike(answer) == alike(direct.post("/v1/users", padded(length)))
 
 
-def test_far_beyond_the_limit_the_proxy_answers_as_the_service_would_before_the_body_is_sent(
-    proxy: Proxy, direct: PartnerClient
-) -> None:
+def test_a_much_larger_body_is_refused_by_the_proxy_before_it_is_sent(proxy: Proxy, direct: PartnerClient) -> None:
     with proxy.connected() as connection:
         request = head("POST", "/v1/users", {"Content-Length": str(10 * 1024 * 1024)})
         request = request.replace(b"Content-Length: 0\r\n", b"")
@@ -57,7 +57,7 @@ def test_far_beyond_the_limit_the_proxy_answers_as_the_service_would_before_the_
     )
 
 
-def test_chunks_without_an_end_are_refused(proxy: Proxy) -> None:
+def test_endless_chunks_are_refused(proxy: Proxy) -> None:
     with proxy.connected() as connection:
         endless = chunked(b" " * 3 * LIMIT, 0x4000).removesuffix(b"0\r\n\r\n")
         answer = ask(connection, head_of_chunks("POST", "/v1/users", {}) + endless, method="POST")
@@ -72,7 +72,7 @@ def test_a_body_in_chunks_is_signed_like_any_other(proxy: Proxy, through: Partne
         assert ask(connection, request + chunked(body, size), method="POST").status == 201
 
 
-def test_who_waits_to_be_told_to_go_on_is_told(proxy: Proxy, through: PartnerClient) -> None:
+def test_expect_100_continue_is_answered(proxy: Proxy, through: PartnerClient) -> None:
     body = json.dumps(factories.user_body()).encode()
     with proxy.connected() as connection:
         headers = signed(through, "POST", "/v1/users", body) | {"Expect": "100-continue"}
@@ -83,7 +83,7 @@ def test_who_waits_to_be_told_to_go_on_is_told(proxy: Proxy, through: PartnerCli
 
 @pytest.fixture
 def slow_senders(proxy: Proxy) -> Iterator[list[Any]]:
-    """Connections that have sent half of a body, more than both servers have threads."""
+    """More connections than both servers have threads, each with half a body sent."""
     with ExitStack() as stack:
         connections = [stack.enter_context(proxy.connected()) for _ in range(4 * THREADS)]
         for connection in connections:
@@ -91,14 +91,14 @@ def slow_senders(proxy: Proxy) -> Iterator[list[Any]]:
         yield connections
 
 
-def test_who_sends_slowly_holds_no_thread_of_the_service(slow_senders: list[Any], through: PartnerClient) -> None:
+def test_slow_clients_occupy_no_thread_of_the_service(slow_senders: list[Any], through: PartnerClient) -> None:
     begun = time.monotonic()
     answers = [through.get("/v1/ping") for _ in range(10)]
     assert [answer.status for answer in answers] == [200] * 10
     assert time.monotonic() - begun < 10
 
 
-def test_a_body_goes_through_no_file(nginx: str, servers: tuple[Server, Server], direct: PartnerClient) -> None:
+def test_bodies_are_not_buffered_in_files(nginx: str, servers: tuple[Server, Server], direct: PartnerClient) -> None:
     with running(nginx, [servers[0].port]) as proxy:
         # A body that did not fit would have to be written here.
         (proxy.folder / "client_body").chmod(0)

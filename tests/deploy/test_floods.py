@@ -1,4 +1,4 @@
-"""Who floods is limited by address, in the contract's form, and nobody else is."""
+"""Floods are limited by address, in the contract's form; other clients are not."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ UNSIGNED_BURST, PAGES_BURST, LOGIN_BURST = 20, 100, 20
 
 @pytest.fixture
 def proxy(nginx: str, servers: tuple[Server, Server]) -> Iterator[Proxy]:
-    """A proxy that has counted nothing yet."""
+    """A proxy with fresh counters."""
     with running(nginx, [server.port for server in servers]) as proxy:
         yield proxy
 
@@ -40,7 +40,7 @@ def assert_too_many(answer: Response) -> None:
     assert int(answer.header("Retry-After") or 0) >= 1
 
 
-def test_a_flood_of_unsigned_requests_is_stopped_and_the_signed_ones_of_its_address_are_served(
+def test_a_flood_of_unsigned_requests_does_not_affect_signed_ones_of_the_same_address(
     proxy: Proxy, client: PartnerClient
 ) -> None:
     answers = flood(over_tls(proxy), "/v1/users", 3 * UNSIGNED_BURST, method="POST")
@@ -57,7 +57,7 @@ def test_unsigned_requests_of_another_address_are_answered(proxy: Proxy) -> None
     assert flood(over_tls(proxy, address="127.0.0.2"), "/v1/ping", 1)[0].status == 401
 
 
-def test_an_address_that_a_request_claims_for_itself_does_not_count(proxy: Proxy) -> None:
+def test_a_forged_client_address_is_ignored(proxy: Proxy) -> None:
     way = over_tls(proxy)
     answers = [way("GET", "/v1/ping", {"X-Forwarded-For": f"192.0.2.{n}"}, b"") for n in range(2 * UNSIGNED_BURST)]
     assert_too_many(answers[-1])
@@ -80,7 +80,7 @@ def test_an_address_that_a_request_claims_for_itself_does_not_count(proxy: Proxy
         ),
     ],
 )
-def test_what_has_all_of_a_signature_is_left_to_the_service(
+def test_requests_with_all_signature_headers_reach_the_service(
     proxy: Proxy, headers: dict[str, str], statuses: set[int]
 ) -> None:
     with proxy.connected() as connection:
@@ -88,7 +88,7 @@ def test_what_has_all_of_a_signature_is_left_to_the_service(
     assert found == statuses
 
 
-def test_neighbours_in_an_ipv6_network_are_counted_together(proxy: Proxy) -> None:
+def test_addresses_of_an_ipv6_network_share_a_limit(proxy: Proxy) -> None:
     for number in range(2 * UNSIGNED_BURST):
         last = over_tls(proxy, spoken_for=f"2001:db8:1:2::{number:x}")("GET", "/v1/ping", {}, b"")
     assert_too_many(last)
@@ -99,7 +99,7 @@ def test_neighbours_in_an_ipv6_network_are_counted_together(proxy: Proxy) -> Non
 @pytest.mark.parametrize(
     ("target", "method", "burst"), [("/docs/", "GET", PAGES_BURST), ("/admin/account/login/", "POST", LOGIN_BURST)]
 )
-def test_pages_are_limited_too_and_say_so_to_people(proxy: Proxy, target: str, method: str, burst: int) -> None:
+def test_pages_are_limited_with_a_readable_message(proxy: Proxy, target: str, method: str, burst: int) -> None:
     with proxy.connected() as connection:
         answers = [ask(connection, head(method, target, {}), method=method) for _ in range(burst + 60)]
     refused = [answer for answer in answers if answer.status == 429]

@@ -1,4 +1,4 @@
-"""The proxy on good days and bad ones: what it says of itself, what it logs, and what happens when a server is away."""
+"""The proxy: TLS, headers, its log, and servers that are down."""
 
 import http.client
 import json
@@ -42,7 +42,9 @@ def client(proxy: Proxy, partner: Partner, servers: tuple[Server, Server]) -> Pa
 
 
 @pytest.mark.parametrize("target", ["/docs", "/openapi.json", "/docs/reference", "/admin/", LOGIN, "/", "/nowhere"])
-def test_a_page_is_the_one_without_the_proxy(through: PartnerClient, direct: PartnerClient, target: str) -> None:
+def test_pages_are_the_same_with_and_without_the_proxy(
+    through: PartnerClient, direct: PartnerClient, target: str
+) -> None:
     answers = [client.transport("GET", target, {}, b"") for client in (through, direct)]
     kept = [re.sub(rb'csrf\w+" value="\w+"', b"", answer.body) for answer in answers]
     assert answers[0].status == answers[1].status
@@ -52,17 +54,17 @@ def test_a_page_is_the_one_without_the_proxy(through: PartnerClient, direct: Par
 
 
 @pytest.mark.parametrize("target", ["/livez", "/readyz", "/metrics", "/v1/../metrics", "/v1/%2e%2e/metrics"])
-def test_what_is_internal_stays_inside(through: PartnerClient, target: str) -> None:
+def test_internal_paths_are_not_public(through: PartnerClient, target: str) -> None:
     assert through.transport("GET", target, {}, b"").status == 404
 
 
 @pytest.mark.parametrize("target", ["/docs", "/v1/ping", "/v1/%zz", "/.refused/bad_request"])
-def test_its_version_is_not_told(proxy: Proxy, target: str) -> None:
+def test_the_proxy_hides_its_version(proxy: Proxy, target: str) -> None:
     answer = over_tls(proxy)("GET", target, {}, b"")
     assert (answer.header("Server"), b"nginx/" in answer.body) == ("nginx", False)
 
 
-def test_another_name_gets_no_handshake(proxy: Proxy) -> None:
+def test_another_host_name_gets_no_handshake(proxy: Proxy) -> None:
     with (
         socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as plain,
         pytest.raises(ssl.SSLError, match="UNRECOGNIZED_NAME"),
@@ -71,7 +73,7 @@ def test_another_name_gets_no_handshake(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_tls_of_today_is_spoken(proxy: Proxy, version: ssl.TLSVersion) -> None:
+def test_current_tls_is_accepted(proxy: Proxy, version: ssl.TLSVersion) -> None:
     context = proxy.tls()
     context.minimum_version = context.maximum_version = version
     with (
@@ -81,7 +83,7 @@ def test_tls_of_today_is_spoken(proxy: Proxy, version: ssl.TLSVersion) -> None:
         assert connection.version() == version.name.replace("_", ".")
 
 
-def test_older_tls_is_not(proxy: Proxy) -> None:
+def test_older_tls_is_refused(proxy: Proxy) -> None:
     context = proxy.tls()
     # Else it is this side that refuses.
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
@@ -106,7 +108,7 @@ def test_a_signed_request_over_http_2_is_answered_as_over_http_1(
     assert done.stdout.rpartition(b"\n")[2].decode() == f"2 {client.get(target).status}"
 
 
-def test_without_tls_browsers_are_sent_to_it_and_partners_refused(proxy: Proxy) -> None:
+def test_without_tls_browsers_are_redirected_and_partners_refused(proxy: Proxy) -> None:
     def plainly(target: str) -> Response:
         with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=10) as connection:
             return ask(connection, head("GET", target, {}))
@@ -128,7 +130,7 @@ def test_failed_logins_are_counted_by_the_address_that_the_proxy_saw(proxy: Prox
 
 
 def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
-    """The page that comes back; says: the address that the request claims for itself."""
+    """Log in with a wrong password; return the page. says: a forged client address."""
     page = way("GET", LOGIN, {}, b"")
     cookie = (page.header("Set-Cookie") or "").partition(";")[0]
     found = re.search(rb'name="csrfmiddlewaretoken" value="(\w+)"', page.body)
@@ -149,7 +151,7 @@ def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
 
 
 def logged(proxy: Proxy, count: int) -> list[dict[str, Any]]:
-    """The lines of so many requests, by route; a line is written when its answer has gone out."""
+    """Wait for the log lines of a number of requests; return them by route."""
     deadline = time.monotonic() + WAIT_SECONDS
     while len(lines := proxy.access_log.splitlines()) < count:
         assert time.monotonic() < deadline, lines
@@ -157,7 +159,7 @@ def logged(proxy: Proxy, count: int) -> list[dict[str, Any]]:
     return sorted((json.loads(line) for line in lines), key=lambda line: str(line["route"]))
 
 
-def test_a_line_names_the_route_and_nothing_of_a_person(
+def test_log_lines_have_the_route_and_no_personal_data(
     nginx: str, servers: tuple[Server, Server], direct: PartnerClient
 ) -> None:
     marker = "marker-1d5b"
@@ -178,7 +180,7 @@ def test_a_line_names_the_route_and_nothing_of_a_person(
     assert client.api_key not in logs
 
 
-def test_partners_and_staff_are_passed_on_to_ports_of_their_own(
+def test_partners_and_staff_are_forwarded_to_separate_ports(
     nginx: str, servers: tuple[Server, Server], direct: PartnerClient
 ) -> None:
     for_partners, for_staff = (server.port for server in servers)
@@ -201,7 +203,7 @@ def test_a_failure_is_logged_without_the_path_too(nginx: str) -> None:
 # Bad days
 
 
-def test_without_a_server_the_answer_is_the_contracts_503(nginx: str) -> None:
+def test_without_a_server_the_response_is_the_contracts_503(nginx: str) -> None:
     with running(nginx, [free_port()]) as proxy:
         answer = over_tls(proxy)("POST", "/v1/users", {}, b"{}")
         assert assert_error(answer, 503)["error"] == "internal_error"
@@ -210,7 +212,7 @@ def test_without_a_server_the_answer_is_the_contracts_503(nginx: str) -> None:
         assert (page.status, page.header("Content-Type")) == (503, "text/plain")
 
 
-def test_while_one_server_is_away_the_other_answers_all(
+def test_while_one_server_is_down_the_other_serves_all_requests(
     nginx: str, servers: tuple[Server, Server], direct: PartnerClient
 ) -> None:
     with running(nginx, [free_port(), servers[0].port]) as proxy:
@@ -219,7 +221,7 @@ def test_while_one_server_is_away_the_other_answers_all(
     assert [answer.status for answer in answers] == [201] * 20
 
 
-def test_what_the_service_answers_itself_is_passed_on(through: PartnerClient, direct: PartnerClient) -> None:
+def test_errors_of_the_service_are_forwarded(through: PartnerClient, direct: PartnerClient) -> None:
     for ask_for in ("/v1/nowhere", "/v1/users/nobody", "/v1/ping?a=%FF"):
         assert alike(through.get(ask_for)) == alike(direct.get(ask_for))
 
@@ -235,7 +237,7 @@ def kept(tmp_path: Path, settings: Settings) -> Path:
 
 @pytest.fixture
 def reader(nginx: str, django_db_setup: None, kept: Path, partner: Partner) -> Iterator[PartnerClient]:
-    """A client, through a proxy, of a service that has its documents in `kept`."""
+    """Return a client, through a proxy, of a service with its documents in `kept`."""
     with (
         serving(ALLOWED_HOSTS=NAME, DOCUMENT_STORAGE_URL=kept.as_uri()) as server,
         running(nginx, [server.port]) as proxy,
@@ -244,7 +246,7 @@ def reader(nginx: str, django_db_setup: None, kept: Path, partner: Partner) -> I
         yield PartnerClient(made.api_key, made.secret, over_tls(proxy))
 
 
-def test_a_document_comes_whole_or_visibly_broken_off(reader: PartnerClient, kept: Path) -> None:
+def test_a_document_is_complete_or_visibly_aborted(reader: PartnerClient, kept: Path) -> None:
     user = User.objects.get(pk=reader.post("/v1/users", factories.user_body()).json()["userId"])
     document: Document = add_document(user, LONG * 20)
     url = f"/v1/users/{user.external_id}/documents/{document.document_id}"

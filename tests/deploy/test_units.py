@@ -1,4 +1,4 @@
-"""systemd's own opinion of the units, in a folder where their program is this checkout's."""
+"""The units, verified by systemd with this checkout's programs."""
 
 import os
 import shutil
@@ -37,39 +37,39 @@ def analyze(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("unit", [*SERVICES, "psi-purge.timer"])
-def test_a_unit_is_one_that_systemd_takes(installed: Path, unit: str) -> None:
+def test_units_are_valid(installed: Path, unit: str) -> None:
     verified = analyze(installed, "verify", "--man=no", unit)
     assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
 
 
-def test_what_is_wrong_would_be_seen(installed: Path) -> None:
+def test_an_invalid_unit_would_be_noticed(installed: Path) -> None:
     unit = installed / "psi-purge.service"
     unit.write_text(unit.read_text().replace("Type=oneshot", "Type=onceshot"))
     assert "onceshot" in analyze(installed, "verify", "--man=no", unit.name).stderr
 
 
 @pytest.mark.parametrize("unit", SERVICES)
-def test_a_service_may_do_little(installed: Path, unit: str) -> None:
+def test_services_are_sandboxed(installed: Path, unit: str) -> None:
     judged = analyze(installed, "security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSURE}", unit)
     assert judged.returncode == 0, judged.stdout[-200:] + judged.stderr
     assert "Service runs as root" not in judged.stdout
 
 
-def test_without_what_all_have_in_common_it_may_do_much(installed: Path) -> None:
+def test_without_the_common_settings_services_are_not_sandboxed(installed: Path) -> None:
     shutil.rmtree(installed / "psi-.service.d")
     for unit in SERVICES:
         arguments = ("security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSURE}", unit)
         assert analyze(installed, *arguments).returncode != 0
 
 
-def test_the_timer_starts_what_there_is() -> None:
+def test_the_timer_starts_an_existing_unit() -> None:
     timers = [timer.stem for timer in UNITS.glob("*.timer")]
     assert timers == ["psi-purge"]
     assert all((UNITS / f"{timer}.service").is_file() for timer in timers)
 
 
 @pytest.mark.parametrize("command", ["purge_expired", "clearsessions", "import_conversions"])
-def test_the_commands_that_units_run_take_these_arguments(command: str) -> None:
+def test_the_commands_of_the_units_accept_their_arguments(command: str) -> None:
     from django.core.management import get_commands, load_command_class
 
     lines = [

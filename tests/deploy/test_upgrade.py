@@ -1,4 +1,4 @@
-"""Behind the proxy one server after the other is replaced, as in an upgrade, and no request is lost."""
+"""An upgrade: the servers behind the proxy are replaced one by one, and no request is lost."""
 
 import json
 import os
@@ -34,7 +34,7 @@ BOTH_SECONDS = 2
 
 @contextmanager
 def server_on(port: int) -> Iterator[None]:
-    """The service on this port, stopped in order after the block."""
+    """Run the service on this port."""
     where = os.environ | production(ALLOWED_HOSTS=NAME, PORT=str(port), INTERNAL_PORT="0")
     command = [sys.executable, "-m", "config.serve"]
     with subprocess.Popen(command, env=where, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
@@ -46,7 +46,7 @@ def server_on(port: int) -> Iterator[None]:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Returns when it answers, as who upgrades waits for /readyz."""
+    """Wait for /readyz."""
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
@@ -60,7 +60,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 class Senders:
-    """Clients that create users through the proxy, over connections that stay, and repeat nothing."""
+    """Clients that create users through the proxy, over persistent connections, without retries."""
 
     def __init__(self, proxy: Proxy, client: PartnerClient) -> None:
         self.proxy, self.client = proxy, client
@@ -99,7 +99,7 @@ class Senders:
 
 
 @pytest.mark.usefixtures("django_db_setup")
-def test_servers_are_replaced_one_after_the_other_and_no_request_is_lost(nginx: str, partner: Partner) -> None:
+def test_replacing_the_servers_one_by_one_loses_no_request(nginx: str, partner: Partner) -> None:
     ports = [free_port(), free_port()]
     with running(nginx, ports) as proxy:
         first, second = ExitStack(), ExitStack()

@@ -1,4 +1,4 @@
-"""The published vectors through the proxy, with the service's clock set: what passes without it passes, and no more."""
+"""The published signing vectors through the proxy, with the service's clock set."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ UNSIGNED_BURST = 20
 
 @pytest.fixture(scope="module")
 def port(django_db_setup: None, django_db_blocker: Any) -> Iterator[int]:
-    """Where a service is that knows the published key, and believes what time requests say it is."""
+    """The port of a service with the published key and the requests' time."""
     with django_db_blocker.unblock():
         ApiKey.objects.create(
             partner=factories.PartnerFactory.create(slug="published"),
@@ -59,7 +59,7 @@ def send(way: Transport, vector: dict[str, Any], headers: Headers) -> Response:
 
 
 @pytest.mark.parametrize("vector", PASSED_ON, ids=lambda vector: vector["id"])
-def test_a_vector_is_let_in(proxy: Proxy, port: int, vector: dict[str, Any]) -> None:
+def test_a_valid_vector_is_accepted(proxy: Proxy, port: int, vector: dict[str, Any]) -> None:
     answer = send(over_tls(proxy), vector, headers_of(vector))
     assert answer.status in {200, 201, 400, 404}, answer.body
     assert answer.header("RateLimit")
@@ -68,7 +68,7 @@ def test_a_vector_is_let_in(proxy: Proxy, port: int, vector: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)), ids=[entry["id"] for entry in REFUSED])
-def test_a_refused_one_is_refused(proxy: Proxy, port: int, number: int) -> None:
+def test_an_invalid_vector_is_refused(proxy: Proxy, port: int, number: int) -> None:
     entry = REFUSED[number]
     headers = entry["headers"] | {"X-Test-Now": entry["now"]}
     # From a few addresses, since the proxy counts what is not signed.

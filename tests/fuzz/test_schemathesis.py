@@ -15,6 +15,7 @@ from tests import factories
 from tests.live.conftest import Server
 from tests.support.client import PartnerClient
 from transactions.documents.publishing import publish
+from transactions.models import DocumentType
 from users.models import User
 
 HERE = Path(__file__).parent
@@ -33,7 +34,7 @@ def client(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
         publish(
             user=user,
             source=io.BytesIO(b"%PDF-1.4 for schemathesis"),
-            kind="accountStatement",
+            kind=DocumentType.ACCOUNT_STATEMENT,
             title=f"Account statement, {month} 2026",
             content_type="application/pdf",
         )

@@ -1,4 +1,4 @@
-"""The settings of a server whose writes tell what they find out about their transaction."""
+"""The settings of a server whose writes report the state of their transaction."""
 
 from tests.server_settings import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""Many requests at one moment, over two processes: one effect, one answer."""
+"""Simultaneous requests to two processes have one effect and one response."""
 
 import threading
 import uuid

@@ -1,4 +1,4 @@
-"""A migration widens columns while the service runs: connections that have prepared statements go on."""
+"""A migration that widens columns does not break connections with prepared statements."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,8 +16,7 @@ from tests import factories
 from tests.conftest import database_url
 from tests.live.conftest import Server, serving
 from tests.support.client import PartnerClient, Response
-from transactions import queries
-from transactions.keyset import Owner
+from transactions.keyset import CONVERSIONS, Owner
 from users.models import User
 
 Alter = Callable[[str, str, str], None]
@@ -140,7 +139,7 @@ def test_writes_go_on_and_take_effect_once(
     assert partner.users.get(external_id=user).city == "City 15"
 
 
-def test_a_replay_is_found(api: PartnerClient, partner: Partner, alter: Alter) -> None:
+def test_a_stored_response_is_replayed(api: PartnerClient, partner: Partner, alter: Alter) -> None:
     body, key = factories.user_body(), str(uuid.uuid4())
     first = api.post("/v1/users", body, key=key)
     assert often(lambda: api.post("/v1/users", body, key=key)) == {201}
@@ -153,9 +152,9 @@ def test_a_replica_connection_goes_on(user: User, alter: Alter) -> None:
     connections.settings["replica"] = dict(connections.settings["default"])
     try:
         owner = Owner(user.partner_id, user.external_id)
-        rows = [queries.CONVERSIONS.fetch(owner, None, 2, "replica") for _ in range(2)]
+        rows = [CONVERSIONS.fetch(owner, None, 2, "replica") for _ in range(2)]
         alter("transactions_conversion", "type", "varchar(200)")
-        assert queries.CONVERSIONS.fetch(owner, None, 2, "replica") == rows[0] == rows[1] != []
+        assert CONVERSIONS.fetch(owner, None, 2, "replica") == rows[0] == rows[1] != []
     finally:
         connections["replica"].close()
         del connections["replica"], connections.settings["replica"]

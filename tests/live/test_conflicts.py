@@ -1,4 +1,4 @@
-"""What PostgreSQL undoes for another's sake is done again, and the partner does not notice."""
+"""Writes that PostgreSQL rolls back for a conflict are retried."""
 
 import time
 import uuid

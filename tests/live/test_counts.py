@@ -1,4 +1,4 @@
-"""Usage counters outlive the process that made them, unless it is killed."""
+"""Usage counters are written when a process stops."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ recording.FLUSH_SECONDS = {10 * WAIT_SECONDS}
 """
 
 
-def test_a_process_that_is_stopped_writes_what_it_has_counted(partner: Partner, tmp_path: Path) -> None:
+def test_a_stopped_process_writes_its_counts(partner: Partner, tmp_path: Path) -> None:
     (tmp_path / "settings_with_late_writer.py").write_text(LATE)
     server = start_server(DJANGO_SETTINGS_MODULE="settings_with_late_writer", PYTHONPATH=str(tmp_path))
     api = factories.client_of(partner, server.transport)

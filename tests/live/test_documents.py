@@ -1,4 +1,4 @@
-"""A document on its way to a partner over a real connection: whole, or visibly broken off, and never in memory."""
+"""Documents over a real connection: complete, or visibly cut off, and never in memory."""
 
 import hashlib
 import http.client
@@ -15,14 +15,14 @@ from pytest_django import Settings
 
 from config.serve import THREADS
 from partners.models import Partner
-from partners.streaming import MOST_OF_ONE
+from partners.streaming import MAX_STREAMS_PER_OWNER
 from tests import factories
 from tests.live.conftest import Server, start_server
 from tests.support.client import PartnerClient
 from tests.support.documents import LONG, add_document, path_of, stored_at
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
-from transactions.documents.downloads import PIECE
+from transactions.documents.downloads import CHUNK_BYTES
 from transactions.models import Document, DocumentFault
 from users.models import User
 
@@ -97,7 +97,7 @@ def test_a_file_arrives_whole(client: PartnerClient, user: User) -> None:
     ],
     ids=["last byte", "first byte", "a byte less", "a byte more", "twice"],
 )
-def test_what_is_not_as_published_is_broken_off_before_its_last_byte(
+def test_a_changed_document_is_cut_off_before_its_last_byte(
     client: PartnerClient, user: User, kept: Path, cause: str, damage: Callable[[bytes], bytes]
 ) -> None:
     document = add_document(user, LONG)
@@ -118,20 +118,22 @@ def test_a_file_that_changes_while_it_is_sent_is_broken_off(
     content = LONG * 60
     document = add_document(user, content)
     with begun(client, server, document) as answer:
-        answer.read(PIECE)
+        answer.read(CHUNK_BYTES)
         # More than connections hold: the server has not read so far.
         with path_of(kept, document).open("r+b") as file:
-            file.truncate(len(content) - PIECE)
+            file.truncate(len(content) - CHUNK_BYTES)
         with pytest.raises(http.client.IncompleteRead):
             answer.read()
     assert faults(document) == {"shorter": 1}
 
 
-def test_who_goes_away_leaves_the_server_as_it_was(client: PartnerClient, server: Server, user: User) -> None:
+def test_a_client_that_disconnects_leaves_no_trace_in_the_server(
+    client: PartnerClient, server: Server, user: User
+) -> None:
     document = add_document(user, LONG * 60)
     for _ in range(4):
         with begun(client, server, document) as answer:
-            answer.read(PIECE)
+            answer.read(CHUNK_BYTES)
     assert client.get(url(document)).status == 200
     assert faults(document) == {}
 
@@ -143,7 +145,9 @@ def test_slow_readers_leave_threads_for_everybody_else(
     with ExitStack() as stack:
         # More than connections hold, and more readers than the worker has threads; none of them reads on.
         answers = [stack.enter_context(begun(client, server, document)) for _ in range(THREADS + 2)]
-        assert [answer.status for answer in answers] == [200] * MOST_OF_ONE + [503] * (THREADS + 2 - MOST_OF_ONE)
+        assert [answer.status for answer in answers] == [200] * MAX_STREAMS_PER_OWNER + [503] * (
+            THREADS + 2 - MAX_STREAMS_PER_OWNER
+        )
         assert answers[-1].getheader("Retry-After")
         # Another partner downloads as ever, and what is one piece is sent to all.
         others = User.objects.get(pk=other_client.post("/v1/users", factories.user_body()).json()["userId"])

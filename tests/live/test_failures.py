@@ -1,4 +1,4 @@
-"""What goes wrong between two statements: nothing is left behind, and the same request may be sent again."""
+"""A failure between two statements leaves nothing behind, and the request can be repeated."""
 
 import time
 import uuid

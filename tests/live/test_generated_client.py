@@ -1,4 +1,4 @@
-"""A client that a generator of others makes from the description: it signs by httpx's own hook and is understood."""
+"""A client generated from the OpenAPI document works with a signing hook for httpx."""
 
 import asyncio
 import importlib

@@ -1,4 +1,4 @@
-"""Request heads that are made to cost time or to fail, sent by anybody: no key is needed to send them."""
+"""Request heads made to be expensive or to fail, sent without a key."""
 
 import pytest
 

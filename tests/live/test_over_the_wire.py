@@ -1,4 +1,4 @@
-"""What only a real server shows: the bytes of paths, bodies without a length, methods without an answer's body."""
+"""Behaviour that only a real server shows: bytes of paths, bodies without a length, HEAD."""
 
 import json
 import socket
@@ -136,6 +136,6 @@ def test_a_body_left_unread_ends_the_connection_with_the_answer(
 
 
 @pytest.mark.parametrize("name", ["X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"])
-def test_a_header_that_is_not_ascii_is_said_to_be_so(clients: Clients, name: str) -> None:
+def test_a_header_that_is_not_ascii_is_named_in_the_error(clients: Clients, name: str) -> None:
     answer = clients[0].get("/v1/ping", headers={name: "\xe9"})
     assert (answer.status, answer.json()["message"]) == (401, f"Header {name} is missing or not ASCII.")

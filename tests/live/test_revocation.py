@@ -1,4 +1,4 @@
-"""A revoked key and a disabled partner: refused by the very next request, in each process."""
+"""Revoked keys and disabled partners are refused by the next request in each process."""
 
 from datetime import timedelta
 

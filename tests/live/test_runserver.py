@@ -1,4 +1,4 @@
-"""Django's development server gives partners the answers that the production server gives."""
+"""Django's development server gives the same responses as the production server."""
 
 import http.client
 import os

@@ -1,4 +1,4 @@
-"""Staff's pages as production serves them, behind a proxy that ends TLS."""
+"""Staff pages as in production, behind a TLS proxy."""
 
 import socket
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ def begun_and_not_read(server: Server, path: str) -> socket.socket:
     return connection
 
 
-def test_who_does_not_read_a_file_of_a_page_holds_nobody_up(django_db_setup: None, tmp_path: Path) -> None:
+def test_a_client_that_does_not_read_a_static_file_delays_no_others(django_db_setup: None, tmp_path: Path) -> None:
     # More than connections hold, as files of pages may be one day.
     (tmp_path / "large.css").write_bytes(b"a" * 8 * 1024 * 1024)
     (tmp_path / "settings_with_a_file.py").write_text(
@@ -40,7 +40,7 @@ def test_staff_are_sent_to_https(servers: Servers) -> None:
     assert (answer.status, answer.header("Location")) == (301, f"https://127.0.0.1:{servers[0].port}/admin/")
 
 
-def test_browsers_are_told_to_stay_with_https_and_to_allow_nothing_that_is_not_needed(servers: Servers) -> None:
+def test_pages_have_hsts_and_a_strict_permissions_policy(servers: Servers) -> None:
     answer = servers[0].transport("GET", "/admin/", {"X-Forwarded-Proto": "https"}, b"")
     assert answer.status == 302
     assert answer.header("Strict-Transport-Security") == "max-age=31536000; includeSubDomains; preload"

@@ -1,4 +1,4 @@
-"""A write under /v1 is one transaction of Django's, on the real server and in Django's test client alike."""
+"""A write under /v1 is one Django transaction, on the real server and in Django's test client."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own, which may be stopped: the one that all tests share may not."""
+"""A separate PostgreSQL that a test may stop."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.support.client import PartnerClient, Transport
 
 
 class Cluster:
-    """A running, migrated database with one partner in it."""
+    """A running, migrated database with one partner."""
 
     def __init__(self, server: EmbeddedServer) -> None:
         self._server = server
@@ -27,7 +27,7 @@ class Cluster:
         self._key = json.loads(self.manage("issue_api_key", "acme", "--json"))
 
     def manage(self, *arguments: str) -> str:
-        """What a management command prints."""
+        """Return the output of a management command."""
         environment = production(DATABASE_URL=self.url, OWNER_DATABASE_URL=self._server.url(OWNER_ROLE))
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
@@ -39,25 +39,25 @@ class Cluster:
         ).stdout
 
     def client(self, transport: Transport) -> PartnerClient:
-        """A client of the partner."""
+        """Return a client of the partner."""
         return PartnerClient(self._key["apiKey"], self._key["secret"], transport)
 
     def server_process(self) -> int:
-        """The number of the server's first process."""
+        """Return the postmaster's process number."""
         return int((self._server.data / "postmaster.pid").read_text().split("\n", 1)[0])
 
     def stop(self) -> None:
-        """As `pg_ctl stop -m fast`: sessions are cut, what was committed is kept."""
+        """Stop as `pg_ctl stop -m fast` does."""
         self._server.leave()  # this process alone is in it
 
     def start(self) -> None:
-        """Has it back."""
+        """Start the server again."""
         self._server.ensure_running()
 
 
 @contextmanager
 def own_cluster() -> Iterator[Cluster]:
-    """A cluster in the temporary folder, stopped and removed with the block."""
+    """Run a cluster in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="psi-cluster-") as folder:
         server = EmbeddedServer(Path(folder))
         server.ensure_running()

@@ -1,4 +1,4 @@
-"""The service under load while what it stands on goes and comes back."""
+"""Failures of the service's dependencies under load."""
 
 from tests.live.conftest import partner, session
 

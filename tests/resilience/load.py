@@ -1,4 +1,4 @@
-"""Load as partners make it: signed requests over connections that are kept, by clients that repeat nothing."""
+"""Load: signed requests over persistent connections, by clients that retry nothing."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ Maker = Callable[[int], tuple[str, str, object]]
 
 
 class KeptConnection:
-    """A transport over one connection, opened anew only after an answer that ended it."""
+    """A transport over one connection, reopened only after a response that closed it."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_SECONDS)
@@ -37,7 +37,7 @@ class KeptConnection:
 
 @dataclass
 class Tally:
-    """What came of the requests: how many by status, what failed, the slowest in seconds."""
+    """Results: requests by status, failures, the slowest in seconds."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Tally:
 def load(
     api: PartnerClient, port: int, make: Maker, *, clients: int = 8, keep: bool = True, pause: float = 0.0
 ) -> Iterator[Tally]:
-    """Keeps so many clients busy while the block runs; the tally is complete after it.
+    """Run clients during the block; the tally is complete after it.
 
     keep: whether a client keeps its connection. pause: seconds between two of its requests.
     """

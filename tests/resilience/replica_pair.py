@@ -1,4 +1,4 @@
-"""A primary and a standby that follows it, both real, apart from the server that the other tests share."""
+"""A primary and a standby, separate from the other tests' server."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
-from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SOCKET, SUPERUSER, EmbeddedServer
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SOCKET, SUPERUSER, EmbeddedServer, give_to_account
 from tests.support.client import PartnerClient
 from tests.support.watched import Watched, wait_until
 
@@ -23,29 +23,28 @@ _STATEMENT = "partner-service LOG:  execute"
 
 
 class Database(EmbeddedServer):
-    """A cluster of its own whose log holds each statement."""
+    """A cluster that logs each statement."""
 
     def execute(self, statement: str, *parameters: object) -> Any:
-        """What one statement of the superuser answers, in the service's database; nothing where it has no rows."""
+        """Run a statement as superuser in the service's database; return its rows, or None."""
         with psycopg.connect(self.url(SUPERUSER), autocommit=True) as connection:
             cursor = connection.execute(statement, parameters or None)
             return cursor.fetchall() if cursor.description else None
 
     def halt(self) -> None:
-        """Stops it as an operator would."""
-        self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
+        """Stop the server with pg_ctl."""
+        self.run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
 
     def follow(self, primary: "Database") -> None:
-        """Begins as a copy of `primary` that replays what it writes."""
+        """Start as a streaming standby of `primary`."""
         self.data.mkdir(mode=0o700, parents=True)
-        if os.geteuid() == 0:
-            os.chown(self.data, self._account().pw_uid, self._account().pw_gid)
-        self._make_reachable()
-        self._run(
+        give_to_account(self.data)
+        self.make_reachable()
+        self.run(
             "pg_basebackup", "-h", str(primary.socket_folder), "-U", SUPERUSER, "-D", str(self.data),
             "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync",
         )  # fmt: skip
-        # The primary's own, whose socket and log lie beside its data.
+        # Copied from the primary's data folder.
         for name in (f"{SOCKET}.lock", "server.log"):
             (self.data / name).unlink()
         self.ensure_running()
@@ -56,14 +55,14 @@ class Database(EmbeddedServer):
 
     @contextmanager
     def statements(self) -> Iterator[list[str]]:
-        """The service's statements in this time."""
+        """Collect the service's statements during the block."""
         begin, found = len(self.log), list[str]()
         yield found
         found += self.log[begin:].split(_STATEMENT)[1:]
 
     @contextmanager
     def replay_paused(self) -> Iterator[None]:
-        """Nothing that the primary writes arrives meanwhile."""
+        """Pause replay during the block."""
         self.execute("SELECT pg_wal_replay_pause()")
         wait_until(lambda: self.execute("SELECT pg_get_wal_replay_pause_state()") == [("paused",)])
         try:
@@ -74,7 +73,7 @@ class Database(EmbeddedServer):
 
 @dataclass(frozen=True)
 class Pair:
-    """The two, and a service that was told of both, with a client of it."""
+    """Both databases, a service that uses them, and its client."""
 
     primary: Database
     standby: Database
@@ -82,7 +81,7 @@ class Pair:
     service: Watched
 
     def add_conversion(self, user_id: str, created_at: str, tiebreak: int = 0) -> None:
-        """Records a conversion on the primary."""
+        """Insert a conversion on the primary."""
         self.primary.execute(
             "INSERT INTO transactions_conversion (partner_id, user_id, conversion_id, created_at, tiebreak,"
             " from_currency, from_amount, to_currency, to_amount, rate)"
@@ -91,21 +90,21 @@ class Pair:
         )  # fmt: skip
 
     def standby_reads(self, external_id: str) -> bool:
-        """Whether a list of this user is asked of the standby."""
+        """Whether a list of this user is read from the standby."""
         with self.standby.statements() as found:
             answer = self.api.get(f"/v1/users/{external_id}/transactions")
         assert answer.status == 200
         return any(LIST_STATEMENT in statement for statement in found)
 
     def caught_up(self) -> bool:
-        """Whether the standby has all that the primary has written."""
+        """Whether the standby has replayed everything."""
         [(position,)] = self.primary.execute("SELECT pg_current_wal_lsn()::text")
         return bool(self.standby.execute("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", position)[0][0])
 
 
 @contextmanager
 def following(folder: Path) -> Iterator[tuple[Database, Database]]:
-    """A primary with the schema, and a standby of it; both end with it."""
+    """Run a primary with the schema, and a standby."""
     primary, standby = Database(folder / "primary"), Database(folder / "standby")
     try:
         primary.ensure_running()
@@ -125,14 +124,14 @@ def _prepare(primary: Database) -> None:
 
 
 def issue_key(primary: Database) -> tuple[str, str]:
-    """A new partner's API key and secret."""
+    """Return a new partner's API key and secret."""
     manage(primary, "create_partner", "acme", "--name", "Acme")
     issued = json.loads(manage(primary, "issue_api_key", "acme", "--json"))
     return issued["apiKey"], issued["secret"]
 
 
 def manage(primary: Database, *arguments: str) -> str:
-    """What a command prints on standard output, run on this database."""
+    """Return the output of a management command on this database."""
     here = {"DATABASE_URL": primary.url(SERVICE_ROLE), "OWNER_DATABASE_URL": primary.url(OWNER_ROLE)}
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],

@@ -1,4 +1,4 @@
-"""A backup is worth what it restores to: the runbook's commands, into a cluster that has never been used."""
+"""The runbook's backup and restore commands, with a new cluster."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from partners.client import SignedClient
 from partners.db import privileges
 from tests.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS
-from transactions.demo.plans import external_id
+from transactions.demo.people import external_id
 from transactions.demo.walk import Walk
 
 ROOT = Path(settings.BASE_DIR)
@@ -48,7 +48,7 @@ PROMISES = {
 
 @dataclass(frozen=True)
 class Place:
-    """A database with its files, and the environment of a program that uses them."""
+    """A database with its documents, and the environment for both."""
 
     serving: str
     owner: str
@@ -61,11 +61,11 @@ class Place:
         )
 
     def manage(self, *arguments: str, **environment: str) -> str:
-        """What a command prints that succeeds."""
+        """Return the output of a command."""
         return run([sys.executable, "manage.py", *arguments], self.environment | environment)
 
     def promises(self) -> Mapping[str, list[tuple[Any, ...]]]:
-        """What holds there, the serving role's rights included."""
+        """Return constraints, triggers and rights."""
         with psycopg.connect(self.owner) as connection, connection.cursor() as cursor:
             found = {name: sorted(cursor.execute(statement).fetchall()) for name, statement in PROMISES.items()}
             held = privileges.effective(cursor, SERVICE_ROLE)  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def run(command: list[str], environment: Mapping[str, str], cwd: Path = ROOT) ->
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[Place]:
-    """A database of its own beside the others, and nothing in it yet."""
+    """An empty database."""
     shared.ensure_running()
     name = f"psi_backup_{secrets.token_hex(4)}"
     with psycopg.connect(shared.url(OWNER_ROLE), autocommit=True) as connection:
@@ -94,7 +94,7 @@ def source(tmp_path: Path) -> Iterator[Place]:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Iterator[Place]:
-    """A fresh cluster, with its two roles and an empty database, as the first step of a deployment makes them."""
+    """A new cluster with both roles and an empty database, as in a first deployment."""
     # Not in pytest's folder: another run of pytest closes that to the account which the server runs as.
     with tempfile.TemporaryDirectory() as folder:
         server = EmbeddedServer(Path(folder) / "postgres")
@@ -105,7 +105,9 @@ def target(tmp_path: Path) -> Iterator[Place]:
             server.leave()
 
 
-def test_a_backup_restores_to_a_service_that_keeps_every_promise(source: Place, target: Place, tmp_path: Path) -> None:
+def test_a_restored_backup_has_the_same_data_constraints_and_rights(
+    source: Place, target: Place, tmp_path: Path
+) -> None:
     source.manage("migrate", "--verbosity", "0")
     seeded = json.loads(source.manage("seed_demo", "--users", "10", "--conversions", "150", "--json", DEBUG="true"))
 
@@ -121,7 +123,7 @@ def test_a_backup_restores_to_a_service_that_keeps_every_promise(source: Place, 
 
 
 def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
-    """The demo's walk against a service at this place: reads, writes, documents, a decision, refusals."""
+    """Run the demo's requests against a service on this database."""
     with psycopg.connect(place.owner) as connection:
         row = connection.execute(
             "SELECT count(*) FROM transactions_conversion c JOIN users_user u ON u.id = c.user_id"
@@ -146,5 +148,5 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("command", [BACKUP, RESTORE])
-def test_the_runbook_has_the_commands_that_are_tried(command: str) -> None:
+def test_the_runbook_has_the_tested_commands(command: str) -> None:
     assert command in (ROOT / "docs" / "operations.md").read_text()

@@ -1,4 +1,4 @@
-"""The database goes and comes back while partners are at work."""
+"""The database stops and starts under load."""
 
 import os
 import socket
@@ -47,13 +47,13 @@ def mixed(number: int) -> tuple[str, str, object]:
 
 
 def assert_kept(cluster: Cluster, tally: Tally) -> None:
-    """Every create that was answered with 201 is in the database."""
+    """Every user with a 201 is in the database."""
     with psycopg.connect(cluster.url) as connection:
         assert connection.execute(CREATED, [tally.created]).fetchone() == (len(tally.created),)
 
 
 def all_is_well(tally: Tally) -> bool:
-    """Whether the next 200 answers, from both workers, are without a 503."""
+    """Whether the next 200 responses of both workers have no 503."""
     answered, refused = tally.answered, tally.statuses[503]
     wait_until(lambda: tally.answered >= answered + 200)
     return tally.statuses[503] == refused
@@ -78,7 +78,7 @@ def test_a_database_that_stops_and_starts_under_load(cluster: Cluster, server: S
 
 @pytest.fixture
 def silent_host() -> Iterator[str]:
-    """An address that answers nothing: what asks to connect is dropped, as by a host that is gone."""
+    """An address that drops connection attempts."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         address = listener.getsockname()
         waiting = []
@@ -91,7 +91,7 @@ def silent_host() -> Iterator[str]:
             one.close()
 
 
-def test_a_host_that_drops_packets_is_a_503_for_all_within_seconds(cluster: Cluster, silent_host: str) -> None:
+def test_a_database_host_that_drops_packets_causes_503_within_seconds(cluster: Cluster, silent_host: str) -> None:
     with serving(DATABASE_URL=silent_host, **PRODUCTION) as server:
         api = cluster.client(server.transport)
         # More clients than threads: were each to wait for a connection, the last would be late.

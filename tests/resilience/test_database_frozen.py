@@ -1,4 +1,4 @@
-"""The database stands still: its processes take what is sent, and answer nothing, while they are stopped (SIGSTOP)."""
+"""The database hangs: its processes are stopped (SIGSTOP)."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ def service(cluster: Cluster, tmp_path: Path) -> Iterator[Watched]:
 
 @contextmanager
 def frozen(cluster: Cluster) -> Iterator[None]:
-    """All of the server's processes are stopped while the block runs."""
+    """Stop all of the server's processes during the block."""
     server = psutil.Process(cluster.server_process())
     processes = [server, *server.children(recursive=True)]
     for process in processes:
@@ -42,7 +42,7 @@ def frozen(cluster: Cluster) -> Iterator[None]:
             process.resume()
 
 
-def test_every_request_is_answered_while_the_database_stands_still(cluster: Cluster, service: Watched) -> None:
+def test_every_request_has_a_response_while_the_database_hangs(cluster: Cluster, service: Watched) -> None:
     api = cluster.client(service.transport)
     body = factories.user_body()
     path = f"/v1/users/{body['externalId']}"

@@ -1,4 +1,4 @@
-"""The database server is killed while partners are at work: whatever libpq then says is a 503."""
+"""The database server is killed under load: every error of libpq is a 503."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("LIVE_KILLS", "3"))
 
 
 def kill_server(cluster: Cluster) -> None:
-    """Ends every process of the server at once, as a lack of memory or of power does."""
+    """Kill every process of the server at once."""
     with psycopg.connect(cluster.url) as connection:
         server = psutil.Process(psutil.Process(connection.info.backend_pid).ppid())
     processes = [server, *server.children()]
@@ -34,7 +34,7 @@ def kill_server(cluster: Cluster) -> None:
 
 
 def mixed(number: int) -> tuple[str, str, object]:
-    """Reads, creates and updates, of a user each client for itself."""
+    """Return a read, create or update; each client has its own user."""
     kind = (time.monotonic_ns() // 1000 + number) % 3
     if kind == 0:
         return "GET", f"/v1/users/user-of-{number}/transactions", None
@@ -44,11 +44,11 @@ def mixed(number: int) -> tuple[str, str, object]:
 
 
 def has_created(tally: Tally, count: int) -> bool:
-    """Whether so many users were created."""
+    """Whether this many users were created."""
     return tally.statuses[201] >= count
 
 
-def test_a_database_that_is_killed_under_load_costs_503_and_nothing_else(tmp_path: Path) -> None:
+def test_a_database_killed_under_load_causes_only_503(tmp_path: Path) -> None:
     with own_cluster() as cluster, watched(tmp_path / "log", DATABASE_URL=cluster.url, WEB_WORKERS="2") as service:
         api: PartnerClient = cluster.client(service.transport)
         for number in range(8):

@@ -1,4 +1,4 @@
-"""Encryption keys are replaced while partners call, keys are issued and revoked, and nobody notices."""
+"""Encryption keys are rotated under load, without a failed request."""
 
 import json
 import os
@@ -26,7 +26,7 @@ NEW = "rotated-in-0123456789-abcdefghijklmnopqrs"
 
 @contextmanager
 def serving(*encryption_keys: str) -> Iterator[Server]:
-    """The service with these encryption keys, newest first."""
+    """Run the service with these encryption keys, newest first."""
     server = start_server(SECRETS_ENCRYPTION_KEYS=",".join(encryption_keys))
     try:
         yield server
@@ -36,7 +36,7 @@ def serving(*encryption_keys: str) -> Iterator[Server]:
 
 
 def reencrypt(*encryption_keys: str) -> dict[str, dict[str, int]]:
-    """What the command says that ran as ops run it, a row at a time."""
+    """Run the command in batches of one row; return its JSON."""
     given = {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "SECRETS_ENCRYPTION_KEYS": ",".join(encryption_keys),
@@ -56,7 +56,7 @@ def reencrypt(*encryption_keys: str) -> dict[str, dict[str, int]]:
 
 
 class Callers:
-    """Partners that call again and again, each with a key of its own, until they are told to stop."""
+    """Partners that send requests with a key each until the block ends."""
 
     def __init__(self, clients: list[PartnerClient]) -> None:
         self.statuses: list[int] = []
@@ -86,7 +86,7 @@ def statuses(clients: list[PartnerClient], server: Server) -> set[int]:
     return {PartnerClient(c.api_key, c.secret, server.transport).get("/v1/ping").status for c in clients}
 
 
-def test_the_old_key_is_retired_while_partners_call_and_keys_come_and_go(committed_partner: Partner) -> None:
+def test_the_old_encryption_key_is_removed_under_load(committed_partner: Partner) -> None:
     partner, old = committed_partner, settings.SECRETS_ENCRYPTION_KEYS[0]
     try:
         with serving(NEW, old) as server:

@@ -1,4 +1,4 @@
-"""Health on the internal port: what is wrong is named, and soon, whatever hangs."""
+"""Health on the internal port: it names problems in time, whatever hangs."""
 
 import os
 import signal
@@ -24,14 +24,14 @@ from tests.support.redis_process import own_redis
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import Relay, Watched, wait_until, watched
 
-WELL = {"workers": "ok", "database": "ok", "migrations": "ok"}
-SILENT = "does not answer within 1.5 seconds"
-GONE = "cannot be reached"
+HEALTHY = {"workers": "ok", "database": "ok", "migrations": "ok"}
+TIMEOUT = "does not answer within 1.5 seconds"
+UNREACHABLE = "cannot be reached"
 
 
 @pytest.fixture(scope="module")
 def relay(django_db_setup: None) -> Iterator[Relay]:
-    """The way to the test database."""
+    """A relay to the test database."""
     relay = Relay(f"{connections[serving_role.SERVING].settings_dict['HOST']}/.s.PGSQL.5432")
     relay.begin()
     yield relay
@@ -48,15 +48,15 @@ def service(relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @contextmanager
 def quickly() -> Iterator[None]:
-    """Whatever hangs, an answer comes within 5 seconds."""
+    """Assert that the block takes less than 5 seconds."""
     begun = time.monotonic()
     yield
     assert time.monotonic() - begun < 5
 
 
-def test_a_service_that_is_well_says_so_in_json(service: Watched) -> None:
+def test_a_healthy_service_has_status_ok(service: Watched) -> None:
     # On a busy machine even this database may once take longer than a probe waits for it.
-    wait_until(lambda: service.health("/readyz") == (200, WELL))
+    wait_until(lambda: service.health("/readyz") == (200, HEALTHY))
     assert service.health("/livez") == (200, {"workers": "ok"})
     answer = service.internal("/readyz")
     assert (answer.header("Content-Type"), answer.json()["status"]) == ("application/json", "ok")
@@ -65,41 +65,41 @@ def test_a_service_that_is_well_says_so_in_json(service: Watched) -> None:
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/v1/metrics"])
-def test_nothing_of_it_is_on_the_public_port(service: Watched, path: str) -> None:
+def test_the_public_port_has_none_of_the_internal_paths(service: Watched, path: str) -> None:
     assert service.transport("GET", path, {"X-Forwarded-Proto": "https"}, b"").status == 404
 
 
-def test_a_database_that_is_away_is_named_and_found_again(service: Watched, relay: Relay) -> None:
+def test_an_unreachable_database_is_reported_until_it_is_back(service: Watched, relay: Relay) -> None:
     relay.cut()
     with quickly():
         status, checks = service.health("/readyz")
     # Of migrations nothing is known then.
-    assert (status, checks) == (503, {"workers": "ok", "database": GONE})
+    assert (status, checks) == (503, {"workers": "ok", "database": UNREACHABLE})
     assert service.health("/livez")[0] == 200
     assert b"psi_database_up 0.0" in service.internal("/metrics").body
     relay.begin()
-    wait_until(lambda: service.health("/readyz") == (200, WELL))
+    wait_until(lambda: service.health("/readyz") == (200, HEALTHY))
     assert b"psi_database_up 1.0" in service.internal("/metrics").body
 
 
-def test_a_database_that_says_nothing_is_named_in_time_and_holds_nobody(service: Watched, relay: Relay) -> None:
+def test_a_database_that_hangs_is_reported_in_time(service: Watched, relay: Relay) -> None:
     relay.hangs.set()
     try:
         for _ in range(3):
             with quickly():
-                assert service.health("/readyz") == (503, {"workers": "ok", "database": SILENT})
+                assert service.health("/readyz") == (503, {"workers": "ok", "database": TIMEOUT})
         with quickly():
             assert b"psi_database_up 0.0" in service.internal("/metrics").body
         assert service.health("/livez")[0] == 200
-        answering = service.children()["internal"][0]
+        internal = service.children()["internal"][0]
         # The question that is out, asked once; the thread of the present request, and that of the process.
-        assert answering.num_threads() < 8
+        assert internal.num_threads() < 8
     finally:
         relay.hangs.clear()
-    wait_until(lambda: service.health("/readyz") == (200, WELL))
+    wait_until(lambda: service.health("/readyz") == (200, HEALTHY))
 
 
-def test_it_answers_while_no_thread_of_a_worker_is_free(service: Watched) -> None:
+def test_health_responds_while_all_threads_of_the_workers_are_busy(service: Watched) -> None:
     slow = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(4 * THREADS)]
     for one in slow:
         one.sendall(b"POST /v1/users HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
@@ -108,24 +108,24 @@ def test_it_answers_while_no_thread_of_a_worker_is_free(service: Watched) -> Non
     wait_until(lambda: min(worker.num_threads() for worker in workers) >= THREADS)
     with quickly():
         assert service.health("/livez")[0] == 200
-    wait_until(lambda: service.health("/readyz") == (200, WELL))
+    wait_until(lambda: service.health("/readyz") == (200, HEALTHY))
     for one in slow:
         one.close()
 
 
-def test_the_process_that_answers_is_replaced_where_it_dies(service: Watched) -> None:
-    (answering,) = service.children()["internal"]
-    answering.kill()
-    wait_until(lambda: not answering.is_running() and service.health("/readyz") == (200, WELL))
+def test_the_internal_process_is_replaced_when_it_dies(service: Watched) -> None:
+    (internal,) = service.children()["internal"]
+    internal.kill()
+    wait_until(lambda: not internal.is_running() and service.health("/readyz") == (200, HEALTHY))
 
 
-def test_a_reload_renews_it_with_the_workers(service: Watched) -> None:
+def test_a_reload_replaces_the_internal_process_too(service: Watched) -> None:
     before = {child.pid for children in service.children().values() for child in children}
     service.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: not before & set(psutil.pids()) and service.health("/readyz") == (200, WELL))
+    wait_until(lambda: not before & set(psutil.pids()) and service.health("/readyz") == (200, HEALTHY))
 
 
-def test_a_service_whose_master_is_killed_does_not_stay_alive(tmp_path: Path, django_db_setup: None) -> None:
+def test_a_service_whose_master_is_killed_is_not_healthy(tmp_path: Path, django_db_setup: None) -> None:
     with watched(tmp_path / "log") as service:
         children, folder = service.children(), service.folder()
         service.process.kill()
@@ -138,7 +138,7 @@ def test_a_service_whose_master_is_killed_does_not_stay_alive(tmp_path: Path, dj
 
 @pytest.fixture
 def scratch(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[str]:
-    """A database of its own, which the owner has made and the serving role may read."""
+    """A database that the serving role may read."""
     owner, serving = connections[serving_role.OWNER].settings_dict, connections[serving_role.SERVING].settings_dict
     name = f"{serving['NAME']}_migrations"
     with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as session:
@@ -149,7 +149,7 @@ def scratch(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> 
         session.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def test_a_migration_that_is_not_applied_is_named(scratch: str, tmp_path: Path) -> None:
+def test_an_unapplied_migration_is_reported(scratch: str, tmp_path: Path) -> None:
     serving = connections[serving_role.SERVING].settings_dict
     url = scratch.replace(f"//{connections[serving_role.OWNER].settings_dict['USER']}@", f"//{serving['USER']}@")
     with watched(tmp_path / "log", DATABASE_URL=url) as service:
@@ -165,27 +165,29 @@ def test_a_migration_that_is_not_applied_is_named(scratch: str, tmp_path: Path) 
             session.execute(f"GRANT SELECT ON django_migrations TO {serving['USER']}")
             rows = [row for row in applied if row != ("users", "0001_initial")]
             session.cursor().executemany("INSERT INTO django_migrations VALUES (%s, %s)", rows)
-        wait_until(lambda: service.health("/readyz") == (503, WELL | {"migrations": "not applied: users.0001_initial"}))
+        wait_until(
+            lambda: service.health("/readyz") == (503, HEALTHY | {"migrations": "not applied: users.0001_initial"})
+        )
         assert service.health("/livez")[0] == 200
         with psycopg.connect(scratch) as session:
             # And one of a later version, which this one need not know.
             session.execute("INSERT INTO django_migrations VALUES ('users', '0001_initial'), ('users', '9999_later')")
-        wait_until(lambda: service.health("/readyz") == (200, WELL))
+        wait_until(lambda: service.health("/readyz") == (200, HEALTHY))
 
 
-def test_a_redis_that_is_configured_and_away_is_named(tmp_path: Path, django_db_setup: None) -> None:
+def test_an_unreachable_redis_is_reported(tmp_path: Path, django_db_setup: None) -> None:
     port = free_port()
     with watched(tmp_path / "log", REDIS_URL=f"redis://127.0.0.1:{port}/0") as service:
         with own_redis(port, tmp_path):
-            wait_until(lambda: service.health("/readyz") == (200, WELL | {"redis": "ok"}))
+            wait_until(lambda: service.health("/readyz") == (200, HEALTHY | {"redis": "ok"}))
         with quickly():
             assert service.health("/readyz")[0] == 503
-        wait_until(lambda: service.health("/readyz") == (503, WELL | {"redis": GONE}))
+        wait_until(lambda: service.health("/readyz") == (503, HEALTHY | {"redis": UNREACHABLE}))
         assert service.health("/livez")[0] == 200
 
 
 @pytest.mark.parametrize("name", ["PORT", "INTERNAL_PORT"])
-def test_a_port_that_is_taken_stops_the_start_with_one_line(name: str, django_db_setup: None) -> None:
+def test_a_port_in_use_stops_the_start_with_one_line(name: str, django_db_setup: None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = {"PORT": str(free_port()), "INTERNAL_PORT": "0"} | {name: str(taken.getsockname()[1])}
         ended = subprocess.run(
@@ -199,5 +201,5 @@ def test_a_port_that_is_taken_stops_the_start_with_one_line(name: str, django_db
         )
     assert ended.returncode == 1
     names = name.replace("PORT", "HOST") + f", {name}"
-    why = f"{names}: 127.0.0.1:{ports[name]} cannot be listened at: Address already in use."
+    why = f"{names}: cannot listen on 127.0.0.1:{ports[name]}: Address already in use."
     assert ended.stderr.splitlines() == [f"Configuration: {why}"]

@@ -1,4 +1,4 @@
-"""Redis goes while partners are at work: no request fails."""
+"""Redis stops and starts under load: no request fails."""
 
 import time
 from pathlib import Path
@@ -16,13 +16,11 @@ AWAY_SECONDS = 3.0
 
 
 def mixed(number: int) -> tuple[str, str, object]:
-    """A read from one half of the clients, a write from the other."""
+    """Return a read for half of the clients, a write for the others."""
     return ("GET", "/v1/ping", None) if number % 2 else ("POST", "/v1/users", factories.user_body())
 
 
-def test_a_redis_that_stops_and_starts_under_load_costs_no_request(
-    partner: Partner, tmp_path: Path, django_db_setup: None
-) -> None:
+def test_no_request_fails_while_redis_stops_and_starts(partner: Partner, tmp_path: Path, django_db_setup: None) -> None:
     port = free_port()
     with (
         own_redis(port, tmp_path) as first,

@@ -1,4 +1,4 @@
-"""Lists from a read replica: a primary and a standby of PostgreSQL's own, and the service as it runs on both."""
+"""Lists from a read replica, with a real primary and standby."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from tests import factories
 from tests.resilience.replica_pair import LIST_STATEMENT, Pair, following, issue_key
 from tests.support.client import PartnerClient
 from tests.support.watched import wait_until, watched
-from transactions.positions import Position
+from transactions.keyset import Position
 from transactions.replica import PAUSE_SECONDS
 
 _numbers = count(1)
@@ -37,7 +37,7 @@ def running() -> Iterator[Pair]:
 
 @pytest.fixture
 def pair(running: Pair, user: Callable[[], tuple[str, str]]) -> Pair:
-    """Whose standby is read from already."""
+    """A pair whose standby is in use."""
     external_id, user_id = user()
     running.add_conversion(user_id, "2026-01-01T00:00:00Z")
     wait_until(running.caught_up)
@@ -47,7 +47,7 @@ def pair(running: Pair, user: Callable[[], tuple[str, str]]) -> Pair:
 
 @pytest.fixture
 def user(running: Pair) -> Callable[[], tuple[str, str]]:
-    """Registers a user: externalId and userId."""
+    """Create a user; return externalId and userId."""
 
     def create() -> tuple[str, str]:
         made = running.api.post("/v1/users", factories.user_body(externalId=f"replicated-{next(_numbers)}")).json()
@@ -58,7 +58,7 @@ def user(running: Pair) -> Callable[[], tuple[str, str]]:
 
 @pytest.fixture
 def ada(pair: Pair, user: Callable[[], tuple[str, str]]) -> tuple[str, str]:
-    """A user whose one conversion the standby has."""
+    """A user with one conversion, replicated."""
     external_id, user_id = user()
     pair.add_conversion(user_id, "2026-01-01T00:00:00Z")
     wait_until(pair.caught_up)
@@ -66,7 +66,7 @@ def ada(pair: Pair, user: Callable[[], tuple[str, str]]) -> tuple[str, str]:
 
 
 def failures(pair: Pair) -> int:
-    """How often a request has waited for the replica in vain."""
+    """Count the requests that timed out on the replica."""
     return sum(LEFT_OUT in line and '"failure"' in line for line in pair.service.log.read_text().splitlines())
 
 
@@ -76,7 +76,7 @@ def moments(pair: Pair, external_id: str, query: str = "") -> list[str]:
     return [item["createdAt"][:10] for item in answer.json()["items"]]
 
 
-def test_a_list_takes_two_statements_of_which_the_replica_answers_the_page(pair: Pair, ada: tuple[str, str]) -> None:
+def test_a_list_takes_two_statements_and_the_replica_runs_that_of_the_page(pair: Pair, ada: tuple[str, str]) -> None:
     taken = set()
     # Now and then a look at the replica, or counts that are written, come between.
     for _ in range(6):
@@ -124,7 +124,7 @@ def test_a_user_whom_the_replica_does_not_have_is_listed_from_the_primary(
         assert any(LIST_STATEMENT in statement for statement in found)
 
 
-def test_a_cursor_whose_row_has_not_reached_the_replica_is_good(pair: Pair, ada: tuple[str, str]) -> None:
+def test_a_cursor_is_valid_before_its_row_is_replicated(pair: Pair, ada: tuple[str, str]) -> None:
     external_id, user_id = ada
     cursor = Position("2026-04-04T00:00:00.000000Z", 7).cursor()
     assert pair.api.get(f"/v1/users/{external_id}/transactions?cursor={cursor}").status == 400
@@ -133,7 +133,7 @@ def test_a_cursor_whose_row_has_not_reached_the_replica_is_good(pair: Pair, ada:
         assert moments(pair, external_id, f"?cursor={cursor}") == ["2026-01-01"]
 
 
-def test_a_replica_that_fell_behind_is_left_out_until_it_has_caught_up(pair: Pair, ada: tuple[str, str]) -> None:
+def test_a_replica_that_lags_is_not_used_until_it_has_caught_up(pair: Pair, ada: tuple[str, str]) -> None:
     external_id, user_id = ada
     with pair.standby.replay_paused():
         pair.add_conversion(user_id, "2026-05-05T00:00:00Z")
@@ -142,7 +142,7 @@ def test_a_replica_that_fell_behind_is_left_out_until_it_has_caught_up(pair: Pai
     wait_until(lambda: pair.standby_reads(external_id))
 
 
-def test_a_replica_that_stands_still_is_waited_for_once_and_not_long(pair: Pair, ada: tuple[str, str]) -> None:
+def test_a_replica_that_hangs_delays_one_request_briefly(pair: Pair, ada: tuple[str, str]) -> None:
     sessions = pair.standby.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'partner-service'")
     assert sessions
     for (pid,) in sessions:
@@ -169,9 +169,7 @@ def test_a_replica_that_stands_still_is_waited_for_once_and_not_long(pair: Pair,
     wait_until(lambda: pair.standby_reads(ada[0]))
 
 
-def test_a_replica_that_stops_is_noticed_by_nobody_and_used_again_once_it_is_back(
-    pair: Pair, ada: tuple[str, str]
-) -> None:
+def test_a_replica_that_stops_causes_no_error_and_is_used_again(pair: Pair, ada: tuple[str, str]) -> None:
     def ask_until(stopped: Callable[[], bool]) -> list[float]:
         durations = []
         while not stopped():

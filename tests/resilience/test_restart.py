@@ -1,4 +1,4 @@
-"""Restarting and stopping under load: no request is cut. Clients here keep connections and repeat nothing."""
+"""Restarts and stops under load lose no request. Clients keep connections and retry nothing."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def api(partner: Partner, server: Server) -> PartnerClient:
 
 
 def mixed(number: int) -> tuple[str, str, object]:
-    """A read from one half of the clients, a write from the other."""
+    """Return a read for half of the clients, a write for the others."""
     return ("GET", "/v1/ping", None) if number % 2 else ("POST", "/v1/users", factories.user_body())
 
 
@@ -61,20 +61,20 @@ def workers(server: Server) -> set[int]:
 
 
 def serving_workers(server: Server) -> set[int]:
-    """Those that have loaded the service: they have the server's threads."""
+    """Return the workers that have loaded the service: they have threads."""
     with suppress(psutil.NoSuchProcess):
         return {worker for worker in workers(server) if psutil.Process(worker).num_threads() > 3}
     return set()
 
 
 def restart_workers(server: Server) -> None:
-    """Has all workers replaced, and waits until they are."""
+    """Replace all workers, and wait."""
     before = workers(server)
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: len(workers(server)) == len(before) and not workers(server) & before)
 
 
-def test_connections_that_are_kept_are_spread_over_the_workers(api: PartnerClient, server: Server) -> None:
+def test_persistent_connections_are_spread_over_the_workers(api: PartnerClient, server: Server) -> None:
     # The second may still load, and then does not listen.
     wait_until(lambda: len(serving_workers(server)) == 2)
     kept = [KeptConnection(server.port) for _ in range(60)]
@@ -104,13 +104,13 @@ def test_workers_are_replaced_under_load_without_a_failed_request(
     assert User.objects.filter(partner=partner).count() == len(tally.created)
 
 
-def test_new_connections_find_a_worker_at_every_moment(api: PartnerClient, server: Server) -> None:
+def test_new_connections_are_accepted_during_a_reload(api: PartnerClient, server: Server) -> None:
     with load(api, server.port, mixed, keep=False) as tally:
         restart_workers(server)
     assert (tally.failures, set(tally.statuses)) == ([], {200, 201})
 
 
-def test_a_request_under_way_is_answered_when_the_service_stops(
+def test_a_running_request_gets_its_response_when_the_service_stops(
     api: PartnerClient, server: Server, session: Session
 ) -> None:
     body = factories.user_body()
@@ -145,7 +145,7 @@ def refuses(server: Server) -> bool:
     return False
 
 
-def test_a_worker_that_is_killed_is_replaced_however_often(api: PartnerClient, server: Server) -> None:
+def test_killed_workers_are_replaced_repeatedly(api: PartnerClient, server: Server) -> None:
     for _ in range(3):
         wait_until(lambda: len(serving_workers(server)) == 2)
         killed = serving_workers(server)
@@ -156,7 +156,7 @@ def test_a_worker_that_is_killed_is_replaced_however_often(api: PartnerClient, s
     assert server.process.poll() is None
 
 
-def test_a_worker_that_is_killed_while_it_loads_is_replaced_too(api: PartnerClient, server: Server) -> None:
+def test_a_worker_killed_while_it_loads_is_replaced(api: PartnerClient, server: Server) -> None:
     wait_until(lambda: len(serving_workers(server)) == 2)
     (first, other) = workers(server)
     psutil.Process(first).kill()
@@ -168,7 +168,7 @@ def test_a_worker_that_is_killed_while_it_loads_is_replaced_too(api: PartnerClie
     assert api.get("/v1/ping").status == 200
 
 
-def test_nobody_waits_for_a_worker_that_died(api: PartnerClient, server: Server) -> None:
+def test_no_connection_waits_for_a_dead_worker(api: PartnerClient, server: Server) -> None:
     wait_until(lambda: len(serving_workers(server)) == 2)
     (killed, other) = workers(server)
     psutil.Process(killed).kill()
@@ -182,7 +182,7 @@ def test_nobody_waits_for_a_worker_that_died(api: PartnerClient, server: Server)
         psutil.Process(successor).resume()
 
 
-def test_nobody_waits_for_a_worker_that_dies_while_another_drains(
+def test_no_connection_waits_for_a_worker_that_dies_while_another_drains(
     api: PartnerClient, server: Server, session: Session
 ) -> None:
     wait_until(lambda: len(serving_workers(server)) == 2)
@@ -210,7 +210,7 @@ def test_nobody_waits_for_a_worker_that_dies_while_another_drains(
     wait_until(lambda: len(serving_workers(server) - before - killed) == 2)
 
 
-def test_a_worker_that_cannot_be_forked_is_tried_again(partner: Partner, tmp_path: Path, django_db_setup: None) -> None:
+def test_a_failed_fork_is_retried(partner: Partner, tmp_path: Path, django_db_setup: None) -> None:
     (tmp_path / "sitecustomize.py").write_text(FORKS_THAT_FAIL)
     with watched(tmp_path / "log", PYTHONPATH=str(tmp_path), WEB_WORKERS="2") as service:
         wait_until(lambda: service.internal("/metrics").body.count(b"psi_workers 2.0") == 1)
@@ -237,13 +237,13 @@ os.fork = failing
 
 @pytest.fixture
 def settings_file(tmp_path: Path) -> Path:
-    """A module of settings that the test may rewrite while the service runs."""
+    """A settings module that the test may rewrite."""
     file = tmp_path / "changing_settings.py"
     file.write_text("from tests.server_settings import *\n")
     return file
 
 
-def test_new_workers_have_the_settings_of_now_and_old_ones_stay_where_these_are_bad(
+def test_a_reload_applies_new_settings_and_keeps_old_workers_if_they_are_bad(
     partner: Partner, settings_file: Path
 ) -> None:
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
@@ -268,7 +268,7 @@ raise RuntimeError("a version that does not start")
 """
 
 
-def test_a_worker_that_refuses_does_not_end_the_service_while_another_is_to_be_restarted(
+def test_one_worker_that_cannot_load_does_not_end_the_service(
     partner: Partner, tmp_path: Path, settings_file: Path
 ) -> None:
     marker = tmp_path / "refuse-once"
@@ -299,7 +299,7 @@ if pathlib.Path({marker!r}).exists():
 """
 
 
-def test_a_service_is_ready_when_its_port_answers_and_no_sooner(tmp_path: Path, partner: Partner) -> None:
+def test_the_service_is_ready_only_when_its_port_accepts_connections(tmp_path: Path, partner: Partner) -> None:
     (tmp_path / "slow_to_load.py").write_text(SLOW_TO_LOAD)
     (tmp_path / "changing_settings.py").write_text(
         "from tests.server_settings import *\nMIDDLEWARE = [*MIDDLEWARE, 'slow_to_load.Middleware']\n"
@@ -329,7 +329,7 @@ class Middleware:
 """
 
 
-def test_a_service_that_cannot_be_loaded_ends_and_says_so(settings_file: Path) -> None:
+def test_a_service_that_cannot_be_loaded_exits_with_a_message(settings_file: Path) -> None:
     settings_file.write_text("from tests.server_settings import *\nMIDDLEWARE = ['nothing.of.the.kind']\n")
     environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""Staff and partners on ports of their own (STAFF_PORT): whatever staff do, partners are answered."""
+"""STAFF_PORT: the work of staff does not block partners."""
 
 import signal
 from collections.abc import Iterator
@@ -46,12 +46,12 @@ def api(partner: Partner, service: Watched) -> PartnerClient:
 
 
 def page(port: int) -> Response:
-    """A page of the back office, which sends strangers to the login."""
+    """Request a page of the back office without a session."""
     return over_http("127.0.0.1", port)("GET", "/admin/", STRANGER, b"")
 
 
 def staff_worker(service: Watched, staff_port: int) -> psutil.Process | None:
-    """The process that listens for staff."""
+    """Return the process that listens on STAFF_PORT."""
     for worker in psutil.Process(service.process.pid).children():
         with suppress(psutil.NoSuchProcess):
             listening = [end for end in worker.net_connections("tcp") if end.status == psutil.CONN_LISTEN]
@@ -60,9 +60,7 @@ def staff_worker(service: Watched, staff_port: int) -> psutil.Process | None:
     return None
 
 
-def test_partners_are_answered_while_all_threads_of_staff_wait_for_the_database(
-    api: PartnerClient, staff_port: int
-) -> None:
+def test_partners_get_responses_while_all_threads_of_staff_wait(api: PartnerClient, staff_port: int) -> None:
     with (
         psycopg.connect(database_url(serving_role.SERVING, SUPERUSER)) as blocker,
         psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as observer,
@@ -80,14 +78,12 @@ def test_partners_are_answered_while_all_threads_of_staff_wait_for_the_database(
         assert {answer.result().status for answer in pages} == {302}
 
 
-def test_the_worker_of_staff_does_not_count_as_one_of_partners(service: Watched, staff_port: int) -> None:
+def test_the_staff_worker_does_not_count_as_one_for_partners(service: Watched, staff_port: int) -> None:
     wait_until(lambda: staff_worker(service, staff_port))
     assert b"psi_workers 1.0" in service.internal("/metrics").body
 
 
-def test_the_worker_of_staff_is_replaced_as_the_others_are(
-    api: PartnerClient, service: Watched, staff_port: int
-) -> None:
+def test_the_staff_worker_is_replaced_like_the_others(api: PartnerClient, service: Watched, staff_port: int) -> None:
     before = staff_worker(service, staff_port)
     assert before is not None
     service.process.send_signal(signal.SIGHUP)
@@ -95,9 +91,7 @@ def test_the_worker_of_staff_is_replaced_as_the_others_are(
     assert (page(staff_port).status, api.get("/v1/ping").status) == (302, 200)
 
 
-def test_health_warns_where_staff_have_no_worker_and_partners_are_answered_meanwhile(
-    api: PartnerClient, service: Watched, staff_port: int
-) -> None:
+def test_health_warns_if_there_is_no_staff_worker(api: PartnerClient, service: Watched, staff_port: int) -> None:
     def is_warned() -> bool:
         # A successor comes at once, then after pauses that grow.
         if (worker := staff_worker(service, staff_port)) is not None:
@@ -111,7 +105,7 @@ def test_health_warns_where_staff_have_no_worker_and_partners_are_answered_meanw
     wait_until(lambda: service.internal("/readyz").json()["warnings"] == {})
 
 
-def test_without_the_setting_one_port_answers_all(partner: Partner, tmp_path: Path, django_db_setup: None) -> None:
+def test_without_staff_port_one_port_serves_everything(partner: Partner, tmp_path: Path, django_db_setup: None) -> None:
     with watched(tmp_path / "log") as service:
         assert page(service.port).status == 302
         assert factories.client_of(partner, service.transport).get("/v1/ping").status == 200

@@ -1,4 +1,4 @@
-"""What every answer under /v1 has in common: contract, section 1."""
+"""Assertions about responses under /v1 (contract, section 1)."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ STATUS_OF_ERROR = {
 
 
 def assert_error(answer: Response, status: int) -> dict[str, Any]:
-    """The error object, after a look at all that an error of this status must have and must not have."""
+    """Check the whole form of an error response, and return its body."""
     assert answer.status == status, answer.body
     body: dict[str, Any] = answer.json()
     keys = {"error", "message", "requestId"} | ({"fieldErrors"} if body["error"] == "bad_request" else set())
@@ -31,7 +31,7 @@ def assert_error(answer: Response, status: int) -> dict[str, Any]:
 
 
 def failing_fields(answer: Response, status: int = 400) -> list[str]:
-    """The fields that a bad_request names, each with a message and nothing else."""
+    """Return the field names of a bad_request's fieldErrors."""
     problems = assert_error(answer, status)["fieldErrors"]
     assert all(set(problem) == {"field", "message"} and problem["message"] for problem in problems)
     return [problem["field"] for problem in problems]

@@ -1,4 +1,4 @@
-"""A partner's client for the tests: every request passes real authentication, signed as a partner would."""
+"""A partner's client: every request is signed and passes real authentication."""
 
 import http.client
 import io
@@ -19,13 +19,13 @@ from tests.support import drift
 from tests.support.timeouts import WAIT_SECONDS
 
 Headers = dict[str, str]
-# Method, request target as sent, headers, body: the raw answer.
+# Method, request target, headers, body.
 Transport = Callable[[str, str, Headers, bytes], "Response"]
 
 
 @dataclass(frozen=True)
 class Response:
-    """An answer. Header names are compared without regard to case."""
+    """A response. Header names are case-insensitive."""
 
     status: int
     headers: Mapping[str, str]
@@ -61,7 +61,7 @@ class PartnerClient:
                 method, unquote_to_bytes(path), query.encode(), sent_at, key or "", body
             )
         except signing.NotUtf8Error:
-            canonical = "there is none"
+            canonical = "none"
         headers = {
             "X-Api-Key": self.api_key,
             "X-Request-Timestamp": sent_at,
@@ -84,7 +84,7 @@ class PartnerClient:
         secret: str | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> Response:
-        """data: bytes as they are, anything else as JSON. headers: replace those signed; None leaves one out."""
+        """Sign and send. data: bytes, or an object for JSON. headers: replace signed ones; None removes one."""
         body = data if isinstance(data, bytes) else b"" if data is None else json.dumps(data).encode()
         signed = self.headers(method, target, body, key=key, timestamp=timestamp, secret=secret) | self.defaults
         for name, value in (headers or {}).items():
@@ -105,7 +105,7 @@ class PartnerClient:
 
 
 def in_process(method: str, target: str, headers: Headers, body: bytes, stream: Any = None) -> Response:
-    """Calls the WSGI application with the environment that the server would make (PATH_INFO holds decoded bytes).
+    """Call the WSGI application with the server's environment (PATH_INFO has decoded bytes).
 
     stream: what the application reads instead of `body`.
     """
@@ -144,16 +144,16 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     finally:
         request_started.connect(close_old_connections)
         request_finished.connect(close_old_connections)
-    return _as_described(method, target, Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content))
+    return _validated(method, target, Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content))
 
 
 def by_api_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
-    """Sends a request by DRF's test client, which passes settings.MIDDLEWARE under Django's own handler."""
+    """Send a request by DRF's test client, through Django's own handler."""
     return _by_client(APIClient(raise_request_exception=False), method, target, headers, body)
 
 
 def by_django_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
-    """The same by Django's test client."""
+    """Send a request by Django's test client."""
     return _by_client(Client(raise_request_exception=False), method, target, headers, body)
 
 
@@ -161,11 +161,11 @@ def _by_client(client: Client, method: str, target: str, headers: Headers, body:
     given = {name: value for name, value in headers.items() if name != "Content-Type"}
     answer: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=given)
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return _as_described(method, target, Response(answer.status_code, dict(answer.headers), content))
+    return _validated(method, target, Response(answer.status_code, dict(answer.headers), content))
 
 
 def over_http(host: str, port: int) -> Transport:
-    """Sends requests to a live server, a connection each."""
+    """Return a transport to a live server, with a connection for each request."""
 
     def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
         connection = http.client.HTTPConnection(host, port, timeout=WAIT_SECONDS)
@@ -180,12 +180,12 @@ def over_http(host: str, port: int) -> Transport:
             response = Response(answer.status, dict(answer.getheaders()), answer.read())
         finally:
             connection.close()
-        return _as_described(method, target, response)
+        return _validated(method, target, response)
 
     return transport
 
 
-def _as_described(method: str, target: str, response: Response) -> Response:
+def _validated(method: str, target: str, response: Response) -> Response:
     if method != "HEAD" or response.body:  # servers leave its body out
         drift.check(method, target, response.status, response.headers, response.body)
     return response

@@ -1,4 +1,4 @@
-"""Commands as ops run them."""
+"""Runs management commands."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from django.db import connections
 
 
 class Exit(NamedTuple):
-    """How a command ended, and what it wrote."""
+    """Exit status and output of a command."""
 
     status: int
     output: str
@@ -18,19 +18,19 @@ class Exit(NamedTuple):
 
 
 def printed(*arguments: str) -> str:
-    """What a command that succeeds prints for people."""
+    """Return the text output of a successful command."""
     out = io.StringIO()
     call_command(*arguments, stdout=out)
     return out.getvalue()
 
 
 def outcome(*arguments: str) -> Any:
-    """The JSON of a command that succeeds."""
+    """Return the JSON output of a successful command."""
     return json.loads(printed(*arguments, "--json"))
 
 
 def run(*arguments: str) -> Exit:
-    """A command by the way of `manage.py`, to its exit status."""
+    """Run a command as `manage.py` does."""
     with pytest.MonkeyPatch.context() as patch:
         out, errors = io.StringIO(), io.StringIO()
         patch.setattr("sys.stdout", out)
@@ -45,7 +45,7 @@ def run(*arguments: str) -> Exit:
 
 
 def refusal(*arguments: str) -> str:
-    """The one line that a command that is refused writes to standard error, with exit status 1."""
+    """Return the one line on standard error of a command that fails with exit status 1."""
     end = run(*arguments)
     assert (end.status, end.output) == (1, ""), end
     assert end.errors.count("\n") == 1, end.errors

@@ -1,4 +1,4 @@
-"""Holds every answer that a test receives against the published description: neither can change without the other."""
+"""Validates every response of a test against the OpenAPI document."""
 
 import json
 import re
@@ -11,24 +11,24 @@ from urllib.parse import unquote_to_bytes
 import jsonschema_rs
 
 Json = dict[str, Any]
-# What HTTP itself brings, and what goes with an answer that is described by its status alone.
+# Headers of HTTP itself, and of responses that are described by status only.
 TRANSPORT_HEADERS = {"content-type", "content-length", "connection", "date", "server", "transfer-encoding"}
 OF_METHOD_NOT_ALLOWED = {"allow"}
 
 
 class DriftError(AssertionError):
-    """An answer that the description does not allow."""
+    """A response that the OpenAPI document does not allow."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """The description, ready to be held against answers."""
+    """The OpenAPI document, with validators."""
 
     document: Json
 
     @cached_property
     def components(self) -> Json:
-        """The components, with objects that hold what is described and nothing else."""
+        """The components, whose objects allow no other properties."""
         return {**self.document["components"], "schemas": _closed(self.document["components"]["schemas"])}
 
     @cached_property
@@ -36,15 +36,15 @@ class Described:
         return [(_pattern(path), operations) for path, operations in self.document["paths"].items()]
 
     def operations_at(self, path: bytes) -> Json | None:
-        """The operations of a percent-decoded path, or None where no path is described that fits."""
+        """Return the operations of a percent-decoded path, or None."""
         return next((operations for pattern, operations in self.paths if pattern.fullmatch(path)), None)
 
     def validator(self, schema: Json) -> Any:
-        """A schema of the document, formats included."""
+        """Return a validator of a schema, formats included."""
         return _validator(json.dumps({**schema, "components": self.components}))
 
     def resolve(self, node: Json) -> Json:
-        """What a reference refers to; anything else as it is."""
+        """Resolve a reference; return anything else unchanged."""
         while "$ref" in node:
             target: Any = self.document
             for step in node["$ref"].removeprefix("#/").split("/"):
@@ -61,7 +61,7 @@ def described() -> Described:
 
 
 def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    """Raises DriftError where an answer is none that the description allows."""
+    """Raise DriftError for a response that the document does not allow."""
     path = unquote_to_bytes(target.partition("?")[0])
     if not (path.startswith(b"/v1/") or path == b"/v1"):
         return
@@ -125,7 +125,7 @@ def _pattern(template: str) -> re.Pattern[bytes]:
 
 
 def _closed(schema: Any) -> Any:
-    """A schema whose objects take no property beyond those it names."""
+    """Return a schema whose objects allow no other properties."""
     if isinstance(schema, dict):
         closed = {name: _closed(value) for name, value in schema.items()}
         return closed | {"additionalProperties": False} if schema.get("type") == "object" else closed
@@ -133,7 +133,7 @@ def _closed(schema: Any) -> Any:
 
 
 def examples_of(document: Json) -> Iterator[tuple[str, Json, Any]]:
-    """Every example of a description: where it stands, the schema that it must be valid under, and its value."""
+    """Yield every example: its location, schema and value."""
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             yield from _examples_in(operation, f"{method.upper()} {path}")

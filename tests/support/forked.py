@@ -1,9 +1,9 @@
-"""Runs several commands of manage.py, each in a fork of one process that has loaded Django.
+"""Runs commands of manage.py, each in a fork of one process that has loaded Django.
 
-Loading it for each command would take most of a test's time.
+To load it for each command would take most of a test's time.
 
-python -m tests.support.forked FILE: JSON, a list of objects with "arguments" and "stdin" (text). Writes a list of objects
-with "returncode" and "stderr", in the same order.
+python -m tests.support.forked FILE: JSON, a list of objects with "arguments" and "stdin" (text). Writes a list of
+objects with "returncode" and "stderr", in the same order.
 """
 
 import json
@@ -22,7 +22,7 @@ def main(file: str) -> None:
 
 
 def run(arguments: list[str], stdin: str) -> dict[str, object]:
-    """How one command ends, and what it writes to standard error."""
+    """Run a command; return its exit status and standard error."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
         given.write(stdin.encode())
         given.seek(0)

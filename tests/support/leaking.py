@@ -1,4 +1,4 @@
-"""What must never be in a log, and every way in by which it might come there."""
+"""Personal data that must never be in a log, and requests that contain it."""
 
 import re
 import time
@@ -37,12 +37,12 @@ MARKERS = [*PERSONAL.values(), TITLE, CONTENT, REASON, QUERY, PASSWORD, HOST, *W
 
 
 def found_in(text: str, markers: Iterable[str]) -> list[str]:
-    """Which of the markers are there, as they are or percent-encoded."""
+    """Return the markers in a text, plain or percent-encoded."""
     return [marker for marker in markers if marker in text or quote(marker) in text]
 
 
 def all_paths(known_id: str) -> Iterator[str]:
-    """A path of every route that the service has. known_id: a UUID that leads somewhere."""
+    """Yield a path of every route. known_id: an existing UUID."""
     for route in _routes(get_resolver().url_patterns):
         yield "/" + re.sub(
             r"<(?:(\w+):)?\w+>",
@@ -54,7 +54,7 @@ def all_paths(known_id: str) -> Iterator[str]:
 def _routes(patterns: Iterable[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
     for one in patterns:
         if not isinstance(one.pattern, RoutePattern):
-            continue  # what is left over: a path that is nowhere
+            continue  # the catch-all
         route = before + str(one.pattern)
         if isinstance(one, URLResolver):
             yield from _routes(one.url_patterns, route)
@@ -63,7 +63,7 @@ def _routes(patterns: Iterable[URLPattern | URLResolver], before: str = "") -> I
 
 
 class Browser:
-    """A browser in which a superuser is logged in at a live server, a second factor given; or nobody."""
+    """A browser at a live server, with a superuser's session and second factor, or with none."""
 
     def __init__(self, server: Server, staff: Staff | None) -> None:
         self._server = server
@@ -105,7 +105,7 @@ def _session(staff: Staff) -> str:
 
 
 def conversion_line(partner: str, **fields: Any) -> dict[str, Any]:
-    """A line of an import, of the user whom the markers make."""
+    """Return a line of an import for the user of the markers."""
     return {
         "partner": partner,
         "externalId": PERSONAL["externalId"],

@@ -1,4 +1,4 @@
-"""A Redis of a test's own, which may be stopped."""
+"""A separate Redis that a test may stop."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Counts how often a connection sends something and waits for the answer, by libpq's own trace of the protocol."""
+"""Counts the round trips of a connection, by libpq's trace of the protocol."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,9 @@ from psycopg.pq import Trace
 
 @dataclass
 class RoundTrips:
-    """What went between this thread's connection and PostgreSQL, known when the block has ended.
+    """The messages of this thread's connection, known after the block.
 
-    count: how many round trips. sent: the types of the messages that were sent, such as `Parse` and `Bind`.
+    count: round trips. sent: types of the messages sent, such as `Parse` and `Bind`.
     """
 
     count: int = 0
@@ -24,7 +24,7 @@ class RoundTrips:
 
 @contextmanager
 def round_trips() -> Iterator[RoundTrips]:
-    """Counts those of this thread's connection while the block runs."""
+    """Count the round trips of this thread's connection during the block."""
     connection.ensure_connection()
     driver: Any = connection.connection
     counted = RoundTrips()
@@ -37,7 +37,7 @@ def round_trips() -> Iterator[RoundTrips]:
             driver.pgconn.untrace()
         trace.seek(0)
         messages = [line.split("\t") for line in trace.read().decode(errors="replace").splitlines()]
-    # F is what the frontend sends, B what the backend answers.
+    # F: from the frontend, B: from the backend.
     by_sender = [list(group) for _, group in groupby(messages, key=lambda message: message[0])]
     counted.count = sum(group[0][0] == "F" for group in by_sender)
     counted.sent = tuple(message[2].strip() for message in messages if message[0] == "F")

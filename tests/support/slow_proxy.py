@@ -1,4 +1,4 @@
-"""A TCP proxy that passes answers on late, and counts what it is sent."""
+"""A TCP proxy that delays responses and counts requests."""
 
 import socket
 import threading
@@ -10,9 +10,9 @@ LONGEST_PART = 65536
 
 
 class SlowProxy:
-    """Passes connections on to a port of this machine.
+    """Forwards connections to a port of this machine.
 
-    delay: for how many seconds each part of an answer is held back. requests: how many parts were sent to it.
+    delay: seconds, for each part of a response. requests: parts received.
     """
 
     def __init__(self, target_port: int) -> None:
@@ -25,7 +25,7 @@ class SlowProxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Ends the listener and every connection."""
+        """Close the listener and every connection."""
         for end in self._open:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
@@ -55,7 +55,7 @@ class SlowProxy:
 
 @contextmanager
 def slow_proxy(target_port: int) -> Iterator[SlowProxy]:
-    """A proxy in front of a port of this machine; no slower than the port at first."""
+    """Run a proxy in front of a port, at first without delay."""
     proxy = SlowProxy(target_port)
     try:
         yield proxy

@@ -1,4 +1,4 @@
-"""Staff in front of the back office, as the tests send them."""
+"""Browsers with logged-in staff."""
 
 import itertools
 import re
@@ -12,19 +12,18 @@ from users.models import Staff
 
 _numbers = itertools.count(1)
 
-# Of staff, and those who have no role or need none.
 ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "nobody", "superuser")
 
 
 def client_of(staff: Staff, **options: bool) -> Client:
-    """A browser in which this person is logged in."""
+    """Return a browser with this user logged in."""
     client = Client(**options)  # type: ignore[arg-type]
     client.force_login(staff)
     return client
 
 
 def client_as(role: str) -> Client:
-    """A browser of a new staff member in a role; `superuser`, `nobody` (no role) and `anonymous` are roles too."""
+    """Return a browser of a new staff member; `superuser`, `nobody` (no role) and `anonymous` are roles too."""
     if role == "anonymous":
         return Client()
     if role == "outsider":
@@ -37,18 +36,18 @@ def client_as(role: str) -> Client:
 
 
 def hidden_version(page: str, action: str) -> str:
-    """The version that a form of the page was shown for. action: the end of the form's URL."""
+    """Return the hidden version of a form. action: the end of the form's URL."""
     found = re.search(rf'action="[^"]*{action}".*?name="version"(?: value="([^"]*)")?', page.replace("\n", " "))
     assert found, f"There is no form for {action}."
     return unescape(found[1] or "")
 
 
 def words(html: str) -> str:
-    """The text of a piece of a page, without the names of icons."""
+    """Return the text of HTML, without the names of icons."""
     without_icons = re.sub(r"<span[^>]*material-symbols-outlined.*?</span>", " ", html, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]*>", " ", without_icons).split())
 
 
 def log_lines() -> list[str]:
-    """What the admin's log holds, newest first."""
+    """Return the messages of the admin's log, newest first."""
     return [entry.get_change_message() for entry in LogEntry.objects.order_by("-id")]

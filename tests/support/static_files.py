@@ -1,4 +1,4 @@
-"""The files of pages for the servers that tests start, gathered as a deployment gathers them."""
+"""Static files for the servers of tests, collected as in a deployment."""
 
 import os
 from functools import cache
@@ -14,7 +14,7 @@ STORAGE = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
 
 @cache
 def static_files() -> Path:
-    """The folder for STATIC_ROOT, of this process of pytest alone: no other one replaces files that a server reads."""
+    """Return the STATIC_ROOT of this process of pytest."""
     folder = Path(settings.BASE_DIR) / ".local" / f"static-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
     with override_settings(STATIC_ROOT=folder, STORAGES=settings.STORAGES | {"staticfiles": STORAGE}):
         call_command("collectstatic", interactive=False, clear=True, verbosity=0)

@@ -1,4 +1,4 @@
-"""The upkeep of tables that autovacuum would come to see to, at once."""
+"""Vacuums tables at once, instead of waiting for autovacuum."""
 
 from django.db import connections
 
@@ -6,7 +6,7 @@ from partners.db import serving_role
 
 
 def vacuum(*tables: str) -> None:
-    """Clears the named tables of dead rows and gathers their statistics, as their owner, outside a transaction."""
+    """Vacuum and analyze tables, as their owner."""
     owner = connections[serving_role.OWNER]
     with owner.cursor() as cursor:
         cursor.execute(f"VACUUM (ANALYZE) {', '.join(tables)}")

@@ -1,4 +1,4 @@
-"""What an authenticator app shows: RFC 6238 with SHA-1, six digits, thirty seconds."""
+"""TOTP codes (RFC 6238: SHA-1, six digits, thirty seconds)."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def code(secret: str = SECRET, *, periods: int = 0) -> str:
-    """The code of now; `periods` later, for a second one within the same half minute."""
+    """Return the present code, or that of a later period."""
     counter = int(time.time()) // 30 + periods
     digest = hmac.digest(base64.b32decode(secret), counter.to_bytes(8), hashlib.sha1)
     offset = digest[-1] & 0x0F

@@ -1,4 +1,4 @@
-"""Tests of a file that imports `transport` run twice: as the server calls the service, and by DRF's test client."""
+"""A fixture that runs a file's tests twice: through the WSGI application and through DRF's test client."""
 
 import pytest
 
@@ -7,6 +7,6 @@ from tests.support.client import Transport, by_api_client, in_process
 
 @pytest.fixture(params=[in_process, by_api_client], ids=["server", "APIClient"])
 def transport(request: pytest.FixtureRequest) -> Transport:
-    """How clients of the test send their requests."""
+    """The transport of the test's clients."""
     chosen: Transport = request.param
     return chosen

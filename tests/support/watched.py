@@ -1,4 +1,4 @@
-"""A live service with its internal port and its log, and what may go wrong around it."""
+"""A live service with its internal port and log, and a relay to its database."""
 
 import http.client
 import json
@@ -26,13 +26,13 @@ from tests.support.timeouts import WAIT_SECONDS
 
 @dataclass(frozen=True)
 class Watched(Server):
-    """A running service. log: all that its processes write."""
+    """A running service. log: the output of its processes."""
 
     internal_port: int
     log: Path
 
     def internal(self, path: str) -> Response:
-        """What the internal port answers."""
+        """Return a response of the internal port."""
         connection = http.client.HTTPConnection("127.0.0.1", self.internal_port, timeout=WAIT_SECONDS)
         try:
             connection.request("GET", path)
@@ -42,44 +42,44 @@ class Watched(Server):
             connection.close()
 
     def health(self, path: str) -> tuple[int, dict[str, str]]:
-        """The status of /livez or /readyz, and what it says of each check."""
+        """Return status and checks of /livez or /readyz."""
         answer = self.internal(path)
         return answer.status, answer.json()["checks"]
 
     def lines(self) -> list[dict[str, Any]]:
-        """The log, each line of which has to be JSON."""
+        """Return the log's lines, which have to be JSON."""
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
     def children(self) -> dict[str, list[psutil.Process]]:
-        """The master's processes: that of the internal port, and the workers."""
+        """Return the master's children: that of the internal port, and the workers."""
         children = psutil.Process(self.process.pid).children()
         answering = [child for child in children if not _files_of(child.pid)]
         return {"internal": answering, "workers": [child for child in children if child not in answering]}
 
     def folder(self) -> Path:
-        """Where the metrics are."""
+        """Return the folder of the metrics."""
         return _files_of(self.children()["workers"][0].pid)[0].parent
 
 
 def _files_of(process: int) -> list[Path]:
-    """Those of its metrics: workers alone have some."""
+    """Return the metrics files of a process; only workers have some."""
     return list(Path(tempfile.gettempdir()).glob(f"psi-metrics-*/*_{process}.db"))
 
 
 def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) -> None:
-    """Waits until something holds; a connection that is refused meanwhile does not matter."""
+    """Wait for a condition; connection errors do not matter."""
     deadline = time.monotonic() + seconds
     while True:
         with suppress(OSError, http.client.HTTPException):
             if holds():
                 return
-        assert time.monotonic() < deadline, "It does not come to be."
+        assert time.monotonic() < deadline, "The condition did not become true."
         time.sleep(0.05)
 
 
 @contextmanager
 def starting(log: Path, **environment: str) -> Iterator[Watched]:
-    """The service, started with these settings, which may not answer yet."""
+    """Start the service with these settings; it may not respond yet."""
     port, internal = free_port(), free_port()
     ports = {"PORT": str(port), "INTERNAL_HOST": "127.0.0.1", "INTERNAL_PORT": str(internal)}
     with log.open("wb") as output:
@@ -100,7 +100,7 @@ def starting(log: Path, **environment: str) -> Iterator[Watched]:
 
 @contextmanager
 def watched(log: Path, **environment: str) -> Iterator[Watched]:
-    """The service, started with these settings, once it answers."""
+    """Start the service with these settings, and wait until it responds."""
     with starting(log, **environment) as service:
         wait_until(lambda: service.process.poll() is not None or service.transport("GET", "/v1/ping", {}, b""))
         assert service.process.poll() is None, log.read_text()
@@ -110,7 +110,7 @@ def watched(log: Path, **environment: str) -> Iterator[Watched]:
 
 @dataclass
 class Relay:
-    """A port that leads to the test's PostgreSQL, until it is cut, or says nothing."""
+    """A port that forwards to the test's PostgreSQL, and can be cut or hang."""
 
     target: str
     port: int = 0
@@ -124,9 +124,9 @@ class Relay:
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def cut(self) -> None:
-        """Nobody listens, and nothing that was connected is connected."""
+        """Close the listener and all connections."""
         if self._listener is not None:
-            # Closing alone leaves it open while somebody waits in `accept`.
+            # Closing alone leaves it open while a thread waits in `accept`.
             self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
         for end in self._open:

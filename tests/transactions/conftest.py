@@ -1,4 +1,4 @@
-"""What tests of this floor share."""
+"""Fixtures for tests of conversions and documents."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

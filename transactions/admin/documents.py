@@ -21,7 +21,7 @@ from partners.admin.date_formatting import moment
 from partners.admin.pages import Table
 from partners.streaming import STAFF, TooManyStreamsError
 from transactions.admin.user_rows import UserRowsAdmin
-from transactions.documents.downloads import FaultError, file_of, respond
+from transactions.documents.downloads import FaultError, respond
 from transactions.models import Document, FaultCause
 from users.backoffice.access import record_access
 from users.backoffice.exports.streams import too_many_downloads
@@ -95,7 +95,7 @@ class DocumentAdmin(UserRowsAdmin):
             request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"
         )
         try:
-            return respond(file_of(document), owner=STAFF, request_id=record.request_id)
+            return respond(document, owner=STAFF, request_id=record.request_id)
         except TooManyStreamsError:
             return too_many_downloads(request)
         except FaultError as fault:

@@ -1,1 +1,1 @@
-"""Conversions and documents on the wire: contract, sections 6, 7 and 9."""
+"""The API of conversions and documents: contract, sections 6, 7 and 9."""

@@ -1,11 +1,11 @@
-"""Lists by pages: contract, section 6.
+"""Pages of lists: contract, section 6.
 
-Rows are never deleted, so the row that a cursor names (transactions/positions.py) is there; the next page is read from
-it on, and a cursor that no row answers to was never given.
+Rows are never deleted, so the row that a cursor names still exists. The next page is read from that row on, and a
+cursor without a row is not one of this list.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
@@ -15,42 +15,41 @@ from rest_framework.request import Request
 
 from partners.api.errors import FieldError, invalid_fields, invalid_parameter
 from partners.api.json import JsonRenderer, rfc_3339
-from partners.api.response import json_response
+from partners.api.response import JsonResponse
 from transactions import keyset
-from transactions.positions import HIGHEST_LIMIT, Position
+from transactions.keyset import HIGHEST_LIMIT, Position
 
 DEFAULT_LIMIT = 25
 NOT_A_CURSOR = "Must be a nextCursor of this list."
 
-_DIGITS = re.compile(r"[0-9]+")
+_LIMIT = re.compile(r"0*([0-9]{1,3})")
 Row = TypeVar("Row")
 
 
 class CursorPagination(BasePagination):
-    """Reads `cursor` and `limit`, takes a page, and says where the next one begins."""
+    """Reads `cursor` and `limit`, and takes a page of rows."""
 
     start: Position | None = None
     limit = DEFAULT_LIMIT
     next_cursor: str | None = None
 
     def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
-        """Reads the query's values by name; returns what is wrong with them."""
-        problems = []
+        """Read the query parameters; returns their errors."""
+        errors = []
         if "cursor" in parameters:
-            given = _single(parameters["cursor"])
-            self.start = None if given is None else Position.parse(given)
+            self.start = Position.parse(_single(parameters["cursor"]))
             if self.start is None:
-                problems.append(FieldError("cursor", NOT_A_CURSOR))
+                errors.append(FieldError("cursor", NOT_A_CURSOR))
         if "limit" in parameters:
-            given = _single(parameters["limit"]) or ""
-            self.limit = int(given[-12:]) if _DIGITS.fullmatch(given) and not given[:-12].strip("0") else 0
+            match = _LIMIT.fullmatch(_single(parameters["limit"]))
+            self.limit = int(match[1]) if match else 0
             if not 1 <= self.limit <= HIGHEST_LIMIT:
-                problems.append(FieldError("limit", f"Must be a whole number from 1 to {HIGHEST_LIMIT}."))
-        return problems
+                errors.append(FieldError("limit", f"Must be a whole number from 1 to {HIGHEST_LIMIT}."))
+        return errors
 
     @property
     def count(self) -> int:
-        """How many rows to read: the cursor's own, and one that tells whether anything follows, with the page."""
+        """The number of rows to read: the cursor's own, the page, and one that tells whether more follow."""
         return self.limit + (1 if self.start is None else 2)
 
     def paginate_queryset(
@@ -59,38 +58,35 @@ class CursorPagination(BasePagination):
         request: HttpRequest | Request,
         view: object = None,
     ) -> list[Any]:
-        """The page of a queryset of conversions or documents. Raises BadRequestError for parameters and cursor."""
-        if problems := self.read(dict(request.GET.lists())):
-            raise invalid_fields(problems)
+        """The page of a queryset of conversions or documents. Raises BadRequestError."""
+        if errors := self.read(dict(request.GET.lists())):
+            raise invalid_fields(errors)
         ordered = queryset.order_by("-created_at", "-tiebreak")
         if self.start is not None:
             at, tiebreak = self.start
             ordered = ordered.filter(Q(created_at__lt=at) | Q(created_at=at, tiebreak__lte=tiebreak))
-        rows = list(ordered[: self.count])
-        return self.take(rows, [Position(rfc_3339(row.created_at), row.tiebreak) for row in rows])
+        return self._page(list(ordered[: self.count]), lambda row: Position(rfc_3339(row.created_at), row.tiebreak))
 
     def paginate_rows(self, rows: list[keyset.Row]) -> list[keyset.Row]:
         """The page of the first `count` rows from `start` on. Raises BadRequestError for a cursor of another list."""
-        edges = {0, self.limit} if self.start is not None else {self.limit - 1}
-        return self.take(rows, {at: keyset.position(rows[at]) for at in edges if at < len(rows)})
+        return self._page(rows, keyset.position)
 
-    def take(self, rows: list[Row], positions: Any) -> list[Row]:
-        """The page of rows; positions: of those at its edges, by index."""
+    def _page(self, rows: list[Row], position: Callable[[Row], Position]) -> list[Row]:
         if self.start is not None:
-            if not rows or positions[0] != self.start:
+            if not rows or position(rows[0]) != self.start:
                 raise invalid_parameter("cursor", NOT_A_CURSOR)
             rows = rows[1:]
-        if len(rows) <= self.limit:
-            return rows
-        self.next_cursor = positions[self.limit - (self.start is None)].cursor()
-        return rows[: self.limit]
+        if len(rows) > self.limit:
+            rows = rows[: self.limit]
+            self.next_cursor = position(rows[-1]).cursor()
+        return rows
 
     def get_paginated_response(self, data: list[Any], head: Mapping[str, object] = {}) -> HttpResponse:  # type: ignore[override]
-        """The answer with a page. head: what comes before it, such as whose list it is."""
+        """The response with a page. head: fields before it, such as the user's."""
         body = {**head, "nextCursor": self.next_cursor, "items": data}
-        return json_response(200, JsonRenderer().render(body))
+        return JsonResponse(200, JsonRenderer().render(body))
 
 
-def _single(values: Sequence[str]) -> str | None:
-    """The value of a parameter that is given once and not empty."""
-    return values[0] if len(values) == 1 and values[0] else None
+def _single(values: Sequence[str]) -> str:
+    """The value of a parameter that was sent once, otherwise nothing."""
+    return values[0] if len(values) == 1 else ""

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of the lists and of a document's file: contract, sections 6 and 7."""
+"""Parameters, headers and examples of lists and files in the OpenAPI document."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from partners.api.errors import invalid_parameter
 from partners.api.schema import response_header
 from transactions.api.pagination import DEFAULT_LIMIT, NOT_A_CURSOR
 from transactions.api.serializers import CURSOR
-from transactions.positions import HIGHEST_LIMIT
+from transactions.keyset import HIGHEST_LIMIT
 from users.api.errors import BAD_PATH, user_not_found
 from users.api.schema import EXTERNAL_ID_IN_PATH
 
@@ -20,13 +20,13 @@ LIST_PARAMETERS = [
     OpenApiParameter(
         "cursor",
         type={"type": "string", "pattern": CURSOR},
-        description="The nextCursor of the page before, unchanged; without it the list begins.",
+        description="The nextCursor of the previous page, unchanged; without it, the first page.",
         examples=[OpenApiExample("cursor", value=_CURSOR)],
     ),
     OpenApiParameter(
         "limit",
         type={"type": "integer", "minimum": 1, "maximum": HIGHEST_LIMIT, "default": DEFAULT_LIMIT},
-        description="How many items at most.",
+        description="The maximum number of items.",
         examples=[OpenApiExample("limit", value=DEFAULT_LIMIT)],
     ),
 ]
@@ -52,7 +52,7 @@ DOCUMENT = {
 
 
 def page_of(item: dict[str, Any]) -> dict[str, Any]:
-    """An example of a page."""
+    """The example of a page."""
     return {
         "externalId": "cust-1001",
         "userId": "92811e6e-0786-4030-88b7-5b6c5d6e82f4",
@@ -67,25 +67,25 @@ FILE_PARAMETERS = [
         "document_id",
         type={"type": "string", "format": "uuid"},
         location=OpenApiParameter.PATH,
-        description="As the list of documents has it.",
+        description="The documentId from the list.",
         examples=[OpenApiExample("documentId", value=DOCUMENT["documentId"])],
     ),
     response_header(
         "Content-Disposition",
-        "To be saved, under the document's title (RFC 6266).",
+        "An attachment named after the title (RFC 6266).",
         'attachment; filename="Account statement, January 2026.pdf"',
         pattern="^attachment; filename=",
         statuses=[200],
     ),
     response_header(
         "ETag",
-        "The file's SHA-256, in quotes: a document never changes.",
+        "The file's SHA-256 in quotes; a document never changes.",
         f'"{_SHA256}"',
         pattern='^"[0-9a-f]{64}"$',
         statuses=[200],
     ),
-    response_header("Accept-Ranges", "Parts are not given.", "none", const="none", statuses=[200]),
+    response_header("Accept-Ranges", "Range requests are not supported.", "none", const="none", statuses=[200]),
     response_header(
-        "X-Content-Type-Options", "What the media type says holds.", "nosniff", const="nosniff", statuses=[200]
+        "X-Content-Type-Options", "Do not guess another content type.", "nosniff", const="nosniff", statuses=[200]
     ),
 ]

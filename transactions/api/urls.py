@@ -1,4 +1,4 @@
-"""Paths of this app."""
+"""URLs of conversions and documents."""
 
 from django.urls import path
 

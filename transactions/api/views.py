@@ -1,7 +1,6 @@
 """A user's conversions and documents: contract, sections 6, 7 and 9."""
 
 import re
-import uuid
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -15,7 +14,7 @@ from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.db.statements import Query
 from partners.streaming import TooManyStreamsError
-from transactions import keyset, queries, replica
+from transactions import keyset, replica
 from transactions.api import schema
 from transactions.api.pagination import CursorPagination
 from transactions.api.serializers import (
@@ -26,20 +25,19 @@ from transactions.api.serializers import (
     RowSerializer,
 )
 from transactions.documents.downloads import FaultError, respond
-from transactions.documents.file_types import ENDINGS
+from transactions.documents.file_types import EXTENSIONS
 from transactions.keyset import Owner, UserRows
-from transactions.models import FaultCause
-from transactions.queries import PublishedFile
+from transactions.models import Document, FaultCause
 from users.api.errors import BAD_PATH, external_id_errors, user_not_found
 from users.api.views import UserView
 
-NO_SUCH_DOCUMENT = "There is no such document."
+DOCUMENT_NOT_FOUND = "Document not found."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 
 class UserList(PartnerAPIView):
-    """A list of one user's rows, newest first. A subclass names the rows and how one is shown."""
+    """A list of one user's rows, newest first. A subclass names the rows and their serializer."""
 
     pagination_class = CursorPagination
     serializer_class: ClassVar[type[RowSerializer[Any]]]
@@ -48,45 +46,43 @@ class UserList(PartnerAPIView):
     paginator: CursorPagination
 
     def get_query(self, partner_id: int, external_id: str) -> Query[Any]:  # type: ignore[override]
-        """The page that the parameters ask for. Raises BadRequestError."""
+        """The query of the page. Raises BadRequestError."""
         self.paginator = self.pagination_class()
-        if problems := [*external_id_errors(external_id), *self.paginator.read(self.request.parameters())]:
-            raise invalid_fields(problems)
+        if errors := [*external_id_errors(external_id), *self.paginator.read(self.request.parameters())]:
+            raise invalid_fields(errors)
         return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
 
     def get_read_ahead(self, request: PartnerRequest) -> Query[Any] | None:
-        """The page, unless it is to be read from a replica."""
+        """The query, unless a replica runs it."""
         return None if replica.is_configured() else super().get_read_ahead(request)
 
     def fetch(self, query: Query[Any]) -> list[Any]:
-        """Reads the page, from the replica where there is one."""
+        """The rows of the query, from the replica if there is one."""
         return replica.fetch(query, self.paginator.start) if replica.is_configured() else super().fetch(query)
 
     def page(self, external_id: str) -> HttpResponse:
-        """The page that the parameters ask for. Raises BadRequestError and NotFoundError."""
-        found = self.get_rows()
-        if not found:
+        """The response with the page. Raises BadRequestError and NotFoundError."""
+        rows = self.get_rows()
+        if not rows:
             raise user_not_found()
-        page = self.paginator.paginate_rows(keyset.present(found))
-        items: Any = self.serializer_class(page, many=True).data
-        return self.paginator.get_paginated_response(
-            items,
-            head={"externalId": external_id, "userId": found[0].user_id},
-        )
+        page = self.paginator.paginate_rows(keyset.without_placeholder(rows))
+        items = self.serializer_class.items(page)
+        head = {"externalId": external_id, "userId": rows[0].user_id}
+        return self.paginator.get_paginated_response(items, head=head)
 
 
 class TransactionList(UserList):
     """/v1/users/{externalId}/transactions."""
 
     serializer_class = ConversionSerializer
-    rows = queries.CONVERSIONS
+    rows = keyset.CONVERSIONS
 
     @extend_schema(
         operation_id="listTransactions",
         tags=["Conversions"],
-        summary="Page through a user's conversions",
-        description="Newest first. Every conversion that was there when paging began comes exactly once, whatever is"
-        " recorded meanwhile.",
+        summary="List a user's conversions",
+        description="Newest first. Every conversion that existed when paging began is returned exactly once, whatever"
+        " is recorded meanwhile.",
         parameters=schema.LIST_PARAMETERS,
         responses={
             200: success(ConversionPageSerializer, "A page of conversions.", schema.page_of(schema.CONVERSION)),
@@ -94,7 +90,7 @@ class TransactionList(UserList):
         },
     )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """A page of the user's conversions, newest first."""
+        """A page of the user's conversions."""
         return self.page(external_id)
 
 
@@ -102,13 +98,13 @@ class DocumentList(UserList):
     """/v1/users/{externalId}/documents."""
 
     serializer_class = DocumentSerializer
-    rows = queries.DOCUMENTS
+    rows = keyset.DOCUMENTS
 
     @extend_schema(
         operation_id="listDocuments",
         tags=["Documents"],
-        summary="Page through a user's documents",
-        description="Papers issued to the user about the account, newest first.",
+        summary="List a user's documents",
+        description="Documents issued to the user about the account, newest first.",
         parameters=schema.LIST_PARAMETERS,
         responses={
             200: success(DocumentPageSerializer, "A page of documents.", schema.page_of(schema.DOCUMENT)),
@@ -116,7 +112,7 @@ class DocumentList(UserList):
         },
     )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """A page of the user's documents, newest first."""
+        """A page of the user's documents."""
         return self.page(external_id)
 
 
@@ -127,29 +123,25 @@ class DocumentFile(UserView):
         operation_id="getDocument",
         tags=["Documents"],
         summary="Download a document",
-        description="The file itself. The service checks it while sending: where it is not what was published, the"
-        " connection is broken off before the last byte. An answer shorter than its Content-Length is no document.",
+        description="The file itself. The service verifies it while sending: if it is not the published file, the"
+        " connection is closed before the last byte. A response shorter than its Content-Length is not the document.",
         parameters=schema.FILE_PARAMETERS,
         responses={
-            (200, *ENDINGS): OpenApiResponse(OpenApiTypes.BINARY, "The file, in the media type that the list says."),
-            **error_responses(BAD_PATH, NotFoundError(NO_SUCH_DOCUMENT), user_not_found()),
+            (200, *EXTENSIONS): OpenApiResponse(OpenApiTypes.BINARY, "The file, with the content type of the list."),
+            **error_responses(BAD_PATH, NotFoundError(DOCUMENT_NOT_FOUND), user_not_found()),
         },
     )
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
         """The document's file."""
-        file = _find(self.get_user().id, document_id)
+        user = self.get_user()
+        documents = Document.objects.filter(user_id=user.id)
+        document = documents.filter(document_id=document_id).first() if _UUID.fullmatch(document_id) else None
+        if document is None:
+            raise NotFoundError(DOCUMENT_NOT_FOUND)
         try:
-            return respond(file, owner=request.user.partner_slug, request_id=request.request_id)
+            return respond(document, owner=request.user.partner_slug, request_id=request.request_id)
         except TooManyStreamsError:
             raise UnavailableError from None
         except FaultError as fault:
             # Logged and counted already.
             raise (UnavailableError() if fault.cause == FaultCause.STORAGE_FAILED else InternalError()) from None
-
-
-def _find(user_id: str, document_id: str) -> PublishedFile:
-    """The user's document. Raises NotFoundError, for what is no documentId too."""
-    file = queries.find_document(user_id, uuid.UUID(document_id)) if _UUID.fullmatch(document_id) else None
-    if file is None:
-        raise NotFoundError(NO_SUCH_DOCUMENT)
-    return file

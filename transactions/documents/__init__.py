@@ -1,1 +1,1 @@
-"""Files of documents: published, stored, downloaded."""
+"""Documents: publishing, storage and downloads."""

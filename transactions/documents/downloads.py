@@ -1,165 +1,133 @@
-"""A document's file on its way out: in pieces, and never whole unless it is what was published.
+"""Downloads of documents: in chunks, and complete only if the file is the published one (contract, section 7).
 
-A file is hashed while it is sent, and a piece is given only once the next has been read, the last one
-only once size and SHA-256 are those recorded. Where they are not, or the storage fails, the answer is
-broken off before its last byte, so that nobody takes it for the document (contract, section 7).
+The file is hashed while it is sent. A chunk is released when the next one has been read, the last one when size and
+SHA-256 match the record. Otherwise the response is aborted before its last byte, so that no client takes it for the
+document.
 """
 
 import hashlib
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from itertools import chain
 from typing import IO, Any
 
 import structlog
 from django.core.files.storage import storages
 from django.db import DatabaseError, InterfaceError
+from django.db.models import F
+from django.db.models.functions import Now
 from django.http import HttpResponse
 
-from partners.streaming import PiecesResponse, stream
-from transactions import queries
+from partners.streaming import LimitedStreamingResponse, stream
 from transactions.documents.file_types import content_disposition
-from transactions.models import Document, FaultCause
-from transactions.queries import PublishedFile
+from transactions.models import Document, DocumentFault, FaultCause
 
 log = structlog.get_logger("transactions.documents.downloads")
 
 STORAGE = "documents"
-# What is read and sent at once: three of these are the memory that an answer takes.
-PIECE = 64 * 1024
+# A response holds up to three chunks in memory.
+CHUNK_BYTES = 64 * 1024
 
 
 class FaultError(Exception):
-    """A file cannot be sent whole. Nothing of its text is personal."""
+    """A file cannot be sent whole. The text holds nothing personal."""
 
     def __init__(self, cause: FaultCause) -> None:
         super().__init__(f"A document's file cannot be sent whole: {cause.value}.")
         self.cause = cause
 
 
-def file_of(document: Document) -> PublishedFile:
-    """What is needed to send the file of a document that the ORM has read."""
-    return PublishedFile(
-        document.pk,
-        document.document_id,
-        document.title,
-        document.content_type,
-        document.size_bytes,
-        bytes(document.sha256).hex(),
-        document.storage_name,
-    )
+def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse | LimitedStreamingResponse:
+    """The response with a document's file, streamed if it has several chunks (partners/streaming.py).
 
-
-class Sending(Iterator[bytes]):
-    """A file's bytes, in pieces. A fault is logged, counted, and raised as FaultError.
-
-    What the first two pieces tell is raised when the object is made, so that it can still be answered as an
-    error; a file of one piece is then checked altogether. request_id: for the log, which is written long after
-    the request's own line.
+    owner: whose download it is. Raises FaultError and TooManyStreamsError before the first byte. Content-Length is the
+    recorded size, so that every client notices an aborted response.
     """
-
-    def __init__(self, file: PublishedFile, *, request_id: str) -> None:
-        self._file = file
-        self._log = log.bind(request_id=request_id, document=str(file.document_id))
-        self._begun = time.perf_counter()
-        self._sent = 0
-        self._ended = False
-        self._pieces = _verified(file)
-        self._ready: bytes | None = self._advance()
-
-    def __next__(self) -> bytes:
-        """The next piece. Raises FaultError in place of the last."""
-        piece, self._ready = self._ready, None
-        piece = piece or self._advance()
-        self._sent += len(piece)
-        return piece
-
-    def close(self) -> None:
-        """Lets go of the file; called by the server in any case, by Django's response."""
-        self._pieces.close()
-        if not self._ended:
-            self._ended = True
-            self._log.info("document not taken whole", sent=self._sent, milliseconds=self._milliseconds())
-
-    def _advance(self) -> bytes:
-        try:
-            return next(self._pieces)
-        except StopIteration:
-            self._ended = True
-            self._log.info("document sent", bytes=self._sent, milliseconds=self._milliseconds())
-            raise
-        except FaultError as fault:
-            self._ended = True
-            self._report(fault)
-            raise
-
-    def _report(self, fault: FaultError) -> None:
-        self._log.error(
-            "document cut off",
-            cause=fault.cause.value,
-            file=self._file.storage_name,
-            sent=self._sent,
-            milliseconds=self._milliseconds(),
-            exc_info=fault,
-        )
-        # The server prints what is raised, with its cause's text; the line above has what may be told of it.
-        fault.__cause__ = None
-        try:
-            queries.count_fault(self._file.id, fault.cause.value)
-        except (DatabaseError, InterfaceError):
-            self._log.warning("a document's fault could not be counted", exc_info=True)
-
-    def _milliseconds(self) -> float:
-        return round((time.perf_counter() - self._begun) * 1000, 1)
-
-
-def respond(file: PublishedFile, *, owner: str, request_id: str) -> HttpResponse | PiecesResponse:
-    """The answer that sends a file: whole where it is one piece, else in pieces (partners/streaming.py).
-
-    owner: whose download it is. Raises FaultError and TooManyStreamsError before the first byte.
-
-    The declared length is the recorded one: an answer that is broken off is shorter, and every client sees it.
-    """
-    sending = Sending(file, request_id=request_id)
-    all_headers = {
-        "Content-Type": file.content_type,
-        "Content-Length": str(file.size_bytes),
-        "Content-Disposition": content_disposition(file.title, file.content_type),
-        "ETag": f'"{file.sha256}"',
+    headers = {
+        "Content-Type": document.content_type,
+        "Content-Length": str(document.size_bytes),
+        "Content-Disposition": content_disposition(document.title, document.content_type),
+        "ETag": f'"{bytes(document.sha256).hex()}"',
         "Accept-Ranges": "none",
         "X-Content-Type-Options": "nosniff",
     }
-    if file.size_bytes > PIECE:
-        return stream(sending, owner=owner, headers=all_headers)
-    with closing(sending):
-        return HttpResponse(b"".join(sending), headers=all_headers)
+    chunks = _logged_chunks(document, request_id)
+    next(chunks)  # raises FaultError
+    if document.size_bytes > CHUNK_BYTES:
+        return stream(chunks, owner=owner, headers=headers)
+    return HttpResponse(b"".join(chunks), headers=headers)
 
 
-def _verified(file: PublishedFile) -> Generator[bytes, None, None]:
-    """The file's pieces, each held back until the one after it is there, the last until all is right."""
-    digest, left, held = hashlib.sha256(), file.size_bytes, b""
-    for piece in _stored(file.storage_name):
-        left -= len(piece)
+def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None, None]:
+    """Nothing once the first chunk can be sent, then the chunks. Faults are logged, counted, and raised as FaultError.
+
+    request_id: for the log, which is written after the request's own line.
+    """
+    request_log = log.bind(request_id=request_id, document=str(document.document_id))
+    begun, sent = time.perf_counter(), 0
+    try:
+        with closing(_verified_chunks(document)) as chunks:
+            first = next(chunks)
+            yield b""
+            for chunk in chain((first,), chunks):
+                sent += len(chunk)
+                yield chunk
+    except GeneratorExit:
+        request_log.info("document download aborted", sent=sent, milliseconds=_milliseconds_since(begun))
+        raise
+    except FaultError as fault:
+        request_log.error(
+            "document download failed",
+            cause=fault.cause.value,
+            file=document.storage_name,
+            sent=sent,
+            milliseconds=_milliseconds_since(begun),
+            exc_info=fault,
+        )
+        # The server prints an exception with the text of its cause, which may be personal.
+        fault.__cause__ = None
+        try:
+            DocumentFault.objects.update_or_create(
+                document=document,
+                cause=fault.cause,
+                defaults={"count": F("count") + 1, "last_at": Now()},
+                create_defaults={},
+            )
+        except (DatabaseError, InterfaceError):
+            request_log.warning("document fault could not be counted", exc_info=True)
+        raise
+    request_log.info("document sent", bytes=sent, milliseconds=_milliseconds_since(begun))
+
+
+def _milliseconds_since(begun: float) -> float:
+    return round((time.perf_counter() - begun) * 1000, 1)
+
+
+def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
+    """The file's chunks, each after the next one has been read, the last after verification."""
+    digest, left, held = hashlib.sha256(), document.size_bytes, b""
+    for chunk in _stored_chunks(document.storage_name):
+        left -= len(chunk)
         if left < 0:
             raise FaultError(FaultCause.LONGER)
-        digest.update(piece)
+        digest.update(chunk)
         if held:
             yield held
-        held = piece
+        held = chunk
     if left > 0:
         raise FaultError(FaultCause.SHORTER)
-    if digest.hexdigest() != file.sha256:
+    if digest.digest() != bytes(document.sha256):
         raise FaultError(FaultCause.OTHER_BYTES)
     yield held
 
 
-def _stored(name: str) -> Iterator[bytes]:
-    """What the storage has under this name. Raises FaultError."""
+def _stored_chunks(name: str) -> Iterator[bytes]:
     source: IO[Any] | None = None
     try:
         source = storages[STORAGE].open(name)
-        while piece := source.read(PIECE):
-            yield piece
+        while chunk := source.read(CHUNK_BYTES):
+            yield chunk
     except FileNotFoundError as error:
         raise FaultError(FaultCause.MISSING) from error
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Documents in: the file is stored, whole, and then the row that lists it. No row is ever without its file.
+"""Publishes documents: first the file is stored, then the row. No row is ever without its file.
 
-A process that is killed between the two leaves a file that no row names: nobody is shown it.
+A process that is killed between the two leaves a file without a row, which nobody can see.
 """
 
 import hashlib
@@ -15,8 +15,8 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, InterfaceError, transaction
 from django.utils import timezone
 
-from transactions.documents.downloads import PIECE, STORAGE
-from transactions.documents.file_types import ENDINGS
+from transactions.documents.downloads import CHUNK_BYTES, STORAGE
+from transactions.documents.file_types import EXTENSIONS
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.models import User
 from users.services.field_rules import text
@@ -27,43 +27,55 @@ LARGEST_BYTES = 100 * 1024 * 1024
 
 
 class UnreadableError(Exception):
-    """The file that is to be published could not be read."""
+    """The file to be published could not be read."""
 
 
 class StorageError(Exception):
-    """The storage of documents could not be used; nothing is published."""
+    """The storage of documents failed; nothing is published."""
 
 
 def publish(
-    *, user: User, source: BinaryIO, kind: str, title: str, content_type: str, created_at: datetime | None = None
+    *,
+    user: User,
+    source: BinaryIO,
+    kind: DocumentType,
+    title: str,
+    content_type: str,
+    created_at: datetime | None = None,
 ) -> Document:
-    """Stores what `source` holds, read once and never whole in memory, and lists it among the user's documents.
+    """Store a file and list it among the user's documents. Each call publishes another document.
 
-    kind: one of DocumentType. content_type: one of ENDINGS. created_at: when it was issued; now, where None.
-    Called again, it publishes another document. Raises ValidationError, UnreadableError, StorageError.
+    source: read once, in chunks. content_type: one of EXTENSIONS. created_at: when it was issued; now by default.
+    Raises ValidationError, UnreadableError, StorageError.
     """
+    if content_type not in EXTENSIONS:
+        raise ValidationError(f"The content type must be one of: {', '.join(EXTENSIONS)}.")
+    try:
+        title = text(title, shortest=1, longest=TITLE_LENGTH)
+    except ValidationError as error:
+        raise ValidationError(f"title: {error.message}") from None
     document = Document(
         partner_id=user.partner_id,
         user=user,
-        type=_one_of(DocumentType.values, kind, "type"),
-        title=_title(title),
-        content_type=_one_of(ENDINGS, content_type, "content type"),
+        type=kind,
+        title=title,
+        content_type=content_type,
         created_at=created_at or timezone.now(),
         storage_name=f"{user.partner_id}/{uuid.uuid4()}",
     )
     try:
-        _store(document, _Source(source))
+        _store(document, _HashedSource(source))
         with transaction.atomic():
             document.save(force_insert=True)
     except BaseException:
-        _take_back(document)
+        _remove_file(document)
         raise
     return document
 
 
-def _store(document: Document, source: "_Source") -> None:
+def _store(document: Document, source: "_HashedSource") -> None:
     try:
-        # It can be given another name where this one is taken.
+        # The storage chooses another name if this one is taken.
         document.storage_name = storages[STORAGE].save(document.storage_name, source)  # type: ignore[arg-type]
     except OSError as error:
         raise StorageError from error
@@ -72,17 +84,17 @@ def _store(document: Document, source: "_Source") -> None:
     document.size_bytes, document.sha256 = source.size, source.digest.digest()
 
 
-def _take_back(document: Document) -> None:
-    """Removes what was stored of a document that is not listed; a connection that broke may have listed it."""
+def _remove_file(document: Document) -> None:
+    """Delete the file of a document that was not listed; it may have been, if the connection broke at COMMIT."""
     try:
         if not Document.objects.filter(document_id=document.document_id).exists():
             storages[STORAGE].delete(document.storage_name)
     except (OSError, DatabaseError, InterfaceError):
-        log.warning("a file that may belong to no document was left", file=document.storage_name, exc_info=True)
+        log.warning("a file without a document may be left", file=document.storage_name, exc_info=True)
 
 
-class _Source:
-    """The file as storages read it, counted and hashed on the way. It cannot be read twice."""
+class _HashedSource:
+    """A file as storages read it, once, counted and hashed meanwhile."""
 
     closed = False
 
@@ -93,35 +105,21 @@ class _Source:
 
     def read(self, size: int = -1) -> bytes:
         try:
-            piece = self._source.read(size)
+            chunk = self._source.read(size)
         except OSError as error:
             raise UnreadableError(error.strerror or type(error).__name__) from error
-        self.size += len(piece)
+        self.size += len(chunk)
         if self.size > LARGEST_BYTES:
             raise ValidationError(f"The file is larger than {LARGEST_BYTES // 1024**2} MiB.")
-        self.digest.update(piece)
-        return piece
+        self.digest.update(chunk)
+        return chunk
 
     def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
-        while piece := self.read(chunk_size or PIECE):
-            yield piece
+        while chunk := self.read(chunk_size or CHUNK_BYTES):
+            yield chunk
 
     def seekable(self) -> bool:
         return False
 
     def close(self) -> None:
-        """Whoever opened the file closes it."""
-
-
-def _one_of(known: object, value: str, name: str) -> str:
-    names: list[str] = list(known)  # type: ignore[call-overload]
-    if value not in names:
-        raise ValidationError(f"The {name} is not one of: {', '.join(names)}.")
-    return value
-
-
-def _title(value: str) -> str:
-    try:
-        return text(value, shortest=1, longest=TITLE_LENGTH)
-    except ValidationError as problem:
-        raise ValidationError(f"title: {problem.message}") from None
+        """Leave it open: the caller closes it."""

@@ -1,24 +1,23 @@
-"""Conversions in: NDJSON lines, committed in batches (docs/operations.md).
+"""Imports of conversions: NDJSON lines, committed in batches (docs/operations.md).
 
-Lines are checked here and stored by batches (transactions/imports/staging.py). Storing a batch twice, or beside another
-import, is safe, so an import that was killed is simply run again.
+Storing a batch twice, or at the same time as another import, is safe: a killed import is simply run again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from transactions.imports.lines import ImportedConversion, LineProblem, parse_line
+from transactions.imports.lines import LineProblem, parse_line
 from transactions.imports.runs import Counts
-from transactions.imports.staging import Batch, Database, Store, Stored, row
+from transactions.imports.staging import Batch, Database, Stored
 
 BATCH = 5000
-# So many bytes of lines are a batch too: lines may be long.
+# Lines may be long: this many bytes are a batch too.
 BATCH_BYTES = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """A line that was not imported. number: from 1."""
 
     number: int
@@ -27,59 +26,27 @@ class Rejected:
 
 
 @dataclass
-class _Lines:
-    """What is gathered for a batch."""
-
-    # By number; a repeat is a line that says what an earlier one of the batch says.
-    taken: dict[int, bytes] = field(default_factory=dict)
-    conversions: dict[int, ImportedConversion] = field(default_factory=dict)
-    rows: list[str] = field(default_factory=list)
-    repeats: dict[int, int] = field(default_factory=dict)
-    first: dict[tuple[str, str], int] = field(default_factory=dict)
-    size: int = 0
-    refused: int = 0
-
-    def take(self, number: int, line: bytes, conversion: ImportedConversion) -> bool:
-        """Adds a line; False where it contradicts one that is here: that one must be stored before."""
-        first = self.first.setdefault((conversion.partner, conversion.conversion_id), number)
-        if first == number:
-            self.conversions[number] = conversion
-            self.rows.append(row(number, conversion))
-        elif self.conversions[first] == conversion:
-            self.repeats[number] = first
-        else:
-            return False
-        self.taken[number] = line
-        self.size += len(line)
-        return True
-
-    @property
-    def are_enough(self) -> bool:
-        return len(self.taken) >= BATCH or self.size >= BATCH_BYTES
-
-
-@dataclass
 class Importer:
-    """Takes lines and has them stored; constant in memory.
+    """Parses lines and has them stored, in constant memory.
 
-    store: what takes the batches. beside: where it runs, one batch after the other, while further lines are read;
-    without it everything happens here, in the caller's transaction if there is one.
+    store: takes the batches in order. executor: runs it while further lines are read; without one it runs in the
+    caller's thread, and transaction.
     """
 
-    store: Store = field(default_factory=Database)
-    beside: Executor | None = None
+    store: Callable[[Batch], Stored] = field(default_factory=Database)
+    executor: Executor | None = None
     counts: Counts = field(default_factory=Counts)
-    # How many bytes of the source were read; whoever reads it says so.
+    # Bytes of the source read so far; set by the reader of the source.
     bytes_read: int = 0
-    # The number of the last line of which it is known what became of it.
+    # The number of the last line whose outcome is known.
     line: int = 0
-    _lines: _Lines = field(default_factory=_Lines)
-    _under_way: tuple[_Lines, Batch, Future[Stored]] | None = None
+    _batch: Batch = field(default_factory=Batch)
+    _pending: tuple[Batch, Future[Stored]] | None = None
 
     def run(self, lines: Iterable[tuple[int, bytes] | None]) -> Iterator[Rejected]:
-        """Imports numbered lines, yielding those that it rejects; None asks for what has come to be stored.
+        """Import numbered lines, yielding the rejected ones. None stores what has been read.
 
-        Raises Django's database errors; lines stored before stay, and none is stored without being counted.
+        Raises Django's database errors; earlier batches stay stored, and every stored line is counted.
         """
         for numbered in lines:
             if numbered is None:
@@ -89,46 +56,40 @@ class Importer:
             try:
                 conversion = parse_line(line)
             except LineProblem as problem:
-                self._lines.refused += 1
+                self._batch.refused += 1
                 yield self._reject(number, line, str(problem))
                 continue
-            if not self._lines.take(number, line, conversion):
-                yield from self._flush()
-                self._lines.take(number, line, conversion)
-            if self._lines.are_enough:
+            self._batch.add(number, line, conversion)
+            if len(self._batch.lines) >= BATCH or self._batch.size >= BATCH_BYTES:
                 yield from self._flush()
         yield from self._flush()
-        yield from self._settle()
+        yield from self._finish_pending()
 
     def _flush(self) -> Iterator[Rejected]:
-        """Hands over what was gathered, once the batch before is stored."""
-        yield from self._settle()
-        gathered = self._lines
-        if not gathered.taken:
+        """Begin to store the batch when the one before it is stored."""
+        yield from self._finish_pending()
+        batch = self._batch
+        if not batch.lines:
             return
-        self._lines = _Lines()
-        last = max(gathered.taken)
-        batch = Batch(gathered.rows, gathered.repeats, gathered.refused, last, self.bytes_read)
-        self._under_way = gathered, batch, self._begin(batch)
+        self._batch, batch.bytes_read = Batch(), self.bytes_read
+        if self.executor is not None:
+            self._pending = batch, self.executor.submit(self.store, batch)
+        else:
+            done: Future[Stored] = Future()
+            done.set_result(self.store(batch))
+            self._pending = batch, done
 
-    def _begin(self, batch: Batch) -> Future[Stored]:
-        if self.beside is not None:
-            return self.beside.submit(self.store, batch)
-        done: Future[Stored] = Future()
-        done.set_result(self.store(batch))
-        return done
-
-    def _settle(self) -> Iterator[Rejected]:
-        if self._under_way is None:
+    def _finish_pending(self) -> Iterator[Rejected]:
+        if self._pending is None:
             return
-        gathered, batch, storing = self._under_way
-        self._under_way = None
-        stored = storing.result()
+        batch, future = self._pending
+        self._pending = None
+        stored = future.result()
         self.counts.imported += stored.imported
         self.counts.unchanged += stored.unchanged
-        self.line = batch.last_line
+        self.line = max(batch.lines)
         for number in sorted(stored.problems):
-            yield self._reject(number, gathered.taken[number], stored.problems[number])
+            yield self._reject(number, batch.lines[number], stored.problems[number])
 
     def _reject(self, number: int, line: bytes, reason: str) -> Rejected:
         self.counts.rejected += 1

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from partners.monitoring.database_gauges import Figure, Session
+from partners.monitoring.database_gauges import Sample
+from partners.monitoring.probes import Session
 
 # The latest by number, which an index has. One that was killed stays `running`, and is not told after a while.
 _RUNS = """
@@ -13,7 +14,7 @@ _RUNS = """
 """
 
 
-def imports(database: Session) -> Iterator[Figure]:
+def imports(database: Session) -> Iterator[Sample]:
     """The lines and the progress of each import under way, and when the latest ended in each way."""
     last: dict[str, float] = {}
     for run, state, is_running, progress, *lines, ended_at in database.execute(_RUNS).fetchall():
@@ -22,8 +23,8 @@ def imports(database: Session) -> Iterator[Figure]:
         if not is_running:
             continue
         for outcome, number in zip(("imported", "unchanged", "rejected"), lines, strict=True):
-            yield Figure("import_lines", "Lines of imports under way.", number, {"run": run, "outcome": outcome})
+            yield Sample("import_lines", "Lines of imports under way.", number, {"run": run, "outcome": outcome})
         if progress is not None:
-            yield Figure("import_progress_ratio", "How much of its file an import has read.", progress, {"run": run})
+            yield Sample("import_progress_ratio", "How much of its file an import has read.", progress, {"run": run})
     for state, moment in last.items():
-        yield Figure("import_ended_timestamp_seconds", "When an import last ended so.", moment, {"state": state})
+        yield Sample("import_ended_timestamp_seconds", "When an import last ended so.", moment, {"state": state})

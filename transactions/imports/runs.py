@@ -1,39 +1,19 @@
-"""The record of imports: when each ran, how far it came and how it ended (docs/operations.md).
+"""The record of imports: progress and outcome (docs/operations.md).
 
-A run's row moves on with each batch, in the batch's own transaction, and so never says what is not so.
+Each batch updates its run in its own transaction, so that the record always agrees with the stored rows.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import asdict, dataclass
 
-from partners.db import statements
+from django.db.models import F
+from django.db.models.functions import Now
+
 from transactions.models import ImportRun, RunState
-
-_RECORD = """
-    UPDATE transactions_importrun
-       SET line = %s, bytes_read = %s, imported = imported + %s, unchanged = unchanged + %s, rejected = rejected + %s,
-           updated_at = statement_timestamp()
-     WHERE id = %s AND line < %s
- RETURNING imported
-"""
-_IMPORTED = "SELECT imported FROM transactions_importrun WHERE id = %s"
-_END = """
-    UPDATE transactions_importrun
-       SET state = %s, imported = %s, unchanged = %s, rejected = %s, bytes_read = %s,
-           updated_at = statement_timestamp(), ended_at = statement_timestamp()
-     WHERE id = %s
-"""
-_FAIL = """
-    UPDATE transactions_importrun
-       SET state = %s, updated_at = statement_timestamp(), ended_at = statement_timestamp()
-     WHERE id = %s
-"""
 
 
 @dataclass(slots=True)
 class Counts:
-    """What became of lines. Each is in just one of the three."""
+    """Numbers of lines. Each line is in one of the three."""
 
     imported: int = 0
     unchanged: int = 0
@@ -41,31 +21,31 @@ class Counts:
 
 
 def begin(*, source: str, size_bytes: int | None) -> int:
-    """Notes that an import begins; the run's id. source: the file's own name. Raises Django's database errors."""
+    """Create a run and return its id. source: the file's name without folders."""
     return ImportRun.objects.create(source=source, size_bytes=size_bytes).pk
 
 
 def record(run: int, line: int, bytes_read: int, counts: Counts) -> int:
-    """Adds what became of the lines up to this one, once: how many conversions the run has imported in all."""
-    parameters = (line, bytes_read, counts.imported, counts.unchanged, counts.rejected, run, line)
-    row = statements.fetch_one(_RECORD, parameters) or statements.fetch_one(_IMPORTED, (run,)) or _missing(run)
-    return int(row[0])
+    """Add a batch that ends at this line, unless it is recorded already; returns the run's imported conversions."""
+    row = ImportRun.objects.filter(pk=run)
+    row.filter(line__lt=line).update(
+        line=line,
+        bytes_read=bytes_read,
+        imported=F("imported") + counts.imported,
+        unchanged=F("unchanged") + counts.unchanged,
+        rejected=F("rejected") + counts.rejected,
+        updated_at=Now(),
+    )
+    return row.values_list("imported", flat=True).get()
 
 
 def end(run: int, state: RunState, counts: Counts, bytes_read: int) -> None:
-    """Notes how an import ended, with the counts of all its lines. Nothing changes the row after that."""
-    statements.run(_END, (state.value, counts.imported, counts.unchanged, counts.rejected, bytes_read, run))
+    """Record the end of a run, with the counts of all its lines. The row cannot be changed afterwards."""
+    ImportRun.objects.filter(pk=run).update(
+        state=state, bytes_read=bytes_read, updated_at=Now(), ended_at=Now(), **asdict(counts)
+    )
 
 
 def fail(run: int) -> None:
-    """Notes that an import failed, with the counts of its last batch. Nothing changes the row after that."""
-    statements.run(_FAIL, (RunState.FAILED.value, run))
-
-
-def latest(count: int) -> Iterable[ImportRun]:
-    """The runs that began last, newest first."""
-    return ImportRun.objects.order_by("-id")[:count]
-
-
-def _missing(run: int) -> NoReturn:
-    raise LookupError(f"There is no import run {run}.")
+    """Record the failure of a run, with the counts of its last batch. The row cannot be changed afterwards."""
+    ImportRun.objects.filter(pk=run).update(state=RunState.FAILED, updated_at=Now(), ended_at=Now())

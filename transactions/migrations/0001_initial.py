@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ('rate', transactions.decimal_field.NumericField(verbose_name='rate')),
                 ('recorded_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='recorded at')),
                 ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
-                ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='conversions', to='users.user', verbose_name='user')),
+                ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='users.user', verbose_name='user')),
             ],
             options={
                 'verbose_name': 'conversion',
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                 ('storage_name', models.CharField(max_length=100, unique=True)),
                 ('recorded_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='recorded at')),
                 ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
-                ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='documents', to='users.user', verbose_name='user')),
+                ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='users.user', verbose_name='user')),
             ],
             options={
                 'verbose_name': 'document',
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='ended_stays', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (OLD.state <> 'running')", func="RAISE EXCEPTION 'An import that has ended stays as it is.' USING ERRCODE = 'integrity_constraint_violation';", hash='0b89b8de6238e68d707d802af2da94460615729f', operation='UPDATE', pgid='pgtrigger_ended_stays_76726', table='transactions_importrun', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='ended_stays', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (OLD.state <> 'running')", func="RAISE EXCEPTION 'An import that has ended cannot be changed.' USING ERRCODE = 'integrity_constraint_violation';", hash='ccb38e6731f4d418c4a03a554d88ecb00b993084', operation='UPDATE', pgid='pgtrigger_ended_stays_76726', table='transactions_importrun', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='conversion',

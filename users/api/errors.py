@@ -2,13 +2,14 @@
 
 from django.core.exceptions import ValidationError
 
+from partners.api import idempotency
 from partners.api.errors import ConflictError, FieldError, NotFoundError, UnprocessableEntityError, invalid_parameter
 from users.services import field_rules
 
 # Examples for the OpenAPI document.
 BAD_PATH = invalid_parameter("externalId", "Must not contain a slash.")
 BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
-KEY_REUSED = invalid_parameter("Idempotency-Key", "This key was used within 24 hours for another request.")
+KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED)
 TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")
 
 

@@ -1,35 +1,32 @@
-"""Second factors under the newest encryption key: what partners/authentication/reencryption.py has to know of them."""
-
-from collections.abc import Callable, Sequence
+"""Staff's second factors as a store for partners/authentication/reencryption.py."""
 
 from allauth.mfa.models import Authenticator
+from django.db.models import QuerySet
 
 from partners.authentication import encryption
-from partners.authentication.reencryption import Row, Store
+from partners.authentication.reencryption import Store
 
-# Where allauth keeps what MFAAdapter encrypted; a passkey has nothing to hide.
+# The encrypted entry of Authenticator.data; a passkey has none.
 _ENCRYPTED = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
 
 
-def _rows(after: int, limit: int, lock: bool) -> Sequence[Row]:  # noqa: FBT001 - as Store has it
-    factors = Authenticator.objects.filter(pk__gt=after, type__in=_ENCRYPTED).order_by("pk").select_related("user")
-    if lock:
-        # Using up a recovery code locks the row too, so none becomes unused again.
-        factors = factors.select_for_update(no_key=True, of=("self",))
-    return [_row(factor) for factor in factors[:limit]]
+def _rows() -> QuerySet[Authenticator]:
+    # Using a recovery code locks the row too, so that none becomes unused again.
+    factors: QuerySet[Authenticator] = Authenticator.objects.filter(type__in=_ENCRYPTED).select_related("user")
+    return factors
 
 
-def _row(factor: Authenticator) -> Row:
-    name = f"{factor.get_type_display()} of {factor.user.get_username()}"
-    return Row(factor.pk, name, [factor.data[_ENCRYPTED[factor.type]]], _writer_of(factor))
+def _write(factor: Authenticator, text: str) -> None:
+    factor.data[_ENCRYPTED[factor.type]] = text
+    factor.save(update_fields=["data"])
 
 
-def _writer_of(factor: Authenticator) -> Callable[[Sequence[str]], None]:
-    def write(texts: Sequence[str]) -> None:
-        factor.data[_ENCRYPTED[factor.type]] = texts[0]
-        factor.save(update_fields=["data"])
-
-    return write
-
-
-SECOND_FACTORS = Store("secondFactors", "Second factors", encryption.SECOND_FACTORS, _rows)
+SECOND_FACTORS: Store[Authenticator] = Store(
+    "secondFactors",
+    "Second factors",
+    encryption.SECOND_FACTORS,
+    rows=_rows,
+    read=lambda factor: factor.data[_ENCRYPTED[factor.type]],
+    write=_write,
+    label=lambda factor: f"{factor.get_type_display()} of {factor.user.get_username()}",
+)

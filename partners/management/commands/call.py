@@ -1,5 +1,3 @@
-"""`manage.py call`: curl for this API."""
-
 import base64
 import json
 import os
@@ -16,24 +14,19 @@ from partners.management.base import Outcome, ServiceCommand
 
 API_KEY, SECRET = "PSI_API_KEY", "PSI_SECRET"
 
-# What a header may hold without being read otherwise than it was sent.
 _VISIBLE_ASCII = re.compile(r"[!-~]*")
 
-# An address to listen on is not one to call.
+# Addresses to listen on, and the ones to call.
 _CALLABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what HOST may hold
 
 
 class Command(ServiceCommand):
-    """Signs one request, sends it, and prints the answer."""
-
     help = (
-        "Signs one request, sends it, and prints status and body. The key and its secret are best given in the"
-        f" environment, as {API_KEY} and {SECRET}: a command line can be seen by others. Exit status 0 whenever an"
-        " answer came, whatever its status."
+        "Signs one request, sends it, and prints status and body. Pass the key and its secret in the"
+        f" environment, as {API_KEY} and {SECRET}: others can see a command line. Exit status 0 for every response."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """METHOD PATH [--api-key K --secret S] [--base-url URL] [--data JSON] [--idempotency-key UUID]."""
         super().add_arguments(parser)
         parser.add_argument("method", metavar="METHOD", type=_method, help="such as GET")
         parser.add_argument(
@@ -45,8 +38,8 @@ class Command(ServiceCommand):
         parser.add_argument("--api-key", type=_visible_ascii, metavar="K", help=f"default: ${API_KEY}")
         parser.add_argument("--secret", metavar="S", help=f"default: ${SECRET}")
         parser.add_argument("--base-url", type=_checked(_base_url), metavar="URL", help="default: HOST and PORT")
-        parser.add_argument("--data", default="", metavar="JSON", help="the body, sent as it is given")
-        parser.add_argument("--idempotency-key", type=_visible_ascii, metavar="UUID", help="sent and signed as given")
+        parser.add_argument("--data", default="", metavar="JSON", help="the body")
+        parser.add_argument("--idempotency-key", type=_visible_ascii, metavar="UUID", help="sent and signed unchanged")
 
     def perform(
         self,
@@ -60,13 +53,12 @@ class Command(ServiceCommand):
         idempotency_key: str | None,
         **_: Any,
     ) -> Outcome:
-        """Sends it. Raises CommandError where no answer came, or there is nothing to sign with."""
         api_key = api_key or os.environ.get(API_KEY, "")
         secret = secret or os.environ.get(SECRET, "")
         if not (api_key and secret):
             raise CommandError(f"Nothing to sign with: give --api-key and --secret, or set {API_KEY} and {SECRET}.")
         if not _VISIBLE_ASCII.fullmatch(api_key):
-            raise CommandError(f"{API_KEY} holds characters that no API key has.")
+            raise CommandError(f"{API_KEY} contains invalid characters.")
         client = SignedClient(base_url or default_base_url(), api_key, secret)
         try:
             reply = client.send(method, path, data.encode(), idempotency_key)
@@ -76,7 +68,7 @@ class Command(ServiceCommand):
 
 
 def default_base_url() -> str:
-    """Where this configuration serves."""
+    """The URL of the service with these settings."""
     host = _CALLABLE.get(settings.HOST, settings.HOST)
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
 
@@ -93,19 +85,19 @@ def _outcome(reply: Reply) -> Outcome:
         data["body"] = reply.json()
         shown = json.dumps(data["body"], indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
-        pass  # not JSON: shown as it came
+        pass  # not JSON: shown unchanged
     return Outcome(data, [status, *([shown] if shown else [])])
 
 
 def _method(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z]+", text, re.ASCII):
-        raise ArgumentTypeError("a method is written like GET")
+        raise ArgumentTypeError("must be a method such as GET")
     return text.upper()
 
 
 def _visible_ascii(text: str) -> str:
     if not _VISIBLE_ASCII.fullmatch(text):
-        raise ArgumentTypeError("only visible ASCII characters can be sent")
+        raise ArgumentTypeError("must be visible ASCII characters")
     return text
 
 
@@ -115,7 +107,7 @@ def _base_url(text: str) -> str:
 
 
 def _checked(convert: Callable[[str], str]) -> Callable[[str], str]:
-    """`convert` as a type for argparse, which shows only the text of an error of its own."""
+    """`convert` as a type for argparse, which hides the text of other errors than ArgumentTypeError."""
 
     def checked(text: str) -> str:
         try:

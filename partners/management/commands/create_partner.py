@@ -1,5 +1,3 @@
-"""`manage.py create_partner`."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -8,19 +6,15 @@ from partners.models import Partner
 
 
 class Command(ServiceCommand):
-    """Creates a partner."""
-
     help = "Creates a partner."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """SLUG --name NAME [--rate-limit 600/minute]."""
         super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="lower-case letters, digits and hyphens")
-        parser.add_argument("--name", required=True, help="what staff call it")
-        parser.add_argument("--rate-limit", default="", help="such as 600/minute; the service's default without it")
+        parser.add_argument("--name", required=True, help="the partner's name, for staff")
+        parser.add_argument("--rate-limit", default="", help="such as 600/minute (default: the service's)")
 
     def perform(self, *, slug: str, name: str, rate_limit: str, **_: Any) -> Outcome:
-        """Creates it. Raises ValidationError where a value is not valid or the slug is taken."""
         partner = Partner(slug=slug, name=name, rate_limit=rate_limit)
         partner.full_clean()
         partner.save(force_insert=True)

@@ -1,5 +1,3 @@
-"""`manage.py explain_signature`: the signature doctor on a terminal, for support."""
-
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from partners.authentication import pasted_signatures
-from partners.authentication.pasted_signatures import Verified
+from partners.authentication.pasted_signatures import Verification
 from partners.doctor import NotUnderstoodError, diagnose
 from partners.doctor.causes import counted
 from partners.doctor.parsing import LONGEST_TEXT
@@ -19,21 +17,17 @@ from partners.management.base import Outcome, ServiceCommand
 
 STANDARD_INPUT = "-"
 
-# What UTF-8 takes for a character at most.
-_LONGEST_BYTES = 4 * LONGEST_TEXT
+_MAX_BYTES = 4 * LONGEST_TEXT
 
 
 class Command(ServiceCommand):
-    """Explains why a request was refused as `unauthorized`."""
-
     help = (
-        "Reads a request, as raw HTTP or as a curl command, and shows the canonical request that the service builds of"
-        " it, what differs from the one that the partner's code built, and the likely cause. Nothing is sent or kept,"
-        " and no secret is asked for. Exit status 0 whatever is found: a diagnosis is an answer."
+        "Explains why a request was unauthorized. Reads it as raw HTTP or as a curl command, and shows its canonical"
+        " request, the differences from the one that the partner's code built, and the likely cause. Nothing is sent or"
+        " stored, and no secret is needed. Exit status 0 for every diagnosis."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """[FILE] [--canonical FILE] [--verify]."""
         super().add_arguments(parser)
         parser.add_argument(
             "request", nargs="?", default=STANDARD_INPUT, metavar="FILE", help="default: standard input"
@@ -44,11 +38,10 @@ class Command(ServiceCommand):
         parser.add_argument(
             "--verify",
             action="store_true",
-            help="looks the API key up, and says which canonical request the signature fits under its secret",
+            help="look up the API key, and find the canonical request that the signature matches under its secret",
         )
 
     def perform(self, *, request: str, canonical: str | None, verify: bool, **_: Any) -> Outcome:
-        """Examines it. Raises CommandError where a file cannot be read, or is no request."""
         if canonical == request == STANDARD_INPUT:
             raise CommandError("Only one of the two can come from standard input.")
         texts = _text(request), None if canonical is None else _text(canonical)
@@ -62,12 +55,12 @@ class Command(ServiceCommand):
 
 
 def _text(name: str) -> str:
-    """Return what a file holds, line ends as they are. Raises CommandError."""
+    """The content of a file, with its line ends. Raises CommandError."""
     try:
         with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb") as file:
-            content = file.read(_LONGEST_BYTES + 1)
-        if len(content) > _LONGEST_BYTES:
-            raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters, longer than any request.")
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters.")
         return content.decode()
     except UnicodeDecodeError:
         raise CommandError(f"{name} is not text in UTF-8.") from None
@@ -76,11 +69,11 @@ def _text(name: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text with what a terminal would obey, or not show, as escapes."""
+    """The text with unprintable characters escaped, which a terminal would hide or obey."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
-def _lines(data: dict[str, Any], verified: Verified | None) -> Iterator[str]:
+def _lines(data: dict[str, Any], verified: Verification | None) -> Iterator[str]:
     request = data["request"]
     yield f"{request['method']} {request['target']}, {counted(request['bodyBytes'], 'byte')} of body"
     yield ""
@@ -100,7 +93,7 @@ def _lines(data: dict[str, Any], verified: Verified | None) -> Iterator[str]:
 
 
 def _compared(number: int, line: dict[str, Any]) -> Iterator[str]:
-    """A line, and where it differs the other one under it, with a mark under the first byte that differs."""
+    """A line; if it differs, the other one below, with a mark under the first byte that differs."""
     label = f"  {number} {line['name']}"
     if not line["differs"]:
         yield _columns(label, "", line["ours"])
@@ -114,5 +107,5 @@ def _compared(number: int, line: dict[str, Any]) -> Iterator[str]:
     yield _columns("", "", " " * len(visible(before)) + f"^ byte {line['firstDifference']}")
 
 
-def _columns(label: str, whose: str, text: str) -> str:
-    return f"{label:<19}{whose:<7}{text}"
+def _columns(label: str, origin: str, text: str) -> str:
+    return f"{label:<19}{origin:<7}{text}"

@@ -1,5 +1,3 @@
-"""`manage.py set_partner`."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -12,24 +10,20 @@ DEFAULT = "default"
 
 
 class Command(ServiceCommand):
-    """Changes a partner's rate limit, or disables or enables it."""
-
     help = "Changes a partner's rate limit, or disables or enables it, from its next request on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """SLUG [--rate-limit RATE or default] [--disable | --enable]."""
         super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
-        parser.add_argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT}: the service's own")
+        parser.add_argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT} for the service's")
         switch = parser.add_mutually_exclusive_group()
         switch.add_argument("--disable", action="store_const", const=False, dest="enabled", help="refuse its requests")
-        switch.add_argument("--enable", action="store_const", const=True, dest="enabled", help="serve it again")
+        switch.add_argument("--enable", action="store_const", const=True, dest="enabled", help="accept its requests")
 
     def perform(self, *, slug: str, rate_limit: str | None, enabled: bool | None, **_: Any) -> Outcome:
-        """Changes it. Raises CommandError where nothing is asked, ValidationError for a rate of another form."""
         if rate_limit is None and enabled is None:
             raise CommandError("Nothing to change: give --rate-limit, --disable or --enable.")
-        if rate_limit == "":  # a shell's unset variable, more likely than a wish
+        if rate_limit == "":  # probably a shell's unset variable
             raise CommandError(f"--rate-limit is empty: give a rate such as 600/minute, or {DEFAULT}.")
         partner = change_partner(
             partner=find_partner(slug), rate_limit="" if rate_limit == DEFAULT else rate_limit, enabled=enabled

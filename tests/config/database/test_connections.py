@@ -1,4 +1,4 @@
-"""Connections that are lost, answers that do not come, plans that went stale, and a database out of reach."""
+"""Lost connections, answer timeouts, stale plans, and an unreachable database."""
 
 import socket
 import time
@@ -28,13 +28,13 @@ NAME = "SELECT name FROM partners_partner WHERE id = %s"
 RENAME = "UPDATE partners_partner SET name = %s WHERE id = %s RETURNING name"
 
 
-# What the circuit's clock shows: it stands still, so that no pause ends by itself on a busy machine.
+# The circuit's clock; it stands still, so that no pause ends on a busy machine.
 NOW = [1000.0]
 
 
 @pytest.fixture(autouse=True)
 def own_circuit(monkeypatch: pytest.MonkeyPatch) -> Circuit:
-    """What one test finds out of the database's reach is not known to the next."""
+    """A separate circuit for each test."""
     monkeypatch.setattr(circuit, "time", SimpleNamespace(monotonic=lambda: NOW[0]))
     monkeypatch.setitem(base._circuits, connection.alias, Circuit())
     return base._circuits[connection.alias]
@@ -47,7 +47,7 @@ def partner(committed_partner: Partner) -> Iterator[Partner]:
     url = database_url(serving_role.SERVING)
     yield committed_partner
     connection.close()
-    # A session whose client has gone sleeps on, and may hold locks that the next file waits for.
+    # Sessions of closed clients sleep on, and may hold locks.
     with psycopg.connect(url, autocommit=True) as other:
         other.execute(
             """SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
@@ -57,7 +57,7 @@ def partner(committed_partner: Partner) -> Iterator[Partner]:
 
 
 def cut() -> None:
-    """Ends this thread's session from another one."""
+    """Terminate this thread's session from another one."""
     connection.ensure_connection()
     backend = connection.connection.info.backend_pid
     with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as other:
@@ -93,7 +93,7 @@ def test_the_first_statements_of_a_request_are_sent_again_on_a_new_connection(pa
     assert backend_pid() != before
 
 
-def test_they_are_sent_again_once(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_statements_are_sent_again_only_once(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
     connect, connections_made = BoundedConnection.connect, []
 
     def connect_and_lose(**options: Any) -> Any:
@@ -112,7 +112,7 @@ def test_they_are_sent_again_once(partner: Partner, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("when", ["first", "second", "commit", "commit with a queued statement"])
-def test_a_connection_lost_in_a_transaction_leaves_nothing(partner: Partner, when: str) -> None:
+def test_a_connection_lost_in_a_transaction_commits_nothing(partner: Partner, when: str) -> None:
     def write() -> None:
         with transaction.atomic():
             statements.queue(Query(RENAME, ("claimed", partner.pk)))
@@ -150,7 +150,7 @@ def test_a_connection_lost_in_a_transaction_is_not_replaced_there(partner: Partn
 def test_the_end_of_a_transaction_whose_connection_was_lost_does_not_connect(
     partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An attempt to connect can take seconds, and an answer is due within five."""
+    """An attempt to connect can take seconds."""
     hooks: list[int] = []
 
     def write() -> None:
@@ -179,12 +179,12 @@ def test_an_error_of_libpq_itself_is_a_lost_connection(partner: Partner, monkeyp
         statements.fetch_one(ONE, (1,))
 
 
-# --- Answers that do not come ---
+# --- Answer timeouts ---
 
 
 @contextmanager
-def waits(seconds: float) -> Iterator[None]:
-    """Waits for an answer so long and no longer."""
+def answer_timeout(seconds: float) -> Iterator[None]:
+    """Set the answer timeout during the block."""
     connection.ensure_connection()
     driver: Any = connection.connection
     before, driver.answer_seconds = driver.answer_seconds, seconds
@@ -206,12 +206,10 @@ SLEEP = "SELECT pg_sleep(%s)"
     ],
     ids=["one", "several", "a cursor's"],
 )
-def test_an_answer_that_does_not_come_in_time_closes_the_connection(
-    partner: Partner, send: Callable[[], object]
-) -> None:
+def test_an_answer_timeout_closes_the_connection(partner: Partner, send: Callable[[], object]) -> None:
     statements.fetch_one(SLEEP, (0,))
     driver: Any = connection.connection
-    with waits(0.2), pytest.raises(OperationalError) as failure:
+    with answer_timeout(0.2), pytest.raises(OperationalError) as failure:
         send()
     assert isinstance(failure.value.__cause__, AnswerTimeoutError)
     assert driver.closed
@@ -219,7 +217,7 @@ def test_an_answer_that_does_not_come_in_time_closes_the_connection(
     assert statements.fetch_one(ONE, (1,)) == (2,)
 
 
-def test_an_answer_that_does_not_come_in_a_transaction_rolls_back(partner: Partner) -> None:
+def test_an_answer_timeout_in_a_transaction_rolls_back(partner: Partner) -> None:
     statements.fetch_one(SLEEP, (0,))
 
     def write() -> None:
@@ -227,15 +225,15 @@ def test_an_answer_that_does_not_come_in_a_transaction_rolls_back(partner: Partn
             statements.queue(Query(RENAME, ("claimed", partner.pk)))
             statements.fetch_one(SLEEP, (60,))
 
-    with waits(0.2), pytest.raises(OperationalError):
+    with answer_timeout(0.2), pytest.raises(OperationalError):
         write()
     assert connection.connection is None
     assert name(partner) == "before"
 
 
-def test_after_an_answer_that_did_not_come_requests_are_refused_at_once(partner: Partner) -> None:
+def test_after_an_answer_timeout_requests_are_refused_at_once(partner: Partner) -> None:
     statements.fetch_one(SLEEP, (0,))
-    with waits(0.2), suppress(OperationalError):
+    with answer_timeout(0.2), suppress(OperationalError):
         statements.fetch_first(Query(SLEEP, (60,)))
     with pytest.raises(OperationalError, match="cannot be reached"):
         statements.fetch_first(Query(ONE, (1,)))
@@ -246,7 +244,7 @@ def test_after_an_answer_that_did_not_come_requests_are_refused_at_once(partner:
 
 @pytest.fixture
 def widen(partner: Partner) -> Iterator[Callable[[], object]]:
-    """Changes the result of `SELECT value FROM widened`."""
+    """Return what changes the columns of `SELECT value FROM widened`."""
     with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
         role = connection.settings_dict["USER"]
         owner.execute("CREATE TABLE widened (value varchar(10) DEFAULT 'x')")
@@ -262,7 +260,7 @@ def widen(partner: Partner) -> Iterator[Callable[[], object]]:
 WIDENED = "SELECT value FROM widened WHERE value = %s"
 
 
-def test_a_stale_plan_is_prepared_again_and_nobody_notices(widen: Callable[[], object]) -> None:
+def test_a_stale_plan_is_prepared_again(widen: Callable[[], object]) -> None:
     queries: tuple[Query[Any], ...] = (Query(ONE, (1,)), Query(WIDENED, ("x",)), Query(ONE, (2,)))
     assert statements.fetch_first(*queries) == [[(2,)], [("x",)], [(3,)]]
     before = backend_pid()
@@ -298,8 +296,8 @@ def test_a_write_with_a_stale_plan_is_retried(widen: Callable[[], object], partn
     assert name(partner) == "written"
 
 
-def test_what_stays_refused_is_an_error(partner: Partner) -> None:
-    """PostgreSQL gives the same SQLSTATE for what it does not support at all."""
+def test_an_unsupported_statement_is_an_error(partner: Partner) -> None:
+    """Unsupported statements have the SQLSTATE of stale plans."""
     with pytest.raises(NotSupportedError):
         statements.fetch_one("SELECT %s::int FROM partners_partner p FULL JOIN partners_apikey k ON p.id < k.id", (1,))
 
@@ -308,8 +306,8 @@ def test_what_stays_refused_is_an_error(partner: Partner) -> None:
 
 
 @pytest.fixture
-def out_of_reach(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """No connection can be made until the list is emptied; it holds when each was tried."""
+def unreachable(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """Refuse connections until the list is emptied; it has the time of each attempt."""
     connect, tried = BoundedConnection.connect, [0.0]
 
     def refuse(**options: Any) -> Any:
@@ -323,65 +321,63 @@ def out_of_reach(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     tried.clear()
 
 
-def ask() -> None:
+def query() -> None:
     statements.fetch_first(Query(ONE, (1,)))
 
 
-def ask_in_vain() -> None:
+def query_fails() -> None:
     with pytest.raises(OperationalError):
-        ask()
+        query()
 
 
 def after_pause() -> None:
-    """Puts the circuit's clock ahead."""
+    """Advance the circuit's clock."""
     NOW[0] += circuit.PAUSE_SECONDS
 
 
-def test_after_a_failed_attempt_nothing_is_tried_for_a_pause(out_of_reach: list[float]) -> None:
+def test_after_a_failed_attempt_no_connection_is_tried_during_the_pause(unreachable: list[float]) -> None:
     connection.close()
     for _ in range(3):
-        ask_in_vain()
-    assert len(out_of_reach) == 2
+        query_fails()
+    assert len(unreachable) == 2
     after_pause()
-    ask_in_vain()
-    assert len(out_of_reach) == 3
+    query_fails()
+    assert len(unreachable) == 3
 
 
-def test_the_database_is_found_again_after_the_pause(out_of_reach: list[float]) -> None:
+def test_the_database_is_used_again_after_the_pause(unreachable: list[float]) -> None:
     connection.close()
-    ask_in_vain()
-    out_of_reach.clear()
+    query_fails()
+    unreachable.clear()
     after_pause()
-    ask()
-    ask()
+    query()
+    query()
 
 
 def test_a_probe_on_a_connection_that_was_lost_meanwhile_connects_and_closes_the_circuit(
-    out_of_reach: list[float], own_circuit: Circuit
+    unreachable: list[float], own_circuit: Circuit
 ) -> None:
-    """As on a thread that served nothing while the database was away."""
-    ask_connection_lost_elsewhere(own_circuit)
-    out_of_reach.clear()
+    """As on a thread without requests during the outage."""
+    lose_connection_and_open_circuit(own_circuit)
+    unreachable.clear()
     after_pause()
-    ask()
+    query()
     own_circuit.check()
 
 
-def ask_connection_lost_elsewhere(own_circuit: Circuit) -> None:
-    ask()
+def lose_connection_and_open_circuit(own_circuit: Circuit) -> None:
+    query()
     cut()
     own_circuit.failed(own_circuit.answers)
 
 
-def test_a_probe_that_the_database_answers_with_an_error_closes_the_circuit(
-    partner: Partner, own_circuit: Circuit
-) -> None:
-    ask()
+def test_a_probe_with_an_error_of_the_database_closes_the_circuit(partner: Partner, own_circuit: Circuit) -> None:
+    query()
     own_circuit.failed(own_circuit.answers)
     after_pause()
     with pytest.raises(DataError):
         statements.fetch_first(Query(FAIL, (0,)))
-    ask()
+    query()
 
 
 def test_a_failure_older_than_the_last_answer_does_not_open_the_circuit() -> None:
@@ -401,13 +397,13 @@ def test_one_request_at_a_time_probes() -> None:
         breaker.check()
 
 
-def test_a_real_port_that_refuses_is_out_of_reach(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_refuses_connections_opens_the_circuit(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = unused.getsockname()
     connection.close()
     monkeypatch.setitem(connection.settings_dict, "HOST", address[0])
     monkeypatch.setitem(connection.settings_dict, "PORT", str(address[1]))
-    ask_in_vain()
+    query_fails()
     with pytest.raises(OperationalError, match="cannot be reached"):
-        ask()
+        query()

@@ -43,7 +43,7 @@ def test_a_value_comes_back_as_it_was_sent(db: None, cast: str, value: object) -
     assert statements.fetch_one(f"SELECT %s::{cast}", (value,)) == (value,)
 
 
-def test_a_percent_sign_that_is_one(db: None) -> None:
+def test_a_doubled_percent_sign_is_literal(db: None) -> None:
     assert statements.fetch_one("SELECT '5%%' LIKE %s", ("5_",)) == (True,)
 
 
@@ -72,7 +72,7 @@ def test_a_statement_is_prepared_once(db: None) -> None:
         ("INSERT INTO partners_partner (slug) VALUES (%s)", (None,), IntegrityError, "23502"),
     ],
 )
-def test_an_error_is_djangos_with_its_state(
+def test_errors_are_djangos_with_an_sqlstate(
     db: None, statement: str, values: tuple[object, ...], error: type[Exception], state: str
 ) -> None:
     with pytest.raises(error) as failure, transaction.atomic():
@@ -83,7 +83,7 @@ def test_an_error_is_djangos_with_its_state(
 @pytest.mark.parametrize(
     ("setting", "value"), [("timezone", "America/Toronto"), ("timezone", "Asia/Kolkata"), ("datestyle", "SQL, DMY")]
 )
-def test_an_instant_that_is_not_written_in_utc_is_refused(db: None, setting: str, value: str) -> None:
+def test_times_as_text_require_utc(db: None, setting: str, value: str) -> None:
     connection.pipeline.forget_statements()  # type: ignore[attr-defined] # those prepared have been checked
 
     def instant() -> list[str]:
@@ -91,7 +91,7 @@ def test_an_instant_that_is_not_written_in_utc_is_refused(db: None, setting: str
             Query("SELECT '2026-01-15T10:30:00.1Z'::timestamptz", (), lambda row: row[0], as_text=True)
         )
 
-    assert [statements.rfc_3339(written) for written in instant()] == ["2026-01-15T10:30:00.100000Z"]
+    assert [statements.rfc_3339_from_text(written) for written in instant()] == ["2026-01-15T10:30:00.100000Z"]
     statements.run("SELECT set_config(%s, %s, true)", (setting, value))
     connection.pipeline.forget_statements()  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="UTC"):
@@ -125,7 +125,7 @@ def test_values_larger_than_the_sockets_buffers_go_through(committed_partner: Pa
     assert statements.fetch_first(echo, echo) == [[(much,)], [(much,)]]
 
 
-# --- As Django sees them ---
+# --- Django's instrumentation ---
 
 
 def test_query_capture_sees_each(committed_partner: Partner) -> None:
@@ -136,7 +136,7 @@ def test_query_capture_sees_each(committed_partner: Partner) -> None:
     assert all(float(query["time"]) >= 0 for query in captured)
 
 
-def test_query_capture_sees_what_is_queued_and_the_ends_of_the_transaction(committed_partner: Partner) -> None:
+def test_query_capture_sees_queued_statements_begin_and_commit(committed_partner: Partner) -> None:
     with CaptureQueriesContext(connection) as captured, transaction.atomic():
         statements.queue(Query(ONE, (1,)))
         statements.fetch_one(FAIL, (1,))
@@ -173,7 +173,7 @@ def test_execute_wrappers_are_called_around_each(committed_partner: Partner) -> 
     assert len(seen) == 3
 
 
-def test_an_execute_wrapper_sees_errors_and_may_refuse(committed_partner: Partner) -> None:
+def test_an_execute_wrapper_sees_errors_and_may_raise(committed_partner: Partner) -> None:
     failures: list[Exception] = []
 
     def note(execute: Callable[..., Any], *given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The time-outs of the database: an answer within 5 seconds in production, patience in tests of something else."""
+"""Database timeouts: short in production, long in tests."""
 
 import os
 import runpy
@@ -12,7 +12,7 @@ from config.environment import deployment
 from tests.support.timeouts import CONNECT_SECONDS, WAIT_SECONDS
 
 
-def test_in_production_an_answer_comes_within_seconds() -> None:
+def test_production_has_short_timeouts() -> None:
     with patch.dict(os.environ, deployment() | {"REPLICA_DATABASE_URL": ""}):
         default = runpy.run_path(f"{settings.BASE_DIR}/config/settings.py")["DATABASES"]["default"]
     options = default["OPTIONS"]
@@ -23,7 +23,7 @@ def test_in_production_an_answer_comes_within_seconds() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["statement_timeout", "lock_timeout"])
-def test_tests_wait_longer_and_less_than_for_a_condition(name: str) -> None:
+def test_tests_have_long_timeouts_but_shorter_than_their_conditions(name: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT setting::int / 1000 FROM pg_settings WHERE name = %s", [name])
         assert 30 < cursor.fetchone()[0] < WAIT_SECONDS

@@ -1,4 +1,4 @@
-"""Transactions with prepared statements are Django's own: queued statements, savepoints, hooks, and their ends."""
+"""Django's transactions with prepared and queued statements."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -28,7 +28,7 @@ def partner(request: pytest.FixtureRequest) -> Iterator[Partner]:
     partner: Partner = request.getfixturevalue(fixture)
     Partner.objects.filter(pk=partner.pk).update(name="before")
     yield partner
-    assert_nothing_is_left(partner, in_transaction=request.param == "savepoint")
+    assert_connection_is_clean(partner, in_transaction=request.param == "savepoint")
 
 
 @pytest.fixture
@@ -41,11 +41,11 @@ def committed(committed_partner: Partner) -> Iterator[Partner]:
     """A partner named `before`, outside of a transaction."""
     Partner.objects.filter(pk=committed_partner.pk).update(name="before")
     yield committed_partner
-    assert_nothing_is_left(committed_partner, in_transaction=False)
+    assert_connection_is_clean(committed_partner, in_transaction=False)
 
 
-def assert_nothing_is_left(partner: Partner, *, in_transaction: bool) -> None:
-    """The next request finds the connection in order, and nothing queued."""
+def assert_connection_is_clean(partner: Partner, *, in_transaction: bool) -> None:
+    """Assert that the connection is usable and nothing is queued."""
     with round_trips() as made:
         statements.fetch_one(NAME, (partner.pk,))
     assert made.sent.count("Execute") == 1
@@ -107,7 +107,7 @@ def test_a_queued_statement_is_committed(partner: Partner) -> None:
     assert name(partner) == "queued"
 
 
-def test_the_orm_sees_what_was_queued(partner: Partner) -> None:
+def test_the_orm_sees_queued_statements(partner: Partner) -> None:
     with transaction.atomic():
         statements.queue(rename(partner, "queued"))
         assert name(partner) == "queued"
@@ -159,7 +159,7 @@ def test_on_a_connection_closed_in_the_transaction_nothing_can_be_queued(committ
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_what_a_check_raises_rolls_back(partner: Partner, number: int) -> None:
+def test_an_exception_of_a_check_rolls_back(partner: Partner, number: int) -> None:
     def write() -> None:
         with transaction.atomic():
             statements.queue(rename(partner, "claimed", refuse))
@@ -178,14 +178,14 @@ def test_a_check_comes_before_the_error_of_the_next_statement(partner: Partner) 
     assert name(partner) == "before"
 
 
-def test_what_a_check_may_refuse_is_not_committed_unchecked(partner: Partner) -> None:
+def test_a_statement_with_a_check_is_not_committed_unchecked(partner: Partner) -> None:
     with pytest.raises(ProgrammingError), transaction.atomic():
         statements.queue(rename(partner, "claimed", refuse))
     assert name(partner) == "before"
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_an_exception_rolls_back_and_takes_the_queue_with_it(partner: Partner, number: int) -> None:
+def test_an_exception_rolls_back_and_clears_the_queue(partner: Partner, number: int) -> None:
     def write() -> None:
         with transaction.atomic():
             statements.queue(rename(partner, "claimed"))
@@ -217,7 +217,7 @@ def test_a_statement_that_fails_with_commit_rolls_back(partner: Partner) -> None
     assert name(partner) == "before"
 
 
-def test_set_rollback_rolls_back_what_is_queued_too(partner: Partner) -> None:
+def test_set_rollback_drops_queued_statements(partner: Partner) -> None:
     with transaction.atomic():
         statements.run(RENAME, ("effect", partner.pk))
         statements.queue(rename(partner, "queued"))
@@ -225,7 +225,7 @@ def test_set_rollback_rolls_back_what_is_queued_too(partner: Partner) -> None:
     assert name(partner) == "before"
 
 
-def test_a_transaction_that_failed_unnoticed_is_no_success(committed: Partner) -> None:
+def test_a_transaction_with_a_suppressed_error_raises_at_commit(committed: Partner) -> None:
     def fail_unnoticed() -> None:
         with suppress(DataError):
             fail()
@@ -248,7 +248,7 @@ def test_an_inner_block_is_a_savepoint(partner: Partner) -> None:
     assert name(partner) == "outer"
 
 
-def test_what_was_queued_before_a_savepoint_outlives_its_rollback(partner: Partner) -> None:
+def test_statements_queued_before_a_savepoint_survive_its_rollback(partner: Partner) -> None:
     with transaction.atomic():
         statements.queue(rename(partner, "outer"))
         with suppress(RefusedError), transaction.atomic():
@@ -257,7 +257,7 @@ def test_what_was_queued_before_a_savepoint_outlives_its_rollback(partner: Partn
     assert name(partner) == "outer"
 
 
-def test_what_is_queued_in_a_savepoint_belongs_to_it(partner: Partner) -> None:
+def test_statements_queued_in_a_savepoint_belong_to_it(partner: Partner) -> None:
     with transaction.atomic():
         with transaction.atomic():
             statements.queue(rename(partner, "inner"))
@@ -278,7 +278,7 @@ def test_after_an_error_without_a_savepoint_nothing_more_is_sent(partner: Partne
     assert name(partner) == "before"
 
 
-# --- Django's promises ---
+# --- Django's guarantees ---
 
 
 def test_on_commit_runs_after_the_commit_and_not_after_a_rollback(committed: Partner) -> None:
@@ -298,7 +298,7 @@ def test_on_commit_runs_after_the_commit_and_not_after_a_rollback(committed: Par
     assert len(seen) == 1
 
 
-def test_on_commit_does_not_run_where_the_statement_with_commit_fails(committed: Partner) -> None:
+def test_on_commit_does_not_run_if_a_statement_sent_with_commit_fails(committed: Partner) -> None:
     seen: list[int] = []
 
     def write() -> None:
@@ -322,7 +322,7 @@ def test_durable_is_honoured(committed: Partner) -> None:
     assert name(committed) == "kept"
 
 
-def test_in_atomic_block_is_true_with_prepared_statements_alone(committed: Partner) -> None:
+def test_in_atomic_block_is_true_with_only_prepared_statements(committed: Partner) -> None:
     with transaction.atomic():
         statements.fetch_one(NAME, (committed.pk,))
         assert connection.in_atomic_block

@@ -1,4 +1,4 @@
-"""granian's names that are not public, as config/server/granian_internals.py uses them: a new granian fails here."""
+"""The private names of granian that config/server/granian_internals.py uses."""
 
 import inspect
 import os
@@ -20,24 +20,24 @@ from tests.support.timeouts import WAIT_SECONDS
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_worker_is_described_by_its_number_what_it_runs_and_what_loads_the_application() -> None:
+def test_a_worker_is_spawned_with_index_target_and_loader() -> None:
     assert [*inspect.signature(MPServer._spawn_worker).parameters] == ["self", "idx", "target", "callback_loader"]
     assert inspect.signature(WorkerProcess.__init__).parameters.keys() == {"self", "parent", "idx", "target", "args"}
 
 
-def test_the_worker_takes_its_socket_from_the_two_attributes_that_are_set() -> None:
+def test_the_worker_takes_its_socket_from_two_attributes() -> None:
     server = MPServer("")
     assert (server._shd, server._ssp) == (None, None)
     assert {"_shd", "_ssp", "_sso"} <= set(MPServer._spawn_worker.__code__.co_names)
 
 
-def test_a_socket_is_handed_over_by_its_descriptor() -> None:
+def test_a_socket_is_passed_by_its_descriptor() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         held = SocketHolder(listener.fileno(), uds=False, backlog=128)  # type: ignore[call-arg]
         assert (held.get_fd(), held.is_uds()) == (listener.fileno(), False)
 
 
-# In a process of its own: what is forked here would have the tests' threads' locks.
+# In a separate process: a fork of this one would inherit locked locks.
 SERVE = """
 import multiprocessing, socket, sys
 from config.server.granian_internals import WorkerFactory
@@ -56,7 +56,7 @@ print(process.exitcode, flush=True)
 """
 
 
-def test_a_process_of_the_factory_serves_from_the_socket_and_ends_at_sigterm() -> None:
+def test_a_worker_process_serves_from_the_socket_and_ends_at_sigterm() -> None:
     with subprocess.Popen([sys.executable, "-c", SERVE], cwd=ROOT, stdout=subprocess.PIPE, text=True) as master:
         assert master.stdout is not None
         port, worker = map(int, master.stdout.readline().split())

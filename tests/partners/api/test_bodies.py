@@ -1,4 +1,4 @@
-"""A body's size, media type and JSON, whatever it holds: contract, section 1."""
+"""The size, media type and JSON of bodies: contract, section 1."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The start is refused where a view or a setting declares what is not used."""
+"""System checks refuse views and settings that declare unused attributes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -40,16 +40,14 @@ def test_the_views_and_settings_of_the_service_pass() -> None:
         ({"authentication_classes": ()}, "E004"),
     ],
 )
-def test_a_view_that_declares_what_is_not_used_is_refused(
-    urls: list[object], declared: dict[str, object], code: str
-) -> None:
+def test_a_view_with_an_unused_attribute_is_refused(urls: list[object], declared: dict[str, object], code: str) -> None:
     view: Any = type("Another", (PartnerAPIView,), declared)
     urls.append(path("v1/another", view.as_view()))
     with pytest.raises(SystemCheckError, match=rf"partners\.{code}\) Another\."):
         call_command("check")
 
 
-def test_a_view_that_declares_what_is_used_passes(urls: list[object]) -> None:
+def test_a_view_with_used_attributes_passes(urls: list[object]) -> None:
     view: Any = type("Another", (PartnerAPIView,), {"permission_classes": (), "throttle_classes": ()})
     urls.append(path("v1/another", view.as_view()))
     call_command("check")

@@ -1,4 +1,4 @@
-"""What a partner sees of a failure of ours: contract, section 1."""
+"""Responses to internal failures: contract, section 1."""
 
 from uuid import uuid4
 
@@ -18,7 +18,7 @@ from users.models import User
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
-def test_a_crash_is_an_internal_error_that_tells_nothing(
+def test_an_exception_is_an_internal_error_without_details(
     api: PartnerClient,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
@@ -166,5 +166,5 @@ def test_a_record_that_is_never_there_to_be_read_is_no_endless_loop(
     """As if it were purged each time between the claim that it refuses and the query for its answer."""
     key, body = str(uuid4()), factories.user_body()
     assert api.post("/v1/users", body, key=key).status == 201
-    monkeypatch.setattr("partners.api.idempotency.sql.fetch_one", lambda *_: None)
+    monkeypatch.setattr("partners.api.idempotency.statements.fetch_one", lambda *_: None)
     assert_error(api.post("/v1/users", body, key=key), 503)

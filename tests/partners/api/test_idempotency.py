@@ -1,4 +1,4 @@
-"""At most once: contract, section 4, and the one-use signature of section 3."""
+"""Idempotency: contract, section 4, and the one-use signature of section 3."""
 
 import re
 from collections.abc import Callable
@@ -137,7 +137,9 @@ def test_the_same_request_in_another_encoding_is_the_same(api: PartnerClient, ad
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_what_is_no_uuid_of_36_characters_is_refused(api: PartnerClient, ada: str, method: str, key: str) -> None:
+def test_a_key_that_is_not_a_uuid_of_36_characters_is_refused(
+    api: PartnerClient, ada: str, method: str, key: str
+) -> None:
     target = ada if method == "PATCH" else "/v1/users"
     answer = api.send(method, target, factories.user_body(externalId="bob"), key=key)
     assert failing_fields(answer) == ["Idempotency-Key"]
@@ -247,7 +249,7 @@ def test_a_signed_update_without_a_key_takes_effect_once(api: PartnerClient, ada
     assert send().status == 200
     events = UserEvent.objects.count()
     answer = send()
-    assert "sign the next one anew" in assert_error(answer, 401)["message"]
+    assert "sign each request anew" in assert_error(answer, 401)["message"]
     assert answer.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
     assert UserEvent.objects.count() == events
 
@@ -286,7 +288,7 @@ def test_the_media_type_is_checked_before_the_signature_is_used_up(api: PartnerC
     assert in_process("PATCH", ada, headers, b"{}").status == 200
 
 
-def test_the_same_update_signed_anew_takes_effect(api: PartnerClient, ada: str) -> None:
+def test_the_same_update_with_a_new_signature_takes_effect(api: PartnerClient, ada: str) -> None:
     assert [api.patch(ada, {"city": city}).status for city in ("Ottawa", "Toronto", "Ottawa")] == [200, 200, 200]
 
 

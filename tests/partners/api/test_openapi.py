@@ -1,4 +1,4 @@
-"""The API's description: OpenAPI 3.1, true, and the same as the one that is kept in docs/."""
+"""The OpenAPI document: valid, correct, and the same as in docs/."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_the_document_is_valid_openapi_3_1() -> None:
     OpenAPIV31SpecValidator(DOCUMENT).validate()
 
 
-def test_it_says_whom_to_ask_and_under_what_licence() -> None:
+def test_it_has_a_contact_and_a_licence() -> None:
     assert DOCUMENT["info"]["contact"]["name"]
     # With a name alone, linters warn.
     assert set(DOCUMENT["info"]["license"]) == {"name", "identifier"}
@@ -130,7 +130,7 @@ REFUSED = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("changes", REFUSED.values(), ids=REFUSED)
-def test_what_the_schema_of_a_new_user_refuses_is_refused(api: PartnerClient, changes: dict[str, Any]) -> None:
+def test_a_body_that_the_schema_of_a_new_user_forbids_is_refused(api: PartnerClient, changes: dict[str, Any]) -> None:
     body = {name: value for name, value in factories.user_body(**changes).items() if value is not ...}
     assert not drift.described().validator(NEW_USER).is_valid(body)
     assert api.post("/v1/users", body).status == 400
@@ -146,7 +146,7 @@ TAKEN = [
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("changes", TAKEN, ids=repr)
-def test_what_the_schema_of_a_new_user_takes_is_taken(api: PartnerClient, changes: dict[str, Any]) -> None:
+def test_a_body_that_the_schema_of_a_new_user_allows_is_accepted(api: PartnerClient, changes: dict[str, Any]) -> None:
     body = factories.user_body(**changes)
     assert drift.described().validator(NEW_USER).is_valid(body)
     assert api.post("/v1/users", body).status == 201

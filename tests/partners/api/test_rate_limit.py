@@ -1,4 +1,4 @@
-"""How often a partner may ask: contract, section 5."""
+"""Rate limits: contract, section 5."""
 
 import os
 import re
@@ -71,7 +71,7 @@ def counts(answer: Response) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def test_an_answer_gives_the_policy_and_what_is_left(api: PartnerClient, settings: Settings) -> None:
+def test_a_response_has_the_policy_and_the_remaining_quota(api: PartnerClient, settings: Settings) -> None:
     settings.PARTNER_RATE_LIMIT = "600/minute"
     answers = [api.get("/v1/ping") for _ in range(3)]
     assert {answer.header("RateLimit-Policy") for answer in answers} == {'"default";q=600;w=60'}
@@ -93,7 +93,7 @@ def test_every_authenticated_answer_gives_it(api: PartnerClient, method: str, ta
 @pytest.mark.parametrize(
     "headers", [{"X-Request-Signature": "0" * 64}, {"X-Api-Key": None}], ids=["forged", "unsigned"]
 )
-def test_who_is_not_authenticated_is_told_nothing_and_not_counted(
+def test_an_unauthenticated_request_gets_no_rate_limit_headers_and_is_not_counted(
     api: PartnerClient, limit: Callable[[str], None], headers: dict[str, str | None]
 ) -> None:
     limit("1/hour")
@@ -182,7 +182,7 @@ def test_the_count_is_shared_where_there_is_a_redis(redis_url: str) -> None:
 
 def test_without_a_redis_each_process_counts_for_itself() -> None:
     rate = parse_rate("5/minute")
-    assert [throttling.OwnCounter().hit(rate, 1)[0] for _ in range(2)] == [1, 1]
+    assert [throttling.LocalCounter().hit(rate, 1)[0] for _ in range(2)] == [1, 1]
 
 
 @pytest.mark.usefixtures("patience")
@@ -209,7 +209,7 @@ def dead_redis(request: pytest.FixtureRequest, settings: Settings) -> Iterator[N
 
 
 def failures(caplog: pytest.LogCaptureFixture) -> int:
-    return sum("rate limits cannot be counted" in record.getMessage() for record in caplog.records)
+    return sum("Redis failed" in record.getMessage() for record in caplog.records)
 
 
 @pytest.mark.usefixtures("dead_redis", "clock")

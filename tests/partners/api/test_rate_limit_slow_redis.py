@@ -1,4 +1,4 @@
-"""A Redis that answers slowly is treated as an absent one: docs/operations.md."""
+"""A slow Redis is treated like an unreachable one: docs/operations.md."""
 
 import time
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ def test_after_a_few_slow_answers_no_request_waits_for_redis(
     answers = [api.get("/v1/ping") for _ in range(5)]
     assert [answer.status for answer in answers] == [200] * 5
     assert redis.requests == asked
-    assert sum("redis is slow" in record.getMessage() for record in caplog.records) == 1
+    assert sum("Redis is slow" in record.getMessage() for record in caplog.records) == 1
 
 
 def test_requests_are_counted_again_once_redis_is_quick(
@@ -98,15 +98,15 @@ def test_requests_are_counted_again_once_redis_is_quick(
     assert left(api.get("/v1/ping")) < 1000
 
 
-def test_after_the_pause_one_request_at_a_time_asks_until_an_answer_is_quick() -> None:
+def test_after_the_pause_one_request_at_a_time_uses_redis_until_an_answer_is_quick() -> None:
     circuit = throttling.RedisCircuit()
     circuit.open()
     later = time.monotonic() + throttling.REDIS_PAUSE_SECONDS
-    assert [circuit.lets_pass(later) for _ in range(3)] == [True, False, False]
+    assert [circuit.allows(later) for _ in range(3)] == [True, False, False]
     circuit.answered(throttling.REDIS_SLOW_SECONDS * 2)
-    assert not circuit.lets_pass(later)
+    assert not circuit.allows(later)
     circuit.answered(throttling.REDIS_SLOW_SECONDS / 2)
-    assert [circuit.lets_pass(later) for _ in range(3)] == [True, True, True]
+    assert [circuit.allows(later) for _ in range(3)] == [True, True, True]
 
 
 def test_the_first_request_of_a_window_gives_no_more_than_the_window(

@@ -1,4 +1,4 @@
-"""What holds for every request under /v1, whoever sends it and whatever it holds: contract, section 1."""
+"""Rules for every request under /v1: contract, section 1."""
 
 import gc
 import json
@@ -164,7 +164,7 @@ def test_an_unknown_path_is_not_found_even_unsigned(
 
 
 @pytest.mark.parametrize("target", ["/v1users", "/v1%0A", "/", "/v2/users", "/admin/login/"])
-def test_what_is_not_under_v1_is_not_the_interface(db: None, target: str) -> None:
+def test_a_path_outside_v1_is_not_handled_by_the_api(db: None, target: str) -> None:
     assert in_process("GET", target, {"Host": "localhost"}, b"").header("Content-Type") != "application/json"
 
 
@@ -178,7 +178,7 @@ def test_every_answer_has_an_id_of_ours_and_is_not_stored(api: PartnerClient, ta
     assert {answer.header("Cache-Control") for answer in answers} == {"no-store"}
 
 
-def test_the_log_names_the_route_and_nobody(
+def test_the_log_has_the_route_and_no_personal_data(
     api: PartnerClient, create_user: Callable[..., Response], caplog: pytest.LogCaptureFixture
 ) -> None:
     create_user(externalId="ada-byron-1815")

@@ -1,4 +1,4 @@
-"""JsonResponse is an HttpResponse in all but what making it costs."""
+"""JsonResponse behaves like Django's HttpResponse."""
 
 import pytest
 from django.http import BadHeaderError, HttpResponse
@@ -8,7 +8,7 @@ from partners.api.response import JsonResponse, PlainHeaders
 HEADERS = {"Content-Type": "application/json", "Content-Length": "2", "Location": "/v1/users/a"}
 
 
-def test_it_has_what_django_s_has() -> None:
+def test_it_has_the_attributes_of_django_s_response() -> None:
     django_s = HttpResponse(b"{}", status=201, headers=HEADERS)
     ours = JsonResponse(201, b"{}", {"Location": "/v1/users/a"})
     assert vars(ours).keys() == vars(django_s).keys()

@@ -1,4 +1,4 @@
-"""A key that is not in force is refused by the next request, and never counted; limits hold from the next request."""
+"""Revoked keys, disabled partners and new limits take effect with the next request."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -112,7 +112,7 @@ def stored(partner: Partner) -> tuple[int, ...]:
 
 def counted_in_window() -> int:
     """Requests counted against the limit."""
-    return sum(count for count, _ in throttling._counter()._windows.values())  # type: ignore[attr-defined]
+    return sum(count for count, _ in throttling._counter()._windows.values())
 
 
 def counted(partner: Partner) -> tuple[int, dict[int, int], dict[AuthenticationFailure, int]]:
@@ -171,13 +171,13 @@ def test_a_request_is_counted_while_no_transaction_is_open(
     committed: Known, send: Callable[[Known], Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The counter may be Redis, and nothing waits for Redis while rows are locked."""
-    hit, states = throttling.OwnCounter.hit, []
+    hit, states = throttling.LocalCounter.hit, []
 
-    def watched(counter: throttling.OwnCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
+    def watched(counter: throttling.LocalCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
         states.append((connection.in_atomic_block, connection.connection.pgconn.transaction_status))
         return hit(counter, rate, partner_id)
 
-    monkeypatch.setattr(throttling.OwnCounter, "hit", watched)
+    monkeypatch.setattr(throttling.LocalCounter, "hit", watched)
     send(committed)
     assert states == [(False, TransactionStatus.IDLE)]
     keys.revoke(committed.partner.api_keys.get())
@@ -188,9 +188,9 @@ def test_a_request_is_counted_while_no_transaction_is_open(
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
 def test_the_use_of_a_key_is_noted_every_few_minutes(known: Known, send: Callable[[Known], Response]) -> None:
     of_partner = ApiKey.objects.filter(partner=known.partner)
-    of_partner.update(last_used_at=Now() - keys.TOUCH_AFTER * 2)
+    of_partner.update(last_used_at=Now() - keys.TOUCH_INTERVAL * 2)
     send(known)
-    assert of_partner.filter(last_used_at__gt=Now() - keys.TOUCH_AFTER).exists()
+    assert of_partner.filter(last_used_at__gt=Now() - keys.TOUCH_INTERVAL).exists()
 
 
 @pytest.mark.parametrize(("failure", "status"), [(RuntimeError, 500), (OperationalError, 503)])

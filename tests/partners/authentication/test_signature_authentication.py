@@ -1,4 +1,4 @@
-"""Who gets in: contract, section 3. Each attack is one change to a request that would have been accepted."""
+"""Authentication: contract, section 3. Each attack is one change to an acceptable request."""
 
 import base64
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from users.models import User
 
 __all__ = ("transport",)
 
-NOT_VALID = "The API key or the signature is not valid."
+NOT_VALID = "Invalid API key or signature."
 KEY, TIMESTAMP, SIGNATURE = "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"
 
 
@@ -38,7 +38,7 @@ class Request:
     def answer(self) -> Response:
         return self.client.transport(self.method, self.target, self.headers, self.body)
 
-    def sign_anew(self, *, secret: str | None = None, timestamp: str | None = None) -> None:
+    def sign_again(self, *, secret: str | None = None, timestamp: str | None = None) -> None:
         key = self.headers["Idempotency-Key"]
         self.headers = self.client.headers(
             self.method, self.target, self.body, key=key, timestamp=timestamp, secret=secret
@@ -57,7 +57,7 @@ def request_(api: PartnerClient, create_user: Callable[..., Response]) -> Reques
     create_user(externalId="ada")
     create_user(externalId="bob")
     request = Request(api, "PATCH", "/v1/users/ada?b=2&a=1", {"Idempotency-Key": str(uuid4())}, b'{"city": "Ottawa"}')
-    request.sign_anew()
+    request.sign_again()
     return request
 
 
@@ -77,15 +77,15 @@ def part(name: str, value: object) -> Change:
 
 
 def signed_at(text: str) -> Change:
-    return lambda request: request.sign_anew(timestamp=text)
+    return lambda request: request.sign_again(timestamp=text)
 
 
 def signed_in(seconds: int) -> Change:
-    return lambda request: request.sign_anew(timestamp=(datetime.now(UTC) + timedelta(seconds=seconds)).isoformat())
+    return lambda request: request.sign_again(timestamp=(datetime.now(UTC) + timedelta(seconds=seconds)).isoformat())
 
 
 def signed_with(secret: Callable[[Request], str]) -> Change:
-    return lambda request: request.sign_anew(secret=secret(request))
+    return lambda request: request.sign_again(secret=secret(request))
 
 
 def another_key(request: Request) -> keys.IssuedKey:
@@ -207,11 +207,11 @@ def test_an_unknown_key_costs_the_work_of_a_wrong_signature(
     assert [len(call.args[0]) >= 43 for call in verify.call_args_list] == [True]
 
 
-def test_nobody_can_sign_for_an_unknown_key(request_: Request) -> None:
-    request_.sign_anew(secret="none")
+def test_no_secret_signs_for_an_unknown_key(request_: Request) -> None:
+    request_.sign_again(secret="none")
     header(KEY, "psi_key_unknown")(request_)
     assert assert_error(request_.answer(), 401)["message"] == NOT_VALID
-    assert not keys.nobody().may_call
+    assert not keys.unknown_caller().may_call
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_nobody_can_sign_for_an_unknown_key(request_: Request) -> None:
         pytest.param(part("target", "/v1/%75sers%2fada?b=2&a=1"), id="slash encoded"),
     ],
 )
-def test_what_is_the_same_request_is_accepted(request_: Request, change: Change) -> None:
+def test_an_equivalent_request_is_accepted(request_: Request, change: Change) -> None:
     change(request_)
     assert request_.answer().status == 200
 
@@ -248,9 +248,7 @@ def test_how_a_character_is_encoded_does_not_matter(
     assert in_process("GET", sent, headers, b"").status == 200
 
 
-def test_an_encoded_percent_sign_is_not_what_it_would_encode(
-    api: PartnerClient, create_user: Callable[..., Response]
-) -> None:
+def test_an_encoded_percent_sign_is_not_decoded_twice(api: PartnerClient, create_user: Callable[..., Response]) -> None:
     create_user(externalId="%C3%A9")
     headers = api.headers("GET", "/v1/users/%25C3%25A9", b"", key=None, timestamp=None, secret=None)
     assert in_process("GET", "/v1/users/%25C3%25A9", headers, b"").status == 200

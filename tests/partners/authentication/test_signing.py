@@ -166,7 +166,7 @@ def test_a_canonical_request_is_six_lines(path: str, sent: list[tuple[str, str]]
     "signature",
     ["", "00", "0" * 63, "0" * 65, "g" * 64, "0x" + "0" * 62, "0" * 32 + " " + "0" * 32, "٠" * 64, "0" * 64],
 )
-def test_what_is_not_the_signature_is_refused(signature: str) -> None:
+def test_a_wrong_signature_is_refused(signature: str) -> None:
     assert not signing.verify("secret", "canonical", signature)
 
 

@@ -1,4 +1,4 @@
-"""API keys issued, rotated, revoked and listed by ops: docs/operations.md."""
+"""Commands that issue, rotate, revoke and list API keys: docs/operations.md."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -41,13 +41,13 @@ def test_a_number_of_days_that_is_none_is_a_wrong_use(partner: Partner, days: st
     assert not partner.api_keys.exists()
 
 
-def test_people_are_told_that_the_secret_is_shown_once(partner: Partner) -> None:
+def test_the_output_for_people_says_that_the_secret_is_shown_once(partner: Partner) -> None:
     text = printed("issue_api_key", partner.slug)
     assert "psi_secret_" in text
     assert "shown this once" in text
 
 
-def test_people_are_told_that_the_partner_is_disabled(partner: Partner) -> None:
+def test_the_output_for_people_says_that_the_partner_is_disabled(partner: Partner) -> None:
     assert "disabled" not in printed("issue_api_key", partner.slug)
     outcome("set_partner", partner.slug, "--disable")
     assert "is disabled" in printed("issue_api_key", partner.slug)
@@ -79,7 +79,7 @@ def test_revoking_a_revoked_key_changes_nothing_and_says_so(partner: Partner) ->
 @pytest.mark.parametrize("command", ["revoke_api_key", "rotate_api_key"])
 @pytest.mark.parametrize("key", ["psi_key_", "psi_key_unknown_", "", "%"])
 def test_an_unknown_key_is_one_line(command: str, key: str) -> None:
-    assert refusal(command, key) == "No API key has this value or prefix."
+    assert refusal(command, key) == "API key not found."
 
 
 def test_after_a_rotation_both_keys_work_until_the_overlap_ends(partner: Partner) -> None:

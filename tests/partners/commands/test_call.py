@@ -1,4 +1,4 @@
-"""`manage.py call`: one signed request to a running service, and its answer."""
+"""`manage.py call`: a signed request to a running service."""
 
 import json
 import socket
@@ -117,7 +117,7 @@ def test_a_call_under_an_idempotency_key_is_replayed(credentials: tuple[str, ...
     assert again["headers"]["Idempotent-Replayed"] == "true"
 
 
-def test_a_body_is_sent_as_it_is_given(credentials: tuple[str, ...]) -> None:
+def test_a_body_is_sent_unchanged(credentials: tuple[str, ...]) -> None:
     answer = outcome("call", "POST", "/v1/users", "--data", '{"externalId": ', *credentials)
     assert (answer["status"], answer["body"]["fieldErrors"]) == (400, [])
 
@@ -145,7 +145,7 @@ def test_the_secret_is_not_shown(credentials: tuple[str, ...]) -> None:
         ("GET", "/v1/ping", "--idempotency-key", "é"),
     ],
 )
-def test_what_cannot_be_sent_is_a_wrong_use(arguments: tuple[str, ...]) -> None:
+def test_invalid_arguments_are_a_usage_error(arguments: tuple[str, ...]) -> None:
     end = run("call", *arguments)
     assert (end.status, end.output) == (2, "")
     assert "Traceback" not in end.errors
@@ -182,7 +182,7 @@ def test_no_answer_is_one_line(base_url: str) -> None:
         ("partners.example", "http://partners.example:8123"),
     ],
 )
-def test_without_a_base_url_the_settings_say_where(settings: Any, host: str, url: str) -> None:
+def test_the_default_base_url_comes_from_the_settings(settings: Any, host: str, url: str) -> None:
     settings.HOST, settings.PORT = host, 8123
     assert default_base_url() == url
 

@@ -1,4 +1,4 @@
-"""`manage.py explain_signature`: the signature doctor on a terminal."""
+"""`manage.py explain_signature`: the signature doctor in a terminal."""
 
 import base64
 import hmac
@@ -54,7 +54,7 @@ def test_lines_that_are_missing_or_left_over_are_shown(pasted: Any) -> None:
     assert f"{' ' * 19}yours: more\n" in longer
 
 
-def test_json_is_what_the_page_gets(pasted: Any) -> None:
+def test_json_is_the_same_as_on_the_doctors_page(pasted: Any) -> None:
     told = outcome("explain_signature", pasted(LIST), "--canonical", pasted(signed(LIST, query=""), "canonical"))
     expected = examine(LIST, signed(LIST, query=""))
     # The clock has gone on since.
@@ -82,7 +82,7 @@ def test_a_diagnosis_is_an_answer(pasted: Any) -> None:
     assert "[api-key-missing]" in end.output
 
 
-def test_what_a_terminal_would_obey_is_escaped(pasted: Any) -> None:
+def test_control_characters_are_escaped(pasted: Any) -> None:
     request = raw(target="/v1/ping?a=\x1b[2J", Idempotency_Key="\x1b]0;x\x07\u202e")
     text = printed("explain_signature", pasted(request), "--canonical", pasted("GET\n\x1b[31m\x9b", "canonical"))
     assert all(character.isprintable() or character == "\n" for character in text)
@@ -107,7 +107,7 @@ def test_the_skew_is_the_configured_one(pasted: Any, settings: Any) -> None:
         (b"GET /v1/ping\nX-Api-Key: psi_secret_" + b"x" * 43, "rotate that key"),
     ],
 )
-def test_what_is_no_request_is_one_line(content: bytes, words: str, tmp_path: Path) -> None:
+def test_a_text_that_is_no_request_is_a_one_line_error(content: bytes, words: str, tmp_path: Path) -> None:
     (tmp_path / "request").write_bytes(content)
     assert words in refusal("explain_signature", str(tmp_path / "request"))
 
@@ -135,7 +135,7 @@ def verified(path: str, *arguments: str) -> Any:
     return outcome("explain_signature", path, "--verify", *arguments)["verification"]
 
 
-def test_a_signature_that_fits_is_told(pasted: Any, issued: keys.IssuedKey) -> None:
+def test_a_matching_signature_is_reported(pasted: Any, issued: keys.IssuedKey) -> None:
     request = pasted(request_of(issued.api_key, signing.sign(issued.secret, RIGHT)))
     told = verified(request)
     assert told["apiKey"] == {"state": "active", "prefix": issued.record.prefix, "partner": "asking"}
@@ -143,7 +143,7 @@ def test_a_signature_that_fits_is_told(pasted: Any, issued: keys.IssuedKey) -> N
     lines = printed("explain_signature", request, "--verify").splitlines()
     assert lines[-2:] == [
         f"API key {issued.record.prefix} of asking is in force.",
-        "The signature fits the request: it was valid at its time.",
+        "The signature matches the request: it was valid at its time.",
     ]
 
 
@@ -155,13 +155,15 @@ def test_a_signature_that_fits_is_told(pasted: Any, issued: keys.IssuedKey) -> N
         (RIGHT.replace("cursor=a%3Ab", "cursor=a:b"), "query-decoded"),
     ],
 )
-def test_the_mistake_that_a_signature_fits_is_told(pasted: Any, issued: keys.IssuedKey, wrong: str, cause: str) -> None:
+def test_the_mistake_that_a_signature_matches_is_reported(
+    pasted: Any, issued: keys.IssuedKey, wrong: str, cause: str
+) -> None:
     request = pasted(request_of(issued.api_key, signing.sign(issued.secret, wrong)))
     assert verified(request)["fits"]["cause"] == cause
     assert printed("explain_signature", request, "--verify").splitlines()[-1].endswith(f"[{cause}]")
 
 
-def test_another_use_of_the_secret_is_told(pasted: Any, issued: keys.IssuedKey) -> None:
+def test_another_form_of_the_secret_is_reported(pasted: Any, issued: keys.IssuedKey) -> None:
     bare = issued.secret.removeprefix(keys.SECRET_PREFIX)
     for key, form in [(bare.encode(), "without its prefix"), (base64.urlsafe_b64decode(bare + "="), "from Base64")]:
         signature = hmac.new(key, RIGHT.encode(), "sha256").hexdigest()
@@ -176,10 +178,10 @@ def test_a_signature_in_another_form_is_tried_too(pasted: Any, issued: keys.Issu
         assert verified(pasted(request_of(issued.api_key, form)))["fits"]["cause"] == "correct"
 
 
-def test_ones_own_canonical_request_is_tried_too(pasted: Any, issued: keys.IssuedKey) -> None:
+def test_the_pasted_canonical_request_is_tried_too(pasted: Any, issued: keys.IssuedKey) -> None:
     request = pasted(request_of(issued.api_key, signing.sign(issued.secret, "something else")))
     assert verified(request)["fits"] is None
-    assert "fits none of" in printed("explain_signature", request, "--verify")
+    assert "matches none of" in printed("explain_signature", request, "--verify")
     assert verified(request, "--canonical", pasted("something else", "canonical"))["fits"]["cause"] == "own"
 
 
@@ -208,7 +210,7 @@ def lose_secret(record: ApiKey) -> None:
         (lose_secret, "secretLost", 0),
     ],
 )
-def test_a_key_that_is_not_in_force_is_told(
+def test_a_key_that_is_not_in_force_is_reported(
     pasted: Any, issued: keys.IssuedKey, happen: Callable[[ApiKey], None], state: str, fits: int
 ) -> None:
     request = pasted(request_of(issued.api_key, signing.sign(issued.secret, RIGHT)))

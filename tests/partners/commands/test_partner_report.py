@@ -1,4 +1,4 @@
-"""`manage.py partner_report`: how a partner's requests went, for who is on the telephone with it."""
+"""`manage.py partner_report`: a partner's usage, for support."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -51,7 +51,7 @@ def test_a_period_has_its_requests_their_refusals_and_the_clock(api: PartnerClie
     assert day["clock"]["worstSeconds"] == pytest.approx(-47 * 60, abs=60)
 
 
-def test_refusals_are_told_by_cause_and_key(api: PartnerClient, partner: Partner) -> None:
+def test_failures_are_reported_by_cause_and_key(api: PartnerClient, partner: Partner) -> None:
     prefix = busy(api)
     told = {one.pop("cause"): one for one in outcome("partner_report", partner.slug)["last24Hours"]["unauthorized"]}
     hour = parse_timestamp(told["clock skew"].pop("latestHour"))
@@ -68,7 +68,7 @@ def test_a_period_begins_with_a_whole_hour(period: str, hours: int, partner: Par
     assert timedelta(hours=hours) <= timezone.now() - since < timedelta(hours=hours + 1, minutes=1)
 
 
-def test_keys_are_told_with_their_age(partner: Partner) -> None:
+def test_keys_are_reported_with_their_age(partner: Partner) -> None:
     expiring = keys.issue(partner=partner, label="old", expires_at=timezone.now() + timedelta(days=9, hours=1)).record
     factories.issued_days_ago(expiring, 200.1)
     revoked = keys.issue(partner=partner).record
@@ -87,11 +87,11 @@ def test_a_partner_that_never_asked_has_an_empty_report(partner: Partner) -> Non
     assert (day["requests"]["total"], day["requests"]["errorShare"], day["requests"]["busiestHour"]) == (0, None, None)
     assert (day["unauthorized"], day["clock"], day["clockByKey"]) == ([], None, {})
     text = printed("partner_report", partner.slug)
-    for line in ("Requests: none", "Unauthorized: none", "Their clock against ours: none", "API keys: none"):
+    for line in ("Requests: none", "Unauthorized: none", "Clock skew: none", "API keys: none"):
         assert line in text.splitlines()
 
 
-def test_people_are_told_both_periods_side_by_side_and_what_to_ask(api: PartnerClient, partner: Partner) -> None:
+def test_the_output_for_people_has_both_periods_and_advice(api: PartnerClient, partner: Partner) -> None:
     prefix = busy(api)
     earlier(partner, prefix, days=3)
     Partner.objects.filter(pk=partner.pk).update(rate_limit="50/minute")
@@ -124,7 +124,7 @@ def test_no_report_shows_a_key_or_a_secret(form: tuple[str, ...], api: PartnerCl
 
 @pytest.mark.django_db
 def test_an_unknown_partner_is_one_line() -> None:
-    assert refusal("partner_report", "nobody") == "There is no partner 'nobody'."
+    assert refusal("partner_report", "nobody") == "Partner 'nobody' not found."
 
 
 def test_without_a_partner_it_is_a_wrong_use() -> None:

@@ -1,4 +1,4 @@
-"""Partners made, changed and listed by ops: docs/operations.md."""
+"""Commands that create, change and list partners: docs/operations.md."""
 
 from collections.abc import Callable
 
@@ -56,7 +56,7 @@ def test_default_gives_the_rate_limit_back_to_the_service(partner: Partner) -> N
     assert Partner.objects.get(pk=partner.pk).rate_limit == ""
 
 
-def test_what_is_not_named_stays(partner: Partner) -> None:
+def test_omitted_options_change_nothing(partner: Partner) -> None:
     outcome("set_partner", partner.slug, "--rate-limit", "7/hour")
     assert outcome("set_partner", partner.slug, "--disable")["rateLimit"] == "7/hour"
     assert outcome("set_partner", partner.slug, "--rate-limit", "8/hour")["enabled"] is False
@@ -82,7 +82,7 @@ def test_enabling_and_disabling_at_once_is_a_wrong_use(partner: Partner) -> None
     "command", [("set_partner", "nobody", "--enable"), ("issue_api_key", "nobody"), ("list_api_keys", "nobody")]
 )
 def test_an_unknown_partner_is_one_line(command: tuple[str, ...]) -> None:
-    assert refusal(*command) == "There is no partner 'nobody'."
+    assert refusal(*command) == "Partner 'nobody' not found."
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""`manage.py purge_expired`: what has served its time goes, the rest stays."""
+"""`manage.py purge_expired`: expired rows are removed, others stay."""
 
 import uuid
 from datetime import timedelta
@@ -95,6 +95,6 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
     assert run("purge_expired", f"--batch-size={size}").status == 2
 
 
-def test_people_are_told_how_much_went(partner: Partner) -> None:
+def test_the_output_for_people_has_the_counts(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
     assert printed("purge_expired") == ("Removed 1 idempotency records, 0 used signatures and 0 usage counters.\n")

@@ -1,4 +1,4 @@
-"""`manage.py setup_database_roles`: the wall between the service and what it must not alter."""
+"""`manage.py setup_database_roles`: the serving role cannot alter history."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -126,7 +126,7 @@ def test_a_role_that_may_make_databases_is_refused(role: str) -> None:
 
 
 @both_databases
-def test_a_role_that_has_more_by_another_way_is_refused_and_nothing_is_left(role: str) -> None:
+def test_a_role_with_further_privileges_is_refused_and_rolled_back(role: str) -> None:
     execute_as_owner("GRANT TRUNCATE ON users_userevent TO PUBLIC")
     assert "TRUNCATE on users_userevent" in refusal("setup_database_roles")
     assert not serving_role.exists(role)

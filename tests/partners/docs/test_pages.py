@@ -17,7 +17,7 @@ from tests import factories
 from tests.partners.docs.reading import PAGES, Page, get, read
 from tests.support.client import PartnerClient, in_process
 from transactions.api.pagination import DEFAULT_LIMIT
-from transactions.positions import HIGHEST_LIMIT
+from transactions.keyset import HIGHEST_LIMIT
 from users.models.statuses import TRANSITIONS
 from users.services.field_rules import ADULT_YEARS
 

@@ -1,4 +1,4 @@
-"""Log lines: what each request's has, and how they are written."""
+"""The content and the format of log lines."""
 
 import json
 import secrets
@@ -37,7 +37,7 @@ def line_of(service: Watched, answer: Response) -> dict[str, Any]:
     return line
 
 
-def test_a_requests_line_says_who_where_and_how(
+def test_a_requests_log_line_has_partner_route_and_status(
     service: Watched, api: PartnerClient, committed_partner: Partner
 ) -> None:
     api.get("/v1/ping")
@@ -116,7 +116,7 @@ def written(*, debug: bool) -> str:
     return ended.stderr
 
 
-def test_in_production_all_is_json_and_no_value_is_told() -> None:
+def test_in_production_all_lines_are_json_without_values() -> None:
     text = written(debug=False)
     lines = [json.loads(line) for line in text.splitlines()]
     assert [line["event"] for line in lines] == [
@@ -124,8 +124,8 @@ def test_in_production_all_is_json_and_no_value_is_told() -> None:
         "lost %s",
         "django.security.csrf",
         "warning",
-        "not caught",
-        "not caught",
+        "uncaught exception",
+        "uncaught exception",
     ]
     assert lines[3]["category"] == "RuntimeWarning"
     assert [line["failure"][0] for line in lines[4:]] == ["builtins.ValueError"] * 2

@@ -1,4 +1,4 @@
-"""Metrics on the internal port: what all workers have counted together, whoever of them still lives."""
+"""Metrics on the internal port: the sum of all workers, ended ones included."""
 
 import uuid
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def api(committed_partner: Partner, service: Watched) -> PartnerClient:
     return factories.client_of(committed_partner, service.transport)
 
 
-def told(service: Watched) -> list[Sample]:
+def exposed(service: Watched) -> list[Sample]:
     """All samples, once the database has answered in time: what it knows is left out otherwise."""
     samples: list[Sample] = []
 
@@ -45,13 +45,11 @@ def told(service: Watched) -> list[Sample]:
 
 def total(service: Watched, name: str, **labels: str) -> float:
     """The sum of a metric's samples that have these labels."""
-    samples = [sample for sample in told(service) if sample.name == name]
+    samples = [sample for sample in exposed(service) if sample.name == name]
     return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
 
 
-def test_what_both_workers_have_answered_adds_up(
-    service: Watched, api: PartnerClient, committed_partner: Partner
-) -> None:
+def test_the_counts_of_both_workers_add_up(service: Watched, api: PartnerClient, committed_partner: Partner) -> None:
     before = total(service, "psi_request_seconds_count", route="v1/ping", method="GET")
     # A connection each, so that both workers get some.
     statuses = [api.get(PING).status for _ in range(40)]
@@ -80,7 +78,7 @@ def test_refusals_are_counted_by_cause(service: Watched, api: PartnerClient) -> 
     assert [now - then for now, then in zip(after, before, strict=True)] == [3, 1, 1, 1]
 
 
-def test_a_replay_is_counted_and_what_was_answered_first_is_not(
+def test_a_replay_is_counted_and_the_first_response_is_not(
     service: Watched, api: PartnerClient, committed_partner: Partner
 ) -> None:
     body, key = factories.user_body(), str(uuid.uuid4())
@@ -110,9 +108,9 @@ def test_statements_and_their_time_are_counted(service: Watched, api: PartnerCli
 def test_methods_and_paths_that_anybody_makes_up_are_one(service: Watched, api: PartnerClient) -> None:
     for number in range(20):
         service.transport(f"METHOD{number}", f"/v1/nowhere/{number}", {}, b"")
-    told = service.internal("/metrics").body
-    assert b"METHOD" not in told
-    assert b"nowhere" not in told
+    exposed = service.internal("/metrics").body
+    assert b"METHOD" not in exposed
+    assert b"nowhere" not in exposed
     assert total(service, "psi_requests_total", method="other", status="404") == 20
 
 
@@ -138,7 +136,7 @@ def test_a_worker_that_is_killed_takes_no_count_with_it(
     assert {api.get(PING).status for _ in range(20)} == {200}
 
 
-def test_an_import_under_way_shows_its_progress(service: Watched, committed_partner: Partner) -> None:
+def test_a_running_import_shows_its_progress(service: Watched, committed_partner: Partner) -> None:
     run = ImportRun.objects.create(source="-", size_bytes=400, bytes_read=100, imported=7, rejected=2)
     lines = {
         outcome: total(service, "psi_import_lines", run=str(run.pk), outcome=outcome)

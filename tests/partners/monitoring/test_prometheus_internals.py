@@ -1,4 +1,4 @@
-"""prometheus_client's files, as partners/monitoring/prometheus_internals.py relies on them."""
+"""The format of prometheus_client's files, which partners/monitoring/prometheus_internals.py relies on."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Why a partner's requests were refused: counted for support, and shown to nobody else."""
+"""Authentication failures are counted by cause and shown to support only."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -80,7 +80,7 @@ def test_an_update_sent_again_is_counted(
         (None, AuthenticationFailure.MISSING_HEADER),
     ],
 )
-def test_a_key_that_is_nobodys_or_missing_is_counted_for_nobody(
+def test_an_unknown_or_missing_key_is_counted_without_a_partner(
     sent: str | None, failure: AuthenticationFailure, api: PartnerClient, partner: Partner
 ) -> None:
     headers = api.headers("GET", PING, b"", key=None, timestamp=None, secret=None)
@@ -160,7 +160,7 @@ def page_of(partner: Partner, role: str = "partner-manager") -> str:
     return client_as(role).get(f"/admin/partners/partner/{partner.pk}/change/").content.decode()
 
 
-def test_the_partners_page_says_what_went_wrong_and_what_to_ask(api: PartnerClient, partner: Partner) -> None:
+def test_the_partners_page_has_causes_and_advice(api: PartnerClient, partner: Partner) -> None:
     ping(api, timestamp=ago(minutes=47))
     ping(api, secret="psi_secret_x")
     recording.flush()
@@ -179,12 +179,12 @@ def test_unknown_keys_are_shown_with_every_partner(api: PartnerClient, partner: 
     assert "Header missing" not in page
 
 
-def test_where_nothing_was_refused_the_page_says_so(partner: Partner) -> None:
+def test_the_page_says_if_there_were_no_failures(partner: Partner) -> None:
     assert "No request with one of this partner&#x27;s keys was refused." in page_of(partner)
 
 
 @pytest.mark.parametrize("role", ["auditor", "superuser"])
-def test_who_sees_keys_sees_them(role: str, api: PartnerClient, partner: Partner) -> None:
+def test_staff_who_may_view_keys_see_the_failures(role: str, api: PartnerClient, partner: Partner) -> None:
     ping(api, secret="psi_secret_x")
     recording.flush()
     assert "Wrong signature" in page_of(partner, role)

@@ -1,4 +1,4 @@
-"""Usage counters: counted in memory, written later, all of them and once."""
+"""Usage counters are counted in memory and written later, each request once."""
 
 import os
 import subprocess
@@ -46,7 +46,7 @@ def test_a_request_writes_nothing_by_itself(api: PartnerClient, partner: Partner
     assert counted(partner) == {200: 1, 401: 1}
 
 
-def test_what_is_written_is_not_written_again(api: PartnerClient, partner: Partner) -> None:
+def test_counts_are_written_once(api: PartnerClient, partner: Partner) -> None:
     api.get(PING)
     assert [recording.flush(), recording.flush()] == [1, 0]
     assert counted(partner) == {200: 1}
@@ -93,7 +93,7 @@ def record_stranger(number: int) -> None:
     recording.record_failure(AuthenticationFailure.CLOCK_SKEW, keys.digest(f"psi_key_{number}"), skew_seconds=4000)
 
 
-def test_whoever_sends_keys_at_random_does_not_fill_the_memory(
+def test_random_keys_do_not_fill_the_memory(
     api: PartnerClient, partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "MAX_UNVERIFIED_COUNTERS", 10)
@@ -115,7 +115,7 @@ def test_however_many_keys_there_are_the_memory_is_bounded(db: None, monkeypatch
     assert sum(recording._counters.counts.values()) == 100
 
 
-def test_a_key_that_is_nobodys_is_counted_for_nobody(db: None) -> None:
+def test_an_unknown_key_is_counted_without_a_partner(db: None) -> None:
     recording.record_failure(AuthenticationFailure.CLOCK_SKEW, keys.digest("psi_key_nobodys"), skew_seconds=4000)
     recording.record_failure(AuthenticationFailure.UNKNOWN_KEY, keys.digest("psi_key_nobodys"), skew_seconds=1)
     before = ApiKey.objects.count()
@@ -143,7 +143,7 @@ def failing(failure: type[Exception], *, is_late: bool = False) -> Callable[...,
 
 @pytest.mark.parametrize("failure", [OperationalError, InternalError])
 @pytest.mark.parametrize("moment", ["at the statement", "at the commit"])
-def test_what_cannot_be_written_now_is_written_later_and_once(
+def test_counts_that_cannot_be_written_now_are_written_later_and_once(
     failure: type[DatabaseError], moment: str, api: PartnerClient, partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.get(PING)
@@ -158,7 +158,7 @@ def test_what_cannot_be_written_now_is_written_later_and_once(
     assert reports.clock_skew_of(partner.pk, period=reports.DAY)[""].requests == 3
 
 
-def test_what_can_never_be_written_is_not_tried_for_ever(
+def test_counts_that_can_never_be_written_are_discarded(
     api: PartnerClient, partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.get(PING)
@@ -268,4 +268,4 @@ def test_a_process_stops_though_its_counts_cannot_be_written() -> None:
         check=True,
     )
     assert stopped.stderr.count("could not be written") == 1
-    assert stopped.stderr.count("are lost") == 1
+    assert stopped.stderr.count("lost at exit") == 1

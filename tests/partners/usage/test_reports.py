@@ -1,4 +1,4 @@
-"""What a partner's requests were answered, and how far its clock is: counted for staff and for reports."""
+"""A partner's requests and clock skew, reported from usage counters."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -86,7 +86,7 @@ def test_requests_over_the_limit_are_counted(api: PartnerClient, partner: Partne
     assert of_day(partner).by_status == {200: 2, 429: 3}
 
 
-def test_what_is_answered_before_anybody_is_known_is_not_counted(api: PartnerClient, partner: Partner) -> None:
+def test_a_response_before_authentication_is_not_counted(api: PartnerClient, partner: Partner) -> None:
     assert [api.get("/v1/nowhere").status, api.send("PATCH", PING, {}).status] == [404, 405]
     assert of_day(partner) == Requests({}, 0, None)
 
@@ -126,7 +126,7 @@ def test_of_nothing_there_is_no_share(partner: Partner) -> None:
     assert of_day(partner).error_share is None
 
 
-def test_periods_are_of_whole_hours_and_the_busiest_is_told(api: PartnerClient, partner: Partner) -> None:
+def test_periods_are_whole_hours_and_have_a_busiest_one(api: PartnerClient, partner: Partner) -> None:
     key = keys.find(api.api_key)
     this_hour = reports.first_hour(timedelta())
     for hours, count in ((0, 5), (24, 7), (25, 11), (7 * 24, 3), (7 * 24 + 1, 13)):
@@ -143,7 +143,7 @@ def test_periods_are_of_whole_hours_and_the_busiest_is_told(api: PartnerClient, 
 # Clocks
 
 
-def test_the_clock_is_told_by_its_median_and_its_worst(api: PartnerClient, partner: Partner) -> None:
+def test_clock_skew_has_a_median_and_a_worst_value(api: PartnerClient, partner: Partner) -> None:
     assert [ping_off_by(api, seconds).status for seconds in (-50, 3, -70, 3, 200)] == [200] * 5
     prefix = keys.find(api.api_key).prefix
     found = clock_skew(partner)
@@ -159,7 +159,7 @@ def test_of_two_in_the_middle_the_median_is_the_lower(api: PartnerClient, partne
     assert clock_skew(partner)[""].median_seconds == pytest.approx(-40, abs=15)
 
 
-def test_a_clock_that_is_refused_for_it_is_told_too(api: PartnerClient, partner: Partner) -> None:
+def test_clock_skew_includes_requests_refused_for_it(api: PartnerClient, partner: Partner) -> None:
     assert [ping_off_by(api, seconds).status for seconds in (0, -5400)] == [200, 401]
     assert clock_skew(partner)[""].worst_seconds == -5400
 
@@ -201,10 +201,10 @@ def test_the_partners_page_shows_requests_by_status_and_the_clock(
 
 
 @pytest.mark.parametrize("role", ["viewer", "reviewer", "administrator", "nobody"])
-def test_who_may_not_see_keys_sees_none_of_it(role: str, api: PartnerClient, partner: Partner) -> None:
+def test_staff_who_may_not_view_keys_see_no_usage(role: str, api: PartnerClient, partner: Partner) -> None:
     ANSWERS[200](api)
     assert "clock skew, worst" not in page_of(partner, role)
 
 
-def test_where_nothing_was_counted_the_page_says_so(partner: Partner) -> None:
+def test_the_page_says_if_nothing_was_counted(partner: Partner) -> None:
     assert "No request with one of this partner&#x27;s keys was counted." in page_of(partner)

@@ -121,7 +121,7 @@ def test_an_instant_of_another_offset_is_shown_in_utc(api: PartnerClient, ada: U
     ("query", "count"),
     [("", 25), ("?limit=1", 1), ("?limit=25", 25), ("?limit=100", 100), ("?limit=007", 7), ("?limit=%31%30", 10)],
 )
-def test_a_page_holds_as_many_as_asked(api: PartnerClient, ada: User, query: str, count: int) -> None:
+def test_a_page_holds_at_most_the_limit(api: PartnerClient, ada: User, query: str, count: int) -> None:
     factories.add_conversions(ada, days(101))
     answer = api.get(LIST + query)
     assert len(ids(answer)) == count
@@ -178,7 +178,7 @@ def test_other_parameters_are_ignored(api: PartnerClient, ada: User, query: str)
 
 
 @pytest.mark.parametrize("external_id", ["ada", "nobody"])
-def test_parameters_are_checked_before_the_user_is_looked_for(api: PartnerClient, ada: User, external_id: str) -> None:
+def test_parameters_are_checked_before_the_user(api: PartnerClient, ada: User, external_id: str) -> None:
     assert failing_fields(api.get(f"/v1/users/{external_id}/transactions?limit=0&cursor=x")) == ["cursor", "limit"]
 
 

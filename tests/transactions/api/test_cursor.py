@@ -13,8 +13,8 @@ from partners.authentication.signing import parse_timestamp
 from tests import factories
 from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
+from transactions.keyset import HIGHEST_TIEBREAK, Position
 from transactions.models import Conversion
-from transactions.positions import HIGHEST_TIEBREAK, Position
 from users.models import User
 
 LIST = "/v1/users/ada/transactions"
@@ -34,7 +34,7 @@ def page(api: PartnerClient, limit: int, cursor: str | None = None) -> tuple[lis
 
 
 def pages_from(api: PartnerClient, limit: int, cursor: str | None = None) -> list[list[str]]:
-    """All pages from a cursor on."""
+    """All pages from this cursor on."""
     pages = []
     while True:
         found, cursor = page(api, limit, cursor)
@@ -109,7 +109,7 @@ def test_a_row_inserted_after_each_page_changes_nothing(api: PartnerClient, ada:
     assert sorted(found) == sorted(existing)
 
 
-def test_a_page_asked_for_again_is_the_same(api: PartnerClient, ada: User) -> None:
+def test_a_page_read_again_is_the_same(api: PartnerClient, ada: User) -> None:
     factories.add_conversions(ada, [NOON] * 10)
     _, cursor = page(api, 3)
     assert page(api, 3, cursor) == page(api, 3, cursor)
@@ -137,7 +137,7 @@ def test_cursors_of_one_instant_do_not_count_its_rows(api: PartnerClient, ada: U
 
 
 FORM = "2026-01-15T12:00:00.000000{}Z"
-NEVER_GIVEN = {
+UNKNOWN_CURSORS = {
     "garbage": "garbage",
     "a number": "5",
     "null": "null",
@@ -162,8 +162,8 @@ NEVER_GIVEN = {
 }
 
 
-@pytest.mark.parametrize("cursor", NEVER_GIVEN.values(), ids=NEVER_GIVEN)
-def test_a_cursor_that_was_never_given_is_refused(api: PartnerClient, ada: User, cursor: str) -> None:
+@pytest.mark.parametrize("cursor", UNKNOWN_CURSORS.values(), ids=UNKNOWN_CURSORS)
+def test_an_unknown_cursor_is_refused(api: PartnerClient, ada: User, cursor: str) -> None:
     factories.add_conversions(ada, [NOON] * 5)
     assert failing_fields(api.get(f"{LIST}?cursor={quote(cursor, safe='')}")) == ["cursor"]
 

@@ -14,7 +14,7 @@ from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.transports import transport
-from transactions.documents.downloads import PIECE, FaultError, file_of, respond
+from transactions.documents.downloads import CHUNK_BYTES, FaultError, respond
 from transactions.documents.storage.folder import DocumentFolder
 from transactions.models import Document, DocumentFault
 from users.models import User
@@ -37,17 +37,19 @@ def faults(document: Document) -> dict[str, int]:
     return dict(DocumentFault.objects.filter(document=document).values_list("cause", "count"))
 
 
-@pytest.mark.parametrize("size", [1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE, 3 * PIECE + 1])
+@pytest.mark.parametrize(
+    "size", [1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 3 * CHUNK_BYTES, 3 * CHUNK_BYTES + 1]
+)
 def test_a_file_comes_as_it_was_published(api: PartnerClient, ada: User, size: int) -> None:
     content = (LONG * 2)[:size]
     answer = api.get(url(add_document(ada, content)))
     assert (answer.status, answer.body, answer.header("Content-Length")) == (200, content, str(size))
 
 
-def test_it_says_what_it_is(api: PartnerClient, ada: User) -> None:
+def test_its_headers_describe_it(api: PartnerClient, ada: User) -> None:
     content = b"when,amount\n"
     answer = api.get(url(add_document(ada, content, title="Confirmation 7", content_type="text/csv")))
-    assert {name: answer.header(name) for name in ANSWERED} == {
+    assert {name: answer.header(name) for name in CHECKED_HEADERS} == {
         "Content-Type": "text/csv",
         "Content-Length": "12",
         "Content-Disposition": 'attachment; filename="Confirmation 7.csv"',
@@ -61,7 +63,7 @@ def test_it_says_what_it_is(api: PartnerClient, ada: User) -> None:
     assert (answer.header("RateLimit") or "").startswith('"default";r=9999')
 
 
-ANSWERED = (
+CHECKED_HEADERS = (
     "Content-Type",
     "Content-Length",
     "Content-Disposition",
@@ -74,7 +76,7 @@ ANSWERED = (
 
 
 @pytest.mark.parametrize("headers", [{"Range": "bytes=0-3"}, {"If-None-Match": "*"}, {"Accept": "application/json"}])
-def test_it_comes_whole_whatever_else_is_asked(api: PartnerClient, ada: User, headers: dict[str, str]) -> None:
+def test_ranges_and_conditions_are_ignored(api: PartnerClient, ada: User, headers: dict[str, str]) -> None:
     answer = api.get(url(add_document(ada, b"12345678")), headers=headers)
     assert (answer.status, answer.body) == (200, b"12345678")
 
@@ -102,7 +104,7 @@ def test_it_is_saved_under_a_safe_name(api: PartnerClient, ada: User, title: str
 @pytest.mark.parametrize(
     "document_id", [uuid.uuid4(), "nonsense", "%00", "1", "%7B{}%7D", "urn:uuid:{}", "{}%20", "{}0"]
 )
-def test_what_is_no_document_of_the_user_is_not_found(api: PartnerClient, ada: User, document_id: object) -> None:
+def test_an_unknown_document_id_is_not_found(api: PartnerClient, ada: User, document_id: object) -> None:
     made = add_document(ada)
     answer = api.get(f"{LIST}/{str(document_id).format(made.document_id)}")
     assert assert_error(answer, 404)["error"] == "not_found"
@@ -126,11 +128,11 @@ def test_the_path_is_checked_before_the_document_is_looked_for(api: PartnerClien
     assert_error(api.get(f"{LIST}/nonsense", secret="psi_secret_wrong"), 401)
 
 
-# What is not as it was published
+# Files that are not as published
 
 
 def outcome(api: PartnerClient, document: Document) -> Response | FaultError:
-    """The answer, or what the server is given in place of its last piece."""
+    """The response, or the exception in place of its last chunk."""
     try:
         return api.get(url(document))
     except FaultError as fault:
@@ -148,9 +150,9 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 }
 
 
-@pytest.mark.parametrize("size", [10, PIECE, PIECE + 1, 2 * PIECE, 4 * PIECE, len(LONG)])
+@pytest.mark.parametrize("size", [10, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 4 * CHUNK_BYTES, len(LONG)])
 @pytest.mark.parametrize(("cause", "damage"), DAMAGES.values(), ids=DAMAGES)
-def test_another_file_is_never_sent_to_its_end(
+def test_a_damaged_file_is_never_sent_whole(
     api: PartnerClient, ada: User, folder: Path, size: int, cause: str, damage: Callable[[bytes], bytes]
 ) -> None:
     made = add_document(ada, LONG[:size])
@@ -158,7 +160,7 @@ def test_another_file_is_never_sent_to_its_end(
     answer = outcome(api, made)
     if isinstance(answer, FaultError):
         # The server breaks the connection off here: tests/live.
-        assert size > PIECE
+        assert size > CHUNK_BYTES
         assert answer.__cause__ is None
     else:
         # Known before the first byte was sent.
@@ -167,7 +169,7 @@ def test_another_file_is_never_sent_to_its_end(
     assert faults(made) == {cause: 1}
 
 
-def test_a_file_that_is_gone_is_an_error_that_is_counted(api: PartnerClient, ada: User, folder: Path) -> None:
+def test_a_missing_file_is_an_error_that_is_counted(api: PartnerClient, ada: User, folder: Path) -> None:
     made = add_document(ada)
     path_of(folder, made).unlink()
     answers = [api.get(url(made)) for _ in range(3)]
@@ -175,7 +177,7 @@ def test_a_file_that_is_gone_is_an_error_that_is_counted(api: PartnerClient, ada
     assert faults(made) == {"missing": 3}
 
 
-def test_a_storage_that_is_away_is_worth_another_try(api: PartnerClient, ada: User, folder: Path) -> None:
+def test_an_unreachable_storage_can_be_retried(api: PartnerClient, ada: User, folder: Path) -> None:
     made = add_document(ada)
     folder.rename(folder.with_name("elsewhere"))
     answer = api.get(url(made))
@@ -210,14 +212,14 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[_Failing]:
     open_file = DocumentFolder._open
 
     def open_failing(storage: DocumentFolder, name: str, mode: str = "rb") -> Any:
-        opened.append(_Failing(open_file(storage, name, mode), 2 * PIECE))
+        opened.append(_Failing(open_file(storage, name, mode), 2 * CHUNK_BYTES))
         return opened[-1]
 
     monkeypatch.setattr(DocumentFolder, "_open", open_failing)
     return opened
 
 
-def test_a_storage_that_fails_on_the_way_breaks_the_answer_off(
+def test_a_storage_that_fails_midway_aborts_the_response(
     api: PartnerClient, ada: User, failing: list[_Failing]
 ) -> None:
     made = add_document(ada, LONG)
@@ -226,14 +228,18 @@ def test_a_storage_that_fails_on_the_way_breaks_the_answer_off(
     assert faults(made) == {"storage failed": 1}
     assert "secret" not in f"{raised.value}"
     assert [file.closed for file in failing] == [True]
-    (cut,) = [line for line in lines if line["event"] == "document cut off"]
-    assert (cut["document"], cut["cause"], cut["sent"]) == (str(made.document_id), "storage failed", PIECE)
+    (failed,) = [line for line in lines if line["event"] == "document download failed"]
+    assert (failed["document"], failed["cause"], failed["sent"]) == (
+        str(made.document_id),
+        "storage failed",
+        CHUNK_BYTES,
+    )
     # The request's own line was written when its answer began.
     (line,) = [line for line in lines if line["event"] == "request"]
-    assert (line["status"], "request_id" in cut) == (200, True)
+    assert (line["status"], "request_id" in failed) == (200, True)
 
 
-def test_what_was_sent_is_logged_under_its_request(api: PartnerClient, ada: User) -> None:
+def test_a_download_is_logged_with_its_request_id(api: PartnerClient, ada: User) -> None:
     made = add_document(ada, LONG, title="Of Ada Byron")
     with capture_logs() as lines:
         answer = api.get(url(made))
@@ -243,13 +249,17 @@ def test_what_was_sent_is_logged_under_its_request(api: PartnerClient, ada: User
     assert "Ada" not in str(lines)
 
 
-def test_what_a_client_did_not_wait_for_is_logged_and_let_go(ada: User, failing: list[_Failing]) -> None:
-    response = respond(file_of(add_document(ada, LONG)), owner="a partner", request_id="of-this-request")
+def test_an_abandoned_download_is_logged_and_its_file_closed(ada: User, failing: list[_Failing]) -> None:
+    response = respond(add_document(ada, LONG), owner="a partner", request_id="of-this-request")
     with capture_logs() as lines:
         next(iter(response))
         response.close()
     (line,) = lines
-    assert (line["event"], line["sent"], line["request_id"]) == ("document not taken whole", PIECE, "of-this-request")
+    assert (line["event"], line["sent"], line["request_id"]) == (
+        "document download aborted",
+        CHUNK_BYTES,
+        "of-this-request",
+    )
     assert [file.closed for file in failing] == [True]
 
 
@@ -265,7 +275,7 @@ def a_link(path: Path) -> None:
 
 
 @pytest.mark.parametrize("instead", [a_pipe, a_link])
-def test_what_is_no_file_of_the_folder_is_not_sent(
+def test_pipes_and_links_are_not_sent(
     api: PartnerClient, ada: User, folder: Path, instead: Callable[[Path], None]
 ) -> None:
     document = add_document(ada)

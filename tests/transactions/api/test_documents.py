@@ -59,7 +59,7 @@ def test_a_user_without_documents_has_an_empty_list(api: PartnerClient, ada: Use
     assert api.get(LIST).json() == {"externalId": "ada", "userId": str(ada.pk), "nextCursor": None, "items": []}
 
 
-def test_a_list_tells_nothing_of_where_files_are(api: PartnerClient, ada: User) -> None:
+def test_a_list_does_not_reveal_storage_names(api: PartnerClient, ada: User) -> None:
     (made,) = add_rows(ada, [NOON])
     assert made.storage_name.encode() not in api.get(LIST).body
 
@@ -119,7 +119,7 @@ def test_another_partners_user_is_not_found(other_api: PartnerClient, ada: User)
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "POST", "PATCH", "PUT", "DELETE"])
 @pytest.mark.parametrize("path", [LIST, f"{LIST}/2c0e9dd4-6a9a-4a2f-9b43-0d9a2fe2b3cf"])
-def test_documents_are_read_alone(api: PartnerClient, ada: User, method: str, path: str) -> None:
+def test_documents_allow_only_get(api: PartnerClient, ada: User, method: str, path: str) -> None:
     answer = api.send(method, path)
     assert (answer.status, answer.header("Allow")) == (405, "GET")
     # As the production server, APIClient leaves out the body of an answer to HEAD.

@@ -1,4 +1,4 @@
-"""CursorPagination on a queryset, as a page of the back office would use it."""
+"""CursorPagination on a queryset, as a view of the back office would use it."""
 
 import json
 from datetime import UTC, datetime
@@ -31,8 +31,8 @@ def test_all_rows_of_a_queryset_are_paged_once_and_newest_first(ada: User, limit
     queryset, seen, cursor = Conversion.objects.filter(user=ada), list[int](), ""
     while True:
         paginator = CursorPagination()
-        given = {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})
-        page = paginator.paginate_queryset(queryset, wrap(RequestFactory().get("/", given)))
+        parameters = {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})
+        page = paginator.paginate_queryset(queryset, wrap(RequestFactory().get("/", parameters)))
         assert len(page) <= limit
         seen += [row.pk for row in page]
         body = json.loads(paginator.get_paginated_response([row.pk for row in page]).content)
@@ -50,7 +50,7 @@ def test_the_cursors_of_a_queryset_are_those_of_the_api(ada: User, api: PartnerC
     assert paginator.next_cursor == answer["nextCursor"]
 
 
-@pytest.mark.parametrize("given", [{"limit": "0"}, {"cursor": "x"}, {"cursor": "2026-01-15T12:00:00.0000001Z"}])
-def test_parameters_of_a_queryset_s_page_are_checked(ada: User, given: dict[str, str]) -> None:
+@pytest.mark.parametrize("parameters", [{"limit": "0"}, {"cursor": "x"}, {"cursor": "2026-01-15T12:00:00.0000001Z"}])
+def test_parameters_are_validated(ada: User, parameters: dict[str, str]) -> None:
     with pytest.raises(BadRequestError):
-        CursorPagination().paginate_queryset(Conversion.objects.filter(user=ada), RequestFactory().get("/", given))
+        CursorPagination().paginate_queryset(Conversion.objects.filter(user=ada), RequestFactory().get("/", parameters))

@@ -19,10 +19,9 @@ from tests import factories
 from tests.support.documents import add_rows
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.tables import vacuum
-from transactions import keyset, queries
+from transactions import keyset
 from transactions.api.pagination import DEFAULT_LIMIT
-from transactions.keyset import DEFAULT_ROWS, Owner, UserRows
-from transactions.positions import MOST_ROWS, Position
+from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, Owner, Position, UserRows
 from users import queries as user_queries
 from users.models import User
 
@@ -30,7 +29,7 @@ MANY = 1000
 # Of one user: several pages of the greatest size.
 ROWS = 4 * MOST_ROWS
 NEWEST = datetime(2026, 1, 15, 12, tzinfo=UTC)
-LISTS = {"conversion_page": queries.CONVERSIONS, "document_page": queries.DOCUMENTS}
+LISTS = {"conversion_page": keyset.CONVERSIONS, "document_page": keyset.DOCUMENTS}
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +116,7 @@ def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partne
     with connection.cursor() as cursor:
         cursor.execute(_INSERT_CONVERSIONS, [partner.pk, users])
         cursor.execute("ANALYZE users_user, transactions_conversion")
-    rows, first = queries.CONVERSIONS, User.objects.get(pk=users[0])
+    rows, first = keyset.CONVERSIONS, User.objects.get(pk=users[0])
     for start in (None, row_at(rows, first, 90)):
         for count in (DEFAULT_ROWS, MOST_ROWS):
             found = lasting_plan(rows.query(Owner(partner.pk, first.external_id), start, count))

@@ -5,11 +5,11 @@ import re
 from transactions.demo.document_files import pdf
 
 
-def test_a_page_is_where_its_index_says() -> None:
-    made = pdf(("One", "Two"))
-    place = int(re.findall(rb"startxref\n(\d+)\n%%EOF\n$", made)[0])
-    assert made[place:].startswith(b"xref\n0 6\n")
-    places = [int(found) for found in re.findall(rb"(\d{10}) 00000 n \n", made)]
-    assert [made[at:].split(b" ", 1)[0] for at in places] == [b"1", b"2", b"3", b"4", b"5"]
-    length, stream = re.findall(rb"/Length (\d+) >>\nstream\n(.*)\nendstream", made)[0]
+def test_the_objects_of_a_pdf_begin_where_its_table_says() -> None:
+    file = pdf(("One", "Two"))
+    table = int(re.findall(rb"startxref\n(\d+)\n%%EOF\n$", file)[0])
+    assert file[table:].startswith(b"xref\n0 6\n")
+    offsets = [int(offset) for offset in re.findall(rb"(\d{10}) 00000 n \n", file)]
+    assert [file[offset:].split(b" ", 1)[0] for offset in offsets] == [b"1", b"2", b"3", b"4", b"5"]
+    length, stream = re.findall(rb"/Length (\d+) >>\nstream\n(.*)\nendstream", file)[0]
     assert int(length) == len(stream)

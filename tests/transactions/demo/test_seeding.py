@@ -1,4 +1,4 @@
-"""The demo's data: as if weeks of work lay behind it."""
+"""The demo's data: users with weeks of history."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from partners.models import Partner
 from tests.support.documents import stored_at
 from transactions.demo.conversions import CURRENCIES, line
 from transactions.demo.document_files import papers_of
-from transactions.demo.plans import lives
+from transactions.demo.people import plan
 from transactions.demo.seeding import PARTNER, seed
 from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
@@ -36,7 +36,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def seeded(documents: None, committed_partner: Partner) -> Iterator[Partner]:
-    """Committed, since the owner's connection has a part in it: from the second test on it is seeded again."""
+    """Committed, for the owner's connection. Seeded again in each test."""
     yield seed(users=USERS, conversions=CONVERSIONS).partner
     connections[serving_role.OWNER].close()
 
@@ -44,7 +44,7 @@ def seeded(documents: None, committed_partner: Partner) -> Iterator[Partner]:
 def counts(partner: Partner) -> list[int]:
     history = UserEvent.objects.filter(partner=partner), StatusChange.objects.filter(partner=partner)
     rows = User.objects.filter(partner=partner), Conversion.objects.filter(partner=partner)
-    return [found.count() for found in (*history, *rows, Document.objects.filter(partner=partner))]
+    return [queryset.count() for queryset in (*history, *rows, Document.objects.filter(partner=partner))]
 
 
 def test_seeding_again_adds_and_moves_nothing(seeded: Partner) -> None:
@@ -63,7 +63,7 @@ def test_there_are_users_in_every_status_and_some_wait_longer_than_others(seeded
     assert hours[-1] > 150
 
 
-def test_decisions_are_spread_over_weeks_and_stand_in_the_history(seeded: Partner) -> None:
+def test_decisions_are_spread_over_weeks_and_agree_with_the_history(seeded: Partner) -> None:
     changes = StatusChange.objects.filter(partner=seeded)
     assert len({change.created_at.isocalendar()[:2] for change in changes}) > 8
     for user in User.objects.filter(partner=seeded).prefetch_related("status_changes", "events"):
@@ -98,7 +98,7 @@ def test_several_reviewers_decided_for_reasons_that_the_case_page_offers(seeded:
         assert change.reason_code in {reason.code for reason in offered}
 
 
-def test_the_rules_of_the_history_hold_again(seeded: Partner) -> None:
+def test_the_history_cannot_be_changed_after_seeding(seeded: Partner) -> None:
     for statement in (
         "UPDATE users_statuschange SET created_at = now()",
         "UPDATE users_userevent SET pgh_created_at = now()",
@@ -112,7 +112,7 @@ def test_the_rules_of_the_history_hold_again(seeded: Partner) -> None:
         assert cursor.fetchone() == (0,)
 
 
-def test_who_waits_shows_each_risk_flag(seeded: Partner) -> None:
+def test_pending_users_show_each_risk_flag(seeded: Partner) -> None:
     waiting = User.objects.filter(partner=seeded, status=Status.PENDING_COMPLIANCE)
     assert {hint.code for user in waiting for hint in risk_flags_for(user)} >= set(FlagCode) - {FlagCode.CHANGED}
     assert User.objects.filter(partner=seeded, identity_changed_at__isnull=False).exists()
@@ -135,7 +135,7 @@ def test_amounts_agree_with_their_rates(seeded: Partner) -> None:
         assert abs(one.rate / value - 1) < Decimal("0.06")
 
 
-def test_documents_are_there_and_not_of_a_time_to_come(seeded: Partner) -> None:
+def test_documents_exist_and_none_is_dated_in_the_future(seeded: Partner) -> None:
     documents = Document.objects.filter(partner=seeded)
     assert set(documents.values_list("type", flat=True)) == set(DocumentType.values)
     assert not documents.filter(created_at__gt=timezone.now()).exists()
@@ -146,21 +146,21 @@ def test_documents_are_there_and_not_of_a_time_to_come(seeded: Partner) -> None:
 def test_the_first_user_has_a_document_of_each_type_whatever_the_day(day: int) -> None:
     """The demo's walk downloads them."""
     now = datetime(2026, 1, 1, 0, 1, tzinfo=UTC) + timedelta(days=day)
-    planned = [life for life in lives(10, now=now) if life.active_from]
-    numbers = range(len(planned), 151, len(planned))
-    conversions = [_conversion(line(Partner(slug=PARTNER), planned[0], number)) for number in numbers]
-    papers = list(papers_of(planned[0], sorted(conversions, key=lambda one: one.created_at)))
+    active = [person for person in plan(10, now=now) if person.active_from]
+    numbers = range(len(active), 151, len(active))
+    conversions = [_conversion(line(Partner(slug=PARTNER), active[0], number)) for number in numbers]
+    papers = list(papers_of(active[0], sorted(conversions, key=lambda one: one.created_at)))
     assert {paper.kind for paper in papers} == set(DocumentType)
     assert all(paper.created_at <= now for paper in papers)
 
 
-def _conversion(made: dict[str, Any]) -> Conversion:
+def _conversion(fields: dict[str, Any]) -> Conversion:
     return Conversion(
-        conversion_id=made["conversionId"],
-        created_at=datetime.fromisoformat(made["createdAt"]),
-        from_currency=made["from"]["currency"],
-        from_amount=Decimal(made["from"]["amount"]),
-        to_currency=made["to"]["currency"],
-        to_amount=Decimal(made["to"]["amount"]),
-        rate=Decimal(made["rate"]),
+        conversion_id=fields["conversionId"],
+        created_at=datetime.fromisoformat(fields["createdAt"]),
+        from_currency=fields["from"]["currency"],
+        from_amount=Decimal(fields["from"]["amount"]),
+        to_currency=fields["to"]["currency"],
+        to_amount=Decimal(fields["to"]["amount"]),
+        rate=Decimal(fields["rate"]),
     )

@@ -22,7 +22,7 @@ from config.environment import deployment
 from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, add_document, stored_at
-from transactions.documents.downloads import PIECE, STORAGE, FaultError
+from transactions.documents.downloads import CHUNK_BYTES, STORAGE, FaultError
 from transactions.documents.publishing import StorageError, publish
 from transactions.models import Document, DocumentFault
 from users.models import User
@@ -181,7 +181,7 @@ class Cutter:
 
 @pytest.fixture
 def cutter(endpoint: str) -> Iterator[Cutter]:
-    running = Cutter(endpoint, 3 * PIECE)
+    running = Cutter(endpoint, 3 * CHUNK_BYTES)
     yield running
     running.close()
 

@@ -112,7 +112,7 @@ def test_the_files_ending_says_what_it_is(ada: User, tmp_path: Path, name: str, 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"slug": "nobody"}, "There is no partner 'nobody'."),
+        ({"slug": "nobody"}, "Partner 'nobody' not found."),
         ({"user": "bob"}, "has no user 'bob'."),
         ({"file": "absent.pdf"}, "absent.pdf: No such file or directory"),
         ({"file": "/"}, "/: Is a directory"),

@@ -1,4 +1,4 @@
-"""What tests of imports share: lines for a partner's user, and the command, in this process and in one of its own."""
+"""Helpers for tests of imports: lines, and the command in this process or another one."""
 
 import io
 import json
@@ -26,7 +26,7 @@ Line = Callable[..., dict[str, Any]]
 
 
 class Result:
-    """What the command printed, and how it ended."""
+    """The command's output and exit status."""
 
     def __init__(self, file: Path, *options: str) -> None:
         out, err = io.StringIO(), io.StringIO()
@@ -36,8 +36,8 @@ class Result:
             call_command("import_conversions", str(file), "--json", *options, stdout=out, stderr=err)
         except SystemExit as ended:
             self.status = ended.code
-        except CommandError as refused:
-            self.status, self.reason = refused.returncode, str(refused)
+        except CommandError as error:
+            self.status, self.reason = error.returncode, str(error)
         self.counts = tuple(json.loads(out.getvalue()).values())
         self.errors = err.getvalue().splitlines()
 

@@ -1,4 +1,4 @@
-"""An import may be stopped, cut off or only rehearsed: it says what is so, and a further run completes it."""
+"""Imports that are stopped, fail or are dry runs: the counts are right, and another run completes them."""
 
 import io
 import json
@@ -31,8 +31,10 @@ from tests.transactions.imports.running import (
     stored,
     write,
 )
-from transactions.imports import importer as import_module
+from transactions.imports import importer as importing
 from transactions.imports import runs, staging
+from transactions.imports.importer import Importer
+from transactions.imports.staging import Batch, Stored
 from transactions.management.commands import import_conversions
 from transactions.models import Conversion, ImportRun, RunState
 
@@ -55,7 +57,8 @@ def test_a_signal_ends_an_import_with_its_counts(
         assert process.wait() == status
     assert rejected.startswith("line 11: ")
     assert ended == (
-        f"CommandError: Stopped by {number.name}. It came as far as line 10; run it again: what is in is unchanged."
+        f"CommandError: Stopped by {number.name}. The last line processed is 10."
+        " Run it again: lines imported already are unchanged."
     )
     assert (last_run().state, last_run().source, last_run().rejected) == ("stopped", "standard input", 1)
 
@@ -63,9 +66,9 @@ def test_a_signal_ends_an_import_with_its_counts(
 def test_an_import_outlives_lost_connections_and_counts_each_line_once(
     tmp_path: Path, line: Line, committed_partner: Partner
 ) -> None:
-    count = import_module.BATCH + 10
+    count = importing.BATCH + 10
     file = write(tmp_path / "f", *(line(n) for n in range(count)))
-    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{import_module.BATCH}") as second:
+    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{importing.BATCH}") as second:
         process = manage("import_conversions", str(file), "--json")
         end_waiting_session()
         first.rollback()
@@ -89,7 +92,7 @@ def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
 ) -> None:
     store, losses = staging.Database._store, iter([lose_the_connection])
 
-    def commit_and_lose(database: staging.Database, batch: staging.Batch) -> staging.Stored:
+    def commit_and_lose(database: staging.Database, batch: Batch) -> Stored:
         known = database._imported
         done = store(database, batch)
         for lose in losses:
@@ -98,41 +101,41 @@ def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
             lose()
         return done
 
-    monkeypatch.setattr(staging, "PATIENCE", (0.01,))
+    monkeypatch.setattr(staging, "RETRY_PAUSES", (0.01,))
     monkeypatch.setattr(staging.Database, "_store", commit_and_lose)
-    importer = import_module.Importer(staging.Database(run=runs.begin(source="f", size_bytes=None)))
+    importer = Importer(staging.Database(run=runs.begin(source="f", size_bytes=None)))
     lines = [json.dumps(line(n)).encode() for n in range(3)]
     assert not list(importer.run(enumerate(lines, 1)))
     assert (importer.counts.imported, importer.counts.unchanged) == (3, 0)
 
 
-def test_a_database_that_stays_away_ends_the_import_with_its_counts(
+def test_an_unreachable_database_ends_the_import_with_its_counts(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module, "BATCH", 2)
-    monkeypatch.setattr(staging, "PATIENCE", (0.01, 0.01))
-    stage, batches = staging._stage, iter([staging._stage])
+    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(staging, "RETRY_PAUSES", (0.01, 0.01))
+    stage, stages = staging._stage, iter([staging._stage])
 
-    def stage_once(batch: staging.Batch) -> None:
-        next(batches, lose_the_connection)(batch)
+    def stage_once(batch: Batch) -> None:
+        next(stages, lose_the_connection)(batch)
 
     monkeypatch.setattr(staging, "_stage", stage_once)
     file = write(tmp_path / "f", *(line(n) for n in range(7)))
     result = Result(file)
     assert (result.counts, result.status) == ((2, 0, 0), 1)
     assert result.reason == (
-        "The database cannot be reached, or did not answer in time. It came as far as line 2; run it again: what is in"
-        " is unchanged."
+        "The database cannot be reached, or did not answer in time. The last line processed is 2."
+        " Run it again: lines imported already are unchanged."
     )
     assert (last_run().state, last_run().imported) == ("failed", 2)
     monkeypatch.setattr(staging, "_stage", stage)
     assert Result(file).counts == (5, 2, 0)
 
 
-def test_a_dry_run_says_what_an_import_will_say_and_writes_nothing(
+def test_a_dry_run_reports_what_an_import_will_report_and_writes_nothing(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module, "BATCH", 3)
+    monkeypatch.setattr(importing, "BATCH", 3)
     Result(write(tmp_path / "known", *(line(n) for n in range(4))))
     lines = [line(n) for n in range(2, 9)]
     again = [line(8), line(5), line(5, rate="9"), line(3, rate="9"), line(20, externalId="stranger"), b"{"]
@@ -146,10 +149,10 @@ def test_a_dry_run_says_what_an_import_will_say_and_writes_nothing(
     assert (tmp_path / "rehearsed").read_bytes() == (tmp_path / "rejects").read_bytes()
 
 
-def test_a_dry_run_for_people_says_that_nothing_is_written(tmp_path: Path, line: Line) -> None:
+def test_a_dry_run_prints_that_nothing_was_written(tmp_path: Path, line: Line) -> None:
     out = io.StringIO()
     call_command("import_conversions", str(write(tmp_path / "f", line(1))), "--dry-run", stdout=out)
-    assert out.getvalue() == "Nothing is written; an import now would be: 1 imported, 0 unchanged, 0 rejected.\n"
+    assert out.getvalue() == "Dry run, nothing was written: 1 imported, 0 unchanged, 0 rejected.\n"
 
 
 def test_a_run_is_recorded_and_listed(tmp_path: Path, line: Line) -> None:
@@ -172,11 +175,11 @@ def test_a_run_is_recorded_and_listed(tmp_path: Path, line: Line) -> None:
     }
 
 
-def test_a_run_that_has_ended_stays_as_it_is(tmp_path: Path, line: Line) -> None:
+def test_a_run_that_has_ended_cannot_be_changed(tmp_path: Path, line: Line) -> None:
     run = runs.begin(source="f", size_bytes=None)
     ImportRun.objects.filter(pk=run).update(imported=1)
     runs.end(run, RunState.COMPLETE, runs.Counts(1, 0, 0), 10)
-    with pytest.raises(IntegrityError, match="has ended stays"):
+    with pytest.raises(IntegrityError, match="has ended cannot be changed"):
         ImportRun.objects.filter(pk=run).update(imported=2)
     for statement in ("DELETE FROM transactions_importrun", "UPDATE transactions_importrun SET source = 'x'"):
         with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
@@ -208,8 +211,8 @@ def lose_the_server(*_: Any) -> None:
 @pytest.mark.parametrize(
     ("failure", "reason"),
     [
-        (refuse_a_statement, "The database refused a statement (SQLSTATE 22012). It came as far as line 2;"),
-        (lose_the_server, "The database cannot be reached, or did not answer in time. It came as far as line 2;"),
+        (refuse_a_statement, "The database refused a statement (SQLSTATE 22012). The last line processed is 2."),
+        (lose_the_server, "The database cannot be reached, or did not answer in time. The last line processed is 2."),
     ],
 )
 def test_a_run_that_the_database_ends_has_failed(
@@ -220,12 +223,12 @@ def test_a_run_that_the_database_ends_has_failed(
     failure: Callable[..., None],
     reason: str,
 ) -> None:
-    monkeypatch.setattr(import_module, "BATCH", 2)
-    monkeypatch.setattr(staging, "PATIENCE", ())
-    batches = iter([staging._stage])
+    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(staging, "RETRY_PAUSES", ())
+    stages = iter([staging._stage])
 
-    def stage_once(batch: staging.Batch) -> None:
-        next(batches, failure)(batch)
+    def stage_once(batch: Batch) -> None:
+        next(stages, failure)(batch)
 
     monkeypatch.setattr(staging, "_stage", stage_once)
     result = Result(write(tmp_path / "f", *(line(n) for n in range(5))))
@@ -234,13 +237,13 @@ def test_a_run_that_the_database_ends_has_failed(
     assert (last_run().state, last_run().imported) == ("failed", 2)
 
 
-def test_a_run_that_a_crash_ends_has_failed_and_its_record_says_what_is_stored(
+def test_a_crash_records_a_failed_run_with_the_stored_counts(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: Any) -> None:
         raise RuntimeError("a crash")
 
-    monkeypatch.setattr(import_module, "BATCH", 2)
+    monkeypatch.setattr(importing, "BATCH", 2)
     monkeypatch.setattr(import_conversions.Command, "_report", crash)
     file = write(tmp_path / "f", *(line(n) for n in range(5)), line(9, rate="0"))
     with pytest.raises(RuntimeError, match="a crash"):
@@ -251,7 +254,7 @@ def test_a_run_that_a_crash_ends_has_failed_and_its_record_says_what_is_stored(
 
 
 def on_a_terminal(*arguments: str) -> str:
-    """What `manage.py` writes to standard error where that is a terminal."""
+    """What `manage.py` writes to standard error on a terminal."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 120))
     with manage(*arguments, stderr=theirs):
@@ -272,7 +275,7 @@ def test_a_terminal_shows_a_bar_of_the_bytes_read(line: Line, tmp_path: Path) ->
     assert "\x1b[31" not in shown
 
 
-def test_elsewhere_nothing_is_shown(line: Line, tmp_path: Path) -> None:
+def test_without_a_terminal_no_bar_is_shown(line: Line, tmp_path: Path) -> None:
     file = write(tmp_path / "file", line())
     with manage("import_conversions", str(file)) as process:
         assert process.communicate() == (b"1 imported, 0 unchanged, 0 rejected.\n", b"")

@@ -1,10 +1,11 @@
-"""What is imported may be compressed, damaged or endless: what is good in it comes in, and the rest is said."""
+"""Sources that are compressed, damaged or endless."""
 
 import gzip
 import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ MIB = 1024 * 1024
 
 
 def numbered(path: Path) -> list[tuple[int, bytes]]:
-    with Source(str(path)) as source:
+    with closing(Source(str(path))) as source:
         return [line for line in source.lines() if line]
 
 
@@ -39,7 +40,7 @@ def test_a_compressed_source_is_refused_and_named(tmp_path: Path, line: Line, fi
     assert f"compressed with {name}:" in result.reason
 
 
-def test_a_compressed_file_is_imported_by_way_of_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:
+def test_a_compressed_file_is_imported_through_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:
     (tmp_path / "f.gz").write_bytes(gzip.compress(ndjson(line(1), line(2))))
     unpacked = subprocess.run(["zcat", str(tmp_path / "f.gz")], capture_output=True, check=True).stdout
     out, err = manage("import_conversions", "-", "--json").communicate(unpacked)
@@ -59,7 +60,7 @@ def test_a_byte_order_mark_at_the_beginning_is_no_part_of_the_first_line(tmp_pat
     assert Result(tmp_path / "f").counts == (1, 0, 0)
 
 
-def test_numbers_count_every_line(tmp_path: Path) -> None:
+def test_blank_lines_count_in_line_numbers(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\n\r\na\n \n" + b"b" * (3 * MIB) + b"\n\n" + b"c" * (3 * MIB))
     found = numbered(tmp_path / "f")
     assert [(number, line[:1]) for number, line in found] == [(3, b"a"), (5, b"b"), (7, b"c")]
@@ -70,8 +71,7 @@ PEAK = """
 import resource, sys
 from transactions.imports.sources import Source
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-with Source(sys.argv[1]) as source:
-    lines = sum(1 for line in source.lines() if line)
+lines = sum(1 for line in Source(sys.argv[1]).lines() if line)
 print(lines, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
@@ -80,13 +80,13 @@ print(lines, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 10
 def test_memory_stays_constant(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "large").write_bytes(content * (64 * MIB // len(content)))
     django = "import django; django.setup()\n"
-    told = subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", django + PEAK, str(tmp_path / "large")],
         cwd=settings.BASE_DIR,
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
         capture_output=True,
         check=True,
     )
-    lines, mebibytes = map(int, told.stdout.split())
+    lines, mebibytes = map(int, ended.stdout.split())
     assert lines == (1 if content == b"\0" else 64 * 1024)
     assert mebibytes < 24

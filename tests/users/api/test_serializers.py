@@ -94,7 +94,7 @@ def test_an_exception_names_what_errors_names() -> None:
 def test_a_name_given_twice_is_an_error_where_the_data_knows_of_it() -> None:
     serializer = update(parse_object(b'{"city": "Ottawa", "city": "Ottawa", "x": 1, "x": 2}'))
     assert not serializer.is_valid()
-    assert serializer.errors == {name: ["This field is given more than once."] for name in ("city", "x")}
+    assert serializer.errors == {name: ["Duplicate field."] for name in ("city", "x")}
 
 
 @pytest.mark.parametrize("data", [[], "ada", 1, None], ids=repr)

@@ -362,7 +362,7 @@ def test_the_form_names_the_contents_of_a_pack(ada: User) -> None:
 
 def test_too_many_downloads_at_once_are_answered_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_as("auditor")
-    monkeypatch.setattr(streaming, "MOST_OF_ONE", 1)
+    monkeypatch.setattr(streaming, "MAX_STREAMS_PER_OWNER", 1)
     under_way = client.post(NDJSON)
     put_off = [client.post(path) for path in (CSV, evidence_of(ada))]
     assert [(answer.status_code, answer.headers["Retry-After"]) for answer in put_off] == [(503, "5")] * 2

@@ -113,7 +113,7 @@ def test_another_partners_user_is_unknown(user: dict[str, Any], reviewer: str, o
 @pytest.mark.django_db
 def test_an_unknown_partner_is_one_line(reviewer: str) -> None:
     command = ("change_user_status", "nobody", "u", "active", "--reason", "x", "--by", reviewer)
-    assert refusal(*command) == "There is no partner 'nobody'."
+    assert refusal(*command) == "Partner 'nobody' not found."
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 2001])

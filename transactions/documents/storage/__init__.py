@@ -1,1 +1,1 @@
-"""Where the files of documents are kept. What fails is an OSError, and a file that is not there FileNotFoundError."""
+"""Storages of documents. Failures are OSErrors, a missing file is a FileNotFoundError."""

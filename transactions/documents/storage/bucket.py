@@ -1,8 +1,8 @@
-"""A bucket of S3, or of what speaks like it. Imported where it is configured alone: boto3 takes a third of a second."""
+"""An S3 bucket, or a compatible one. Imported only if configured: boto3 takes a third of a second."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
 from boto3.exceptions import Boto3Error
 from botocore.config import Config
@@ -17,7 +17,7 @@ ATTEMPTS = 2
 
 
 class BucketError(OSError):
-    """The bucket could not be reached, refused, or broke off. Its text holds nothing of what was asked."""
+    """The bucket failed or could not be reached. The text holds nothing of the request."""
 
 
 @contextmanager
@@ -33,30 +33,23 @@ def _as_os_errors() -> Iterator[None]:
         raise BucketError(f"The bucket could not be used: {type(error).__name__}.") from error
 
 
-class _Body:
-    """The bytes of an object as they come, never whole; a StreamingBody whose failures are OSErrors."""
+class _Body(File):  # type: ignore[type-arg]
+    """A StreamingBody whose failures are OSErrors."""
 
-    def __init__(self, body: Any) -> None:
-        self._body = body
-        self.closed = False
-
+    @_as_os_errors()
     def read(self, size: int = -1) -> bytes:
-        with _as_os_errors():
-            return bytes(self._body.read(None if size < 0 else size))
-
-    def close(self) -> None:
-        self.closed = True
-        self._body.close()
+        body: Any = self.file
+        return bytes(body.read(None if size < 0 else size))
 
 
 class DocumentBucket(S3Storage):  # type: ignore[misc]  # django-storages has no types
-    """Objects under a prefix of one bucket. Credentials come from AWS's own environment or the machine's role.
+    """Objects under a prefix of one bucket. Credentials come from AWS's own variables or the machine's role.
 
-    Objects are private as the bucket has it: no access list is sent, which buckets of today refuse.
+    No access list is sent, which today's buckets refuse: the bucket's own settings keep objects private.
     """
 
     def get_default_settings(self) -> dict[str, Any]:
-        """What the URL does not say: short waits, few attempts, and no object is ever replaced."""
+        """Short timeouts, few attempts, and no object is ever replaced."""
         defaults: dict[str, Any] = super().get_default_settings()
         return defaults | {
             "file_overwrite": False,
@@ -66,28 +59,18 @@ class DocumentBucket(S3Storage):  # type: ignore[misc]  # django-storages has no
                 connect_timeout=CONNECT_SECONDS,
                 read_timeout=READ_SECONDS,
                 retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
-                # Not every service that speaks S3 knows them, and the SHA-256 is looked at in any case.
+                # Not every compatible service has them, and the SHA-256 is verified anyway.
                 request_checksum_calculation="when_required",
                 response_checksum_validation="when_required",
             ),
         }
 
+    @_as_os_errors()
     def _open(self, name: str, mode: str = "rb") -> Any:
-        # django-storages' own file would be fetched whole before its first byte is given.
-        with _as_os_errors():
-            answer = self.connection.meta.client.get_object(Bucket=self.bucket_name, Key=self._normalize_name(name))
-        return File(_Body(answer["Body"]))  # type: ignore[arg-type]
+        # django-storages would fetch the whole file before the first byte.
+        answer = self.connection.meta.client.get_object(Bucket=self.bucket_name, Key=self._normalize_name(name))
+        return _Body(answer["Body"])
 
-    def _save(self, name: str, content: IO[Any]) -> str:
-        with _as_os_errors():
-            return str(super()._save(name, content))
-
-    def exists(self, name: str) -> bool:
-        """Whether there is an object of this name. Raises OSError."""
-        with _as_os_errors():
-            return bool(super().exists(name))
-
-    def delete(self, name: str) -> None:
-        """Removes an object, where there is one. Raises OSError."""
-        with _as_os_errors():
-            super().delete(name)
+    _save = _as_os_errors()(S3Storage._save)  # noqa: SLF001 - Django's storages override it
+    exists = _as_os_errors()(S3Storage.exists)
+    delete = _as_os_errors()(S3Storage.delete)

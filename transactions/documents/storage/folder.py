@@ -1,4 +1,4 @@
-"""A folder of this machine."""
+"""A local folder."""
 
 import os
 import stat
@@ -10,26 +10,25 @@ from django.core.files.storage import FileSystemStorage
 
 
 class DocumentFolder(FileSystemStorage):
-    """Files below one folder, written through to the disk: a row says that its file is kept."""
+    """Files below one folder, flushed to the disk before the document's row is written."""
 
     def _open(self, name: str, mode: str = "rb") -> Any:
-        """For reading only."""
-        # A disk that is not mounted is not a file that somebody removed.
+        # A disk that is not mounted is a failure of the storage, not a missing file.
         if not Path(self.location).is_dir():
-            raise NotADirectoryError("The folder of documents is not there.")
-        # A link leads out of the folder, and who reads a pipe waits for ever.
+            raise NotADirectoryError("The folder of documents does not exist.")
+        # A link could lead out of the folder, and reading a pipe could block forever.
         descriptor = os.open(self.path(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         file = os.fdopen(descriptor, mode)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             file.close()
-            raise OSError("What is kept under the name of a document is no file.")
+            raise OSError("Not a regular file.")
         return File(file)
 
     def _save(self, name: str, content: IO[Any]) -> str:
         saved = str(super()._save(name, content))  # type: ignore[misc]
         path = Path(self.path(saved))
-        for kept in (path, path.parent, path.parent.parent):
-            _flush(kept)
+        for each in (path, path.parent, path.parent.parent):
+            _flush(each)
         return saved
 
 

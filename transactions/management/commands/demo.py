@@ -1,4 +1,4 @@
-"""`manage.py demo`: the main job, shown (`make demo`)."""
+"""`manage.py demo`: seeds, serves, and walks through the API (`make demo`)."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from environ import Env
 
 from partners.client import NoAnswerError, SignedClient
-from transactions.demo.plans import external_id
+from transactions.demo.people import external_id
 from transactions.demo.seeding import PARTNER, Seeded, seed
 from transactions.demo.walk import Walk, WrongAnswerError
 from transactions.management.commands.seed_demo import summary
@@ -25,30 +25,30 @@ from transactions.management.commands.seed_demo import summary
 USERS = 40
 CONVERSIONS = 600
 START_SECONDS = 30
-# What a shell reports for a command that Ctrl-C ended.
+# A shell's status of a command that Ctrl-C ended.
 INTERRUPTED = 130
 LOG = settings.BASE_DIR / ".local" / "demo-service.log"
-# Ctrl-C, `kill` and service managers, and the terminal's window being closed.
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Ctrl-C, `kill` and service managers, and a terminal's window that is closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Command(BaseCommand):
     """Migrates, seeds, serves, and walks through the API with real signed requests; then keeps serving."""
 
-    help = "Migrates, seeds, serves, and walks through the API with real signed requests. For DEBUG=true alone."
+    help = "Migrate, seed, serve, and walk through the API with real signed requests. Only if DEBUG=true."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """[--exit]."""
-        parser.add_argument("--exit", action="store_true", help="end after the walk; exit status 0 if all was right")
+        parser.add_argument("--exit", action="store_true", help="stop after the walk; exit status 0 if all was right")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs the demo. Raises CommandError where an answer was not right, or a signal came before the walk's end.
+        """Run the demo. Raises CommandError for a wrong answer, or a signal before the walk's end.
 
-        SIGINT, SIGTERM and SIGHUP end it and the service, and with them the embedded PostgreSQL.
+        SIGINT, SIGTERM and SIGHUP stop the service and the embedded PostgreSQL too.
         """
         if not settings.DEBUG:
-            raise CommandError("The demo is for development: it runs while DEBUG=true alone.")
+            raise CommandError("The demo is for development: it needs DEBUG=true.")
         try:
             _interrupt_on_signals()
             self.run(keep_serving=not options["exit"])
@@ -56,83 +56,73 @@ class Command(BaseCommand):
             raise CommandError("The demo was interrupted.", returncode=INTERRUPTED) from interrupt
 
     def run(self, *, keep_serving: bool) -> None:
-        """Seeds, serves and walks. keep_serving: until KeyboardInterrupt, which is then the normal end."""
+        """Seed, serve and walk. keep_serving: until KeyboardInterrupt."""
         self.say("Migrating the database …")
         call_command("migrate", verbosity=0)
-        seeded = seed(users=USERS, conversions=CONVERSIONS, say=self.say)
+        seeded = seed(users=USERS, conversions=CONVERSIONS, report=self.say)
         self.say("Starting the service …")
         with _service() as (process, base_url):
             client = SignedClient(base_url, seeded.key.api_key, seeded.key.secret)
             _wait_until_ready(process, client)
-            walk = Walk(client, _user_with_conversions(), self.approve, self.say)
+            conversions = seeded.partner.users.get(external_id=external_id(1)).conversions.count()
+            walk = Walk(client, (external_id(1), conversions), self.approve, self.say)
             try:
                 walk.run()
             except (WrongAnswerError, NoAnswerError) as error:
                 raise CommandError(str(error)) from error
-            self.say(f"\nAll {walk.steps} steps answered as the contract says.\n")
+            self.say(f"\nAll {walk.steps} steps were answered as the contract says.\n")
             if keep_serving:
-                self.tell_where_to_go_on(base_url, seeded)
+                self.show_addresses(base_url, seeded)
                 with suppress(KeyboardInterrupt):
                     process.wait()
 
     def approve(self, user: str) -> None:
-        """Lets the demo's reviewer make the user active."""
+        """Activate a user as the demo's reviewer."""
         reason = "Identity and address confirmed."
         self.say(f'   $ manage.py change_user_status {PARTNER} {user} active --by demo-reviewer --reason "{reason}"')
         call_command(
             "change_user_status", PARTNER, user, "active", by="demo-reviewer", reason=reason, stdout=self.stdout
         )
 
-    def tell_where_to_go_on(self, base_url: str, seeded: Seeded) -> None:
-        """Addresses and credentials."""
-        self.say(
-            "\n".join(
-                [
-                    f"Serving on {base_url} until Ctrl-C.",
-                    *summary(seeded),
-                    "",
-                    f"Docs          {base_url}/docs   (from a key to the first signed call)",
-                    f"Back office   {base_url}/admin/   (log in as demo-reviewer, say)",
-                    "Your own call, signed for you, in another terminal:",
-                    f"  export PSI_API_KEY={seeded.key.api_key}",
-                    f"  export PSI_SECRET={seeded.key.secret}",
-                    f"  .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}",
-                    f"The service's log: {LOG.relative_to(settings.BASE_DIR)}",
-                ]
-            )
-        )
+    def show_addresses(self, base_url: str, seeded: Seeded) -> None:
+        """Print addresses and credentials."""
+        credentials = "\n".join(summary(seeded))
+        self.say(f"""\
+Serving on {base_url} until Ctrl-C.
+{credentials}
+
+Docs          {base_url}/docs   (from a key to the first signed call)
+Back office   {base_url}/admin/   (log in as demo-reviewer, for example)
+To sign and send a request, in another terminal:
+  export PSI_API_KEY={seeded.key.api_key}
+  export PSI_SECRET={seeded.key.secret}
+  .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}
+The service's log: {LOG.relative_to(settings.BASE_DIR)}""")
 
     def say(self, text: str) -> None:
-        """Prints at once, so that the walk can be followed."""
+        """Print at once."""
         self.stdout.write(text)
         self.stdout.flush()
 
 
-def _user_with_conversions() -> tuple[str, int]:
-    from transactions.models import Conversion  # noqa: PLC0415 - a helper of this command alone
-
-    user = external_id(1)
-    return user, Conversion.objects.filter(partner__slug=PARTNER, user__external_id=user).count()
-
-
 def _interrupt_on_signals() -> None:
-    """Has the first of these signals raise KeyboardInterrupt; later ones do not disturb the orderly end."""
+    """Raise KeyboardInterrupt at the first signal; ignore later ones during the shutdown."""
 
     def interrupt(*_: object) -> None:
-        for number in ENDING:
-            # A function and not SIG_IGN, which the programs started from here would inherit.
+        for number in SIGNALS:
+            # A function, because child processes would inherit SIG_IGN.
             signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
-    # What this process was started to ignore (nohup, a shell's background job) it goes on ignoring.
-    for number in ENDING:
+    # Signals that this process was started to ignore (nohup, a shell's background job) stay ignored.
+    for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, interrupt)
 
 
 @contextmanager
 def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The service as it is served everywhere, on PORT or, where that is taken, on a free one; its log apart."""
+    """The production server with its base URL, on PORT or, if that is taken, on a free port; it logs into LOG."""
     port = _free_port(settings.HOST, settings.PORT)
     internal = _free_port(settings.INTERNAL_HOST, settings.INTERNAL_PORT) if settings.INTERNAL_PORT else 0
     with LOG.open("wb") as log:
@@ -145,14 +135,14 @@ def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     try:
         yield process, f"http://{settings.HOST}:{port}"
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.terminate()
         process.wait()
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment without what settings took into it from `.env`.
+    """This process's environment without the values that settings read from `.env`.
 
-    The service reads that file itself, at each SIGHUP too, and a variable that is set goes before the file.
+    The service reads that file itself, also at each SIGHUP, and variables override the file.
     """
     in_file: dict[str, str] = {}
 
@@ -163,17 +153,12 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if in_file.get(name) != value}
 
 
-def _free_port(host: str, wanted: int) -> int:
-    for port in (wanted, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError:
-                continue
+def _free_port(host: str, preferred: int) -> int:
+    for port in (preferred, 0):
+        with suppress(OSError), socket.create_server((host, port)) as probe:
             number: int = probe.getsockname()[1]
             return number
-    raise CommandError(f"There is no free port on {host}.")
+    raise CommandError(f"No port is free on {host}.")
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], client: SignedClient) -> None:

@@ -6,59 +6,50 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from partners.management.base import Outcome, ServiceCommand
+from partners.management.base import Outcome, ServiceCommand, whole_number
 from transactions.demo.seeding import Seeded, seed
 from transactions.documents.publishing import StorageError
+
+MOST = 999_999_999
 
 
 class Command(ServiceCommand):
     """A demo partner with a key, staff of every role, users in every status, conversions and documents."""
 
-    help = (
-        "Makes a demo partner with a key, staff, users in every status, conversions, documents. For DEBUG=true alone."
-    )
+    help = "Create a demo partner with a key, staff, users in every status, conversions, documents. Only if DEBUG=true."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """[--users N] [--conversions N]."""
         super().add_arguments(parser)
-        parser.add_argument("--users", type=int, default=40, help="how many there are to be (40)")
-        parser.add_argument("--conversions", type=int, default=600, help="how many there are to be in all (600)")
+        parser.add_argument("--users", type=whole_number(0, MOST), default=40, help="users in all (40)")
+        parser.add_argument("--conversions", type=whole_number(0, MOST), default=600, help="conversions in all (600)")
 
     def perform(self, **options: Any) -> Outcome:
-        """Seeds. Raises CommandError where DEBUG is false: known accounts have no place in production."""
+        """Seed. Raises CommandError unless DEBUG: accounts with known names have no place in production."""
         if not settings.DEBUG:
-            raise CommandError("seed_demo is for development: it runs while DEBUG=true alone.")
-        if options["users"] < 0 or options["conversions"] < 0:
-            raise CommandError("--users and --conversions take whole numbers from 0.")
+            raise CommandError("seed_demo is for development: it needs DEBUG=true.")
         try:
             seeded = seed(users=options["users"], conversions=options["conversions"])
         except StorageError as error:
             raise CommandError("The storage of documents cannot be used: see DOCUMENT_STORAGE_URL.") from error
-        return Outcome(as_json(seeded), summary(seeded))
-
-
-def as_json(seeded: Seeded) -> dict[str, Any]:
-    """What --json prints."""
-    return {
-        "partner": seeded.partner.slug,
-        "apiKey": seeded.key.api_key,
-        "secret": seeded.key.secret,
-        "staff": [
-            {"role": account.role, "username": account.username, "password": account.password}
-            for account in seeded.staff
-        ],
-        "users": seeded.users,
-        "conversions": seeded.conversions,
-        "documents": seeded.documents,
-    }
+        data = {
+            "partner": seeded.partner.slug,
+            "apiKey": seeded.key.api_key,
+            "secret": seeded.key.secret,
+            "staff": seeded.staff,
+            "users": seeded.users,
+            "conversions": seeded.conversions,
+            "documents": seeded.documents,
+        }
+        return Outcome(data, summary(seeded))
 
 
 def summary(seeded: Seeded) -> list[str]:
-    """The same for people. Key, secret and passwords are shown this once."""
+    """The data with the credentials, which are shown only now."""
     counts = f"{seeded.users} users, {seeded.conversions} conversions, {seeded.documents} documents"
     return [
         f"Partner   {seeded.partner.slug}: {counts}",
         f"API key   {seeded.key.api_key}",
         f"Secret    {seeded.key.secret}",
-        *(f"Staff     {account.username:22} {account.password}" for account in seeded.staff),
+        *(f"Staff     {account['username']:22} {account['password']}" for account in seeded.staff),
     ]

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from partners.management.base import Outcome, ServiceCommand, find_partner, moment
+from partners.management.base import Outcome, ServiceCommand, find_partner, optional_rfc_3339
 from users.models import Status, User
 from users.services.compliance import DecisionRefusedError, change_status
 from users.services.staff import find_staff
@@ -42,7 +42,7 @@ class Command(ServiceCommand):
                 "externalId": user.external_id,
                 "fromStatus": change.from_status,
                 "status": user.status,
-                "updatedAt": moment(user.updated_at),
+                "updatedAt": optional_rfc_3339(user.updated_at),
             },
             [f"User {user.external_id} of {slug}: {change.from_status} → {user.status}."],
         )

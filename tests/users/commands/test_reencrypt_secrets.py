@@ -27,11 +27,11 @@ def under_the_old_key(settings: Settings, db: None) -> Iterator[None]:
     """Nothing is in the tables but what a test puts there, under the old key."""
     settings.SECRETS_ENCRYPTION_KEYS = [OLD]
     settings.STAFF_MFA_REQUIRED = True
-    keys.nobody.cache_clear()
+    keys.unknown_caller.cache_clear()
     assert not ApiKey.objects.exists()
     yield
     keys._decrypt.cache_clear()
-    keys.nobody.cache_clear()
+    keys.unknown_caller.cache_clear()
 
 
 def use(settings: Settings, *encryption_keys: str) -> None:
@@ -54,7 +54,7 @@ def accepted(staff: Staff, code: str) -> bool:
     return where_to(client) == ""
 
 
-def test_with_the_old_key_retired_partners_still_sign_and_staff_still_come_in(
+def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
     settings: Settings, partner: Partner
 ) -> None:
     api, staff = factories.client_of(partner, in_process), enrolled()
@@ -73,7 +73,7 @@ def test_without_it_they_do_not(settings: Settings, partner: Partner) -> None:
     assert api.get("/v1/ping").status == 500
 
 
-def test_what_is_under_the_newest_key_is_left_as_it_is(settings: Settings, partner: Partner) -> None:
+def test_texts_under_the_newest_key_are_unchanged(settings: Settings, partner: Partner) -> None:
     old = keys.issue(partner=partner).record
     use(settings, NEW, OLD)
     new = keys.issue(partner=partner).record
@@ -93,7 +93,7 @@ def test_a_dry_run_counts_and_changes_nothing(settings: Settings, partner: Partn
         "secondFactors": counts(),
     }
     assert stored(record.prefix) == record.encrypted_secret
-    assert "API keys: 1 to be encrypted anew, 0 under" in printed("reencrypt_secrets", "--dry-run")
+    assert "API keys: 1 to re-encrypt, 0 already" in printed("reencrypt_secrets", "--dry-run")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
@@ -104,7 +104,7 @@ def test_batches_of_any_size_reach_every_row(settings: Settings, partner: Partne
     assert outcome("reencrypt_secrets", "--batch-size", str(size))["apiKeys"] == counts(4)
 
 
-def test_what_no_key_decrypts_is_named_and_the_rest_is_done(settings: Settings, partner: Partner) -> None:
+def test_undecryptable_secrets_are_named_and_the_rest_is_reencrypted(settings: Settings, partner: Partner) -> None:
     settings.SECRETS_ENCRYPTION_KEYS = ["lost-long-ago-0123456789-abcdefghijklm"]
     lost, staff = keys.issue(partner=partner), enrolled()
     Authenticator.objects.filter(user=staff, type="recovery_codes").delete()
@@ -119,7 +119,7 @@ def test_what_no_key_decrypts_is_named_and_the_rest_is_done(settings: Settings, 
         f"TOTP Authenticator of {staff.username}: under no present key.",
     ]
     assert lost.record.encrypted_secret not in end.output + end.errors
-    # The mends, after which nothing is left to say.
+    # The remedies.
     outcome("revoke_api_key", lost.record.prefix)
     outcome("reset_staff_mfa", staff.username, "--reason", "The encryption key is lost.")
     assert run("reencrypt_secrets").status == 0
@@ -147,7 +147,7 @@ def test_a_session_begun_under_a_secret_key_goes_on_while_that_is_a_fallback(set
     client, forgotten = come_in(staff), come_in(staff)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a-newer-0123456789-abcdefghijklmnopqrstu", [older]
     assert where_to(client) == ""
-    # Signed anew by that: the fallback is not needed for it any more.
+    # It is signed with the new key now, and does not need the fallback.
     settings.SECRET_KEY_FALLBACKS = []
     assert where_to(client) == ""
     assert where_to(forgotten) == "/admin/login/"

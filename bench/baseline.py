@@ -1,4 +1,4 @@
-"""The floor: what the statements that a request cannot do without cost by themselves, played by pgbench."""
+"""The baseline: the cost of the statements that a request cannot avoid, run by pgbench."""
 
 import hashlib
 import re
@@ -14,20 +14,20 @@ from bench.cluster import Cluster
 from bench.errors import BenchError
 from bench.measure import Load
 from bench.service import PARTNER, Service
-from bench.workloads import MIX, World
+from bench.workloads import MIX, Dataset
 from config.embedded.server import programs
 
-_SCRIPTS = Path(__file__).with_name("floor")
+_SCRIPTS = Path(__file__).with_name("baseline_sql")
 _PROGRAM = "pgbench"
-# In these each session is opened and has prepared all statements; another run of as long is taken off.
+# For sessions to open and to prepare all statements; a run of that length is subtracted.
 OPENING_SECONDS = 1
-# Less would not stand out from what is taken off.
+# Less would not stand out from the subtracted run.
 SHORTEST_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
-    """What one transaction cost. pgbench, database: µs of processor time; per_second: how many there were."""
+class Baseline:
+    """The cost of a transaction. pgbench, database: µs of processor time. per_second: transactions."""
 
     per_second: float
     pgbench: float
@@ -44,12 +44,12 @@ class _Played(NamedTuple):
 
 
 def available() -> bool:
-    """Whether this PostgreSQL came with pgbench."""
+    """Whether this PostgreSQL has pgbench."""
     return (programs() / _PROGRAM).exists()
 
 
-def measure(service: Service, cluster: Cluster, world: World, workload: str, load: Load) -> Floor:
-    """Plays a workload's statements in the database of a service. Raises BenchError where one fails."""
+def measure(service: Service, cluster: Cluster, dataset: Dataset, workload: str, load: Load) -> Baseline:
+    """Run a workload's statements in the database of a service. Raises BenchError."""
     shares = MIX if workload == "mix" else {workload: 1}
     with tempfile.TemporaryDirectory(prefix="psi-bench-") as folder:
         play = partial(
@@ -58,25 +58,25 @@ def measure(service: Service, cluster: Cluster, world: World, workload: str, loa
             "--no-vacuum",
             "--protocol=prepared",
             f"--client={load.connections}",
-            *(f"--define={name}={value}" for name, value in _variables(service, cluster, world).items()),
+            *(f"--define={name}={value}" for name, value in _variables(service, cluster, dataset).items()),
             *(f"--file={_script(name, Path(folder))}@{share}" for name, share in shares.items()),
             cluster.url(service.seeded.database),
         )
-        # The service keeps its sessions: what it takes to open them, and to prepare, is no part of a transaction.
+        # The service keeps its sessions: opening them is no part of a transaction's cost.
         opening = play(f"--time={OPENING_SECONDS}")
-        all_of_it = play(f"--time={OPENING_SECONDS + max(load.seconds, SHORTEST_SECONDS)}")
-    count = all_of_it.transactions - opening.transactions
+        whole = play(f"--time={OPENING_SECONDS + max(load.seconds, SHORTEST_SECONDS)}")
+    count = whole.transactions - opening.transactions
     if count <= 0:
-        raise BenchError("pgbench did more in one second than in several: the machine stood still meanwhile.")
-    return Floor(
-        all_of_it.per_second,
-        (all_of_it.pgbench - opening.pgbench) / count * 1e6,
-        (all_of_it.database - opening.database) / count * 1e6,
+        raise BenchError("pgbench did more in one second than in several: the machine is too busy.")
+    return Baseline(
+        whole.per_second,
+        (whole.pgbench - opening.pgbench) / count * 1e6,
+        (whole.database - opening.database) / count * 1e6,
     )
 
 
 def parse(output: str) -> tuple[int, float]:
-    """How many transactions pgbench counted, and how many a second. Raises BenchError where there are none."""
+    """Return number and rate of pgbench's transactions. Raises BenchError if there are none."""
     count = re.search(r"^number of transactions actually processed: ([1-9]\d*)", output, re.MULTILINE)
     rate = re.search(r"^tps = ([\d.]+)", output, re.MULTILINE)
     if count is None or rate is None:
@@ -85,19 +85,19 @@ def parse(output: str) -> tuple[int, float]:
 
 
 def _script(workload: str, folder: Path) -> Path:
-    # Whatever is asked, the key is looked up first.
+    # Each request looks the key up first.
     script = folder / f"{workload}.sql"
     script.write_text("".join((_SCRIPTS / f"{name}.sql").read_text() for name in ("key", workload)))
     return script
 
 
-def _variables(service: Service, cluster: Cluster, world: World) -> dict[str, str | int]:
+def _variables(service: Service, cluster: Cluster, dataset: Dataset) -> dict[str, str | int]:
     with cluster.connect(service.seeded.database) as connection:
         row = connection.execute("SELECT id FROM partners_partner WHERE slug = %s", [PARTNER]).fetchone()
     if row is None:
         raise BenchError(f"There is no partner {PARTNER}.")
     digest = hashlib.sha256(service.client.api_key.encode()).hexdigest()
-    return {"partner": row[0], "digest": digest, "highest": world.highest}
+    return {"partner": row[0], "digest": digest, "highest": dataset.highest}
 
 
 def _pgbench(cluster: Cluster, *arguments: str) -> _Played:

@@ -1,4 +1,4 @@
-"""An API secret that no present key decrypts is a fault of the service, not of the partner: docs/operations.md."""
+"""An API secret that no present key decrypts is the service's fault, not the partner's: docs/operations.md."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -29,7 +29,7 @@ def lost(api: PartnerClient, partner: Partner) -> PartnerClient:
 
 
 def counted() -> float:
-    return REGISTRY.get_sample_value("psi_lost_secrets_total") or 0.0
+    return REGISTRY.get_sample_value("psi_undecryptable_secrets_total") or 0.0
 
 
 def test_a_key_in_force_is_answered_with_an_internal_error(

@@ -1,0 +1,147 @@
+"""Types of settings: functions from a variable's text to its value, for django-environ.
+
+They raise ValueError with what to set; `Env` adds the variable's name. No message holds a value, which can be secret.
+"""
+
+import ipaddress
+import re
+import zoneinfo
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from partners.api.rates import parse_rate
+
+SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text
+_HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
+_IPV6 = r"\[[0-9A-Fa-f:.]+\]"
+_SECRET_LENGTH = 32
+_DIFFERENT_CHARACTERS = 10
+_EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IGNORECASE)
+
+
+class Env(environ.Env):  # type: ignore[misc]  # it has no types
+    """django-environ, whose errors are ImproperlyConfigured and name the variable but not its value."""
+
+    def get_value(self, var: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the value of a variable."""
+        try:
+            return super().get_value(var, *args, **kwargs)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{var}: {error}") from None
+
+    @classmethod
+    def parse_value(cls, value: Any, cast: Any) -> Any:
+        """Return a text as `cast`; a bool must be `true` or `false`."""
+        # django-environ reads any other text as false.
+        if cast is bool and str(value).lower() not in {"true", "false"}:
+            raise ValueError("set it to true or false.")
+        return super().parse_value(value, cast)
+
+
+def require(condition: object, message: str) -> None:
+    """Raise ImproperlyConfigured unless `condition` is true. message: the variable, a colon, and what to set."""
+    if not condition:
+        raise ImproperlyConfigured(message)
+
+
+def require_different(**settings: Sequence[object]) -> None:
+    """Raise ImproperlyConfigured if a value occurs twice, in one setting or in two; 0 may."""
+    seen: dict[object, str] = {}
+    for name, values in settings.items():
+        for value in filter(None, values):
+            require(value not in seen, f"{name}: repeats a value of {seen.get(value)}; set a different one.")
+            seen[value] = name
+
+
+def matching(pattern: str, message: str) -> Callable[[str], str]:
+    """Return the type of a text that matches `pattern` as a whole."""
+
+    def cast(value: str) -> str:
+        if not re.fullmatch(pattern, value, re.ASCII):
+            raise ValueError(message)
+        return value
+
+    return cast
+
+
+redis_url = matching(
+    r"(rediss?://[^\s/]+(:\d+)?(/\d*)?|unix://\S+)(\?\S*)?",
+    "set it to redis://host:6379/0 (rediss:// for TLS, or unix://).",
+)
+# `.example.com` includes all names below it.
+host_name = matching(
+    rf"\.?{_HOST_NAME}|{_IPV6}",
+    "set it to host names without scheme, port and *, such as partners.example.com.",
+)
+
+
+def origin(scheme: str) -> Callable[[str], str]:
+    """Return the type of an origin. scheme: a regular expression."""
+    pattern = rf"{scheme}://((\*\.)?{_HOST_NAME}|{_IPV6})(:\d{{1,5}})?"
+    return matching(pattern, "set it to origins such as https://partners.example.com, without a path.")
+
+
+def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
+    """Return the type of a whole number in a range, both ends included."""
+
+    def cast(value: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", str(value), re.ASCII) or not lowest <= int(value) <= highest:
+            raise ValueError(f"set it to a whole number from {lowest} to {highest}.")
+        return int(value)
+
+    return cast
+
+
+def secret(value: str, *, debug: bool) -> str:
+    """Return a secret; unless `debug`, refuse weak and example values."""
+    if not value:
+        raise ValueError(f"not set; {SET_SECRET}")
+    if value != value.strip():
+        raise ValueError("remove the spaces around the value.")
+    weak = len(value) < _SECRET_LENGTH or len(set(value)) < _DIFFERENT_CHARACTERS or _EXAMPLES.search(value)
+    if weak and not debug:
+        raise ValueError(f"weak or example value; {SET_SECRET}")
+    return value
+
+
+def rate(value: str) -> str:
+    """Return a rate limit such as `600/minute`."""
+    parse_rate(value)
+    return value
+
+
+def time_zone(value: str) -> str:
+    """Return the name of an IANA time zone."""
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("set it to an IANA time zone, such as America/Toronto.") from None
+    return value
+
+
+def listen_address(value: str) -> str:
+    """Return an IP address or a host name."""
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        if not re.fullmatch(rf"{_HOST_NAME}(?<![.\d])", value, re.ASCII):
+            raise ValueError("set it to an address to listen on, such as 127.0.0.1 or 0.0.0.0.") from None
+    return value
+
+
+def database(url: str) -> dict[str, Any]:
+    """Return a PostgreSQL URL as an entry of DATABASES, without ENGINE."""
+    config: dict[str, Any] = {}
+    if url.startswith(("postgres://", "postgresql://")):
+        try:
+            config = dict(environ.Env.db_url_config(url))
+        except ValueError:  # its text can hold a part of the password
+            config = {}
+    if not config.get("NAME"):
+        raise ValueError("set it to the URL of a PostgreSQL database: postgresql://user@host/name.")
+    # The embedded server's socket folder is a query parameter.
+    config["HOST"] = config.get("OPTIONS", {}).pop("host", config["HOST"])
+    return config

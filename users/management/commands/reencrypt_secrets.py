@@ -1,0 +1,55 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from partners.authentication.reencryption import API_KEYS, Count, Store, reencrypt
+from partners.management.base import Outcome, ServiceCommand, whole_number
+from users.staff_login.factor_reencryption import SECOND_FACTORS
+
+STORES: tuple[Store[Any], ...] = (API_KEYS, SECOND_FACTORS)
+MAX_BATCH_SIZE = 10_000
+
+
+class Command(ServiceCommand):
+    help = (
+        "Re-encrypts stored secrets under the first of SECRETS_ENCRYPTION_KEYS, in batches; safe while serving, and"
+        " safe to repeat. Exit status 1 if a secret is under no present key."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--dry-run", action="store_true", help="only count; change nothing")
+        parser.add_argument(
+            "--batch-size",
+            type=whole_number(1, MAX_BATCH_SIZE),
+            default=100,
+            metavar="N",
+            help="rows locked and written in one transaction (default: 100)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        super().handle(*args, **options)
+        if self.unreadable:
+            sys.exit(1)
+
+    def perform(self, *, dry_run: bool, batch_size: int, **_: Any) -> Outcome:
+        counts = {store.key: reencrypt(store, batch_size=batch_size, dry_run=dry_run) for store in STORES}
+        self.unreadable = [name for count in counts.values() for name in count.unreadable]
+        for name in self.unreadable:
+            self.stderr.write(f"{name}: under no present key.")
+        return Outcome(
+            {"dryRun": dry_run, **{key: vars(count) for key, count in counts.items()}},
+            _lines(counts, verb="to re-encrypt" if dry_run else "re-encrypted"),
+        )
+
+
+def _lines(counts: dict[str, Count], *, verb: str) -> Iterator[str]:
+    for store in STORES:
+        count = counts[store.key]
+        yield (
+            f"{store.title}: {count.renewed} {verb}, {count.current} already under the newest key,"
+            f" {len(count.unreadable)} under no present key."
+        )
+    if not any(count.renewed or count.unreadable for count in counts.values()):
+        yield "All are under the newest key: the older ones can be retired."
