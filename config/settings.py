@@ -137,6 +137,7 @@ INSTALLED_APPS = [
     "transactions",
     # Before the admin, whose templates it replaces.
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -61,8 +61,13 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
         (
-            Link(_("Queue"), "inbox", "backoffice_queue", "users.view_user", below="/admin/cases/"),
-            Link(_("Changed since approval"), "published_with_changes", "backoffice_changed", "users.view_user"),
+            Link(_("Queue"), "inbox", "admin:users_queueduser_changelist", "users.view_user", below="/admin/cases/"),
+            Link(
+                _("Changed since approval"),
+                "published_with_changes",
+                "admin:users_changeduser_changelist",
+                "users.view_user",
+            ),
             _list_of("users", "user", "group", query="?status__exact=pendingCompliance", query_permission=DECIDE),
             _list_of("transactions", "conversion", "currency_exchange"),
             _list_of("transactions", "document", "description"),

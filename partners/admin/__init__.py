@@ -1,5 +1,3 @@
-"""The admin of partners and their API keys, and what every admin page shares."""
+"""The admin of partners and their API keys, and the bases of every admin."""
 
-from partners.admin.partners import ApiKeyAdmin, PartnerAdmin
-
-__all__ = ("ApiKeyAdmin", "PartnerAdmin")
+from partners.admin import api_keys, partners  # noqa: F401 - registers the admins

@@ -1,6 +1,8 @@
-"""Instants in the back office: in the time zone that its pages have, and in UTC."""
+"""Dates and times in the back office: in the time zone of its pages, and in UTC."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from django.contrib import admin
@@ -12,7 +14,7 @@ from django.utils.html import format_html
 
 
 def moment(value: datetime | None) -> str:
-    """An instant as <time>, in the current time zone, whose name it shows; UTC is in its title."""
+    """A date and time as <time>, in the current time zone with its name; UTC is in the title."""
     if value is None:
         return "–"
     utc = value.astimezone(UTC)
@@ -24,21 +26,10 @@ def moment(value: datetime | None) -> str:
     )
 
 
-# By model and name: Django compares columns by identity.
-_columns: dict[tuple[str, Any], Any] = {}
-
-
-def shown(model: type[Model], name: Any) -> Any:
-    """A column for an admin's lists and pages: of an instant, what shows it as `moment` does; any other as it is."""
-    key = (model._meta.label, name)  # noqa: SLF001 - Django's public name for it
-    if key not in _columns:
-        _columns[key] = _column(model, name)
-    return _columns[key]
-
-
-def _column(model: type[Model], name: Any) -> Any:
+def _date_column(model: type[Model], name: Any) -> Any:
+    """A column of an admin's lists and pages: a date and time as `moment` shows it, any other column as it is."""
     try:
-        field = model._meta.get_field(name)  # noqa: SLF001
+        field = model._meta.get_field(name)  # noqa: SLF001 - Django's public name for it
     except FieldDoesNotExist:
         return name
     if not isinstance(field, DateTimeField):
@@ -48,6 +39,10 @@ def _column(model: type[Model], name: Any) -> Any:
     def column(row: Any) -> str:
         return moment(getattr(row, name))
 
-    # What Django calls the column in its pages.
+    # The name of the column in Django's pages.
     column.__name__ = name
     return column
+
+
+# Cached, since Django compares columns by identity.
+date_column: Callable[[Any, Any], Any] = cache(_date_column)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from partners.admin.sections import Table
+from partners.admin.pages import Table
 from partners.models import Partner
 from partners.usage import clock_skew, reports
 from partners.usage.failures import AuthenticationFailure

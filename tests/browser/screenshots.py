@@ -142,7 +142,15 @@ def people(enrolled: Callable[[str], Staff], scheme: str, size: ViewportSize) ->
 
 
 def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
-    """Take the admin's lists, its page of a user, and the approval of several users."""
+    """Take the admin's lists, its page of a user, and the pages of its actions."""
+    page.goto("/admin/users/queueduser/?q=tremblay")
+    take(page, "queue-search")
+    page.locator("#changelist a", has_text="Filters").first.click()
+    take(page, "queue-filters", whole=False)
+    page.goto("/admin/users/queueduser/?province=PE")
+    take(page, "queue-empty")
+    page.goto("/admin/users/changeduser/")
+    take(page, "changed-empty")
     page.goto("/admin/users/user/")
     take(page, "users")
     page.get_by_role("checkbox", name="Select record").first.check()
@@ -152,7 +160,7 @@ def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
         page.get_by_role("checkbox", name="Select record").nth(number).check()
     page.get_by_role("combobox").select_option(label="Approve …")
     page.get_by_role("button", name="Run").click()
-    page.get_by_role("heading", name="3 chosen users").wait_for()
+    page.get_by_role("heading", name="3 selected users").wait_for()
     take(page, "users-approve")
     page.goto("/admin/users/user/?status__exact=closed")
     take(page, "users-empty")
@@ -192,7 +200,7 @@ def test_screenshots(
     page = open_one()
     page.goto("/admin/account/login/")
     take(page, "login")
-    login(page, "reviewer", staff=people["reviewer"], path="/admin/queue/")
+    login(page, "reviewer", staff=people["reviewer"], path="/admin/users/queueduser/")
     take(page, "queue")
     page.goto(f"/admin/cases/{world.pk}/")
     take(page, "case")
@@ -213,10 +221,16 @@ def test_screenshots(
         page, "partner-manager", staff=people["partner-manager"], path=f"/admin/partners/partner/{partner.pk}/change/"
     )
     take(page, "partner")
+    page.goto(f"/admin/partners/partner/{partner.pk}/issue/")
     page.get_by_label("Label").fill("production")
+    take(page, "issue")
     page.get_by_role("button", name="Issue", exact=True).click()
     page.locator("#secret").wait_for()
     take(page, "key")
+    page.get_by_role("link", name="I have copied them").click()
+    take(page, "apikey")
+    page.goto("/admin/partners/apikey/")
+    take(page, "apikeys")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -62,8 +62,11 @@ def test_queue_case_dialog_and_dashboard_have_no_serious_violation(
     open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:
     page = open_page()
-    login(page, "reviewer", path="/admin/queue/")
-    expect(page.get_by_role("heading", name="Waiting")).to_be_visible()
+    login(page, "reviewer", path="/admin/users/queueduser/")
+    expect(page.get_by_role("heading", name="Queue")).to_be_visible()
+    assert not hindrances(page)
+    page.locator("#changelist a", has_text="Filters").first.click()
+    expect(page.get_by_label("waiting time")).to_be_visible()
     assert not hindrances(page)
     page.goto(f"/admin/cases/{odd.pk}/")
     assert not hindrances(page)
@@ -77,8 +80,8 @@ def test_queue_and_case_on_a_phone_have_no_serious_violation(
     open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:
     page = open_page(viewport=PHONE)
-    login(page, "reviewer", path="/admin/queue/")
-    for path in ("/admin/queue/", f"/admin/cases/{odd.pk}/", "/admin/dashboard/"):
+    login(page, "reviewer", path="/admin/users/queueduser/")
+    for path in ("/admin/users/queueduser/", f"/admin/cases/{odd.pk}/", "/admin/dashboard/"):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
         assert not hindrances(page)
@@ -118,7 +121,7 @@ def test_a_row_of_a_list_is_a_short_card_on_a_phone(
 ) -> None:
     page = new_page(viewport=PHONE)
     login(page, "reviewer", path=USERS)
-    for path in (USERS, "/admin/users/userevent/"):
+    for path in (USERS, "/admin/users/userevent/", "/admin/users/queueduser/"):
         page.goto(path)
         heights = page.evaluate("[...document.querySelectorAll('.data-row')].map((row) => row.offsetHeight)")
         assert len(heights) >= 3
@@ -130,6 +133,8 @@ def test_a_partner_s_page_has_no_serious_violation(
 ) -> None:
     page = open_page()
     login(page, "partner-manager", path=f"/admin/partners/partner/{committed_partner.pk}/change/")
+    assert not hindrances(page)
+    page.get_by_role("link", name="Issue an API key").first.click()
     assert not hindrances(page)
     page.get_by_role("button", name="Issue", exact=True).click()
     expect(page.locator("#secret")).to_be_visible()

@@ -117,7 +117,7 @@ def test_keys_claim_approve_and_lead_on_but_not_while_typing(
     press(page, "n")
     expect(page.get_by_text("You hold this case")).to_be_visible()
     press(page, "q")
-    page.wait_for_url("**/admin/queue/")
+    page.wait_for_url("**/admin/users/queueduser/")
 
 
 def test_keys_can_be_switched_off(page: Page, login: Login, register: Register) -> None:
@@ -187,7 +187,7 @@ def test_a_viewer_sees_no_birth_date_and_nothing_to_decide_with(page: Page, logi
     for hidden in ("1990-12-10", date_format(user.date_of_birth), "100 King St W", "M5X 1A9", "/decide/"):
         assert hidden not in source
     expect(page.get_by_role("button", name=re.compile("Approve|Reject|Claim"))).to_have_count(0)
-    page.goto("/admin/queue/")
+    page.goto("/admin/users/queueduser/")
     expect(page.get_by_role("button", name=re.compile("Next case|Claim|Approve"))).to_have_count(0)
 
 
@@ -196,6 +196,7 @@ def test_the_secret_of_a_key_that_a_partner_manager_issues_signs_requests(
 ) -> None:
     login(page, "partner-manager", path=f"/admin/partners/partner/{committed_partner.pk}/change/")
     grow_stale(page)
+    page.get_by_role("link", name="Issue an API key").first.click()
     page.get_by_label("Label").fill("production")
     page.get_by_role("button", name="Issue", exact=True).click()
     # The factor of the login is too old: nothing is issued before it is given again.
@@ -222,7 +223,7 @@ def test_two_browsers_that_press_next_case_at_once_get_different_cases(
         login(page, "reviewer")
     for page in pages:
         # The press without waiting for its answer, so that both are under way together.
-        page.evaluate("""setTimeout(() => document.querySelector('form[action$="/queue/next/"] button').click(), 50)""")
+        page.evaluate("""setTimeout(() => document.querySelector('form[action$="/cases/next/"] button').click(), 50)""")
     for page in pages:
         page.wait_for_url("**/admin/cases/**")
     assert {re.sub(r"^https?://[^/]+", "", page.url) for page in pages} == waiting

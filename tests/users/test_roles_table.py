@@ -167,13 +167,19 @@ def is_approved(world: World) -> bool:
     return User.objects.get(pk=world.user.pk).status == Status.ACTIVE
 
 
-def chosen(action: str) -> Callable[[World], Mapping[str, Any]]:
+def selected(action: str) -> Callable[[World], Mapping[str, Any]]:
     """What the admin's list of users sends with this action."""
     return lambda world: {"action": action, "_selected_action": [str(world.user.pk)]}
 
 
+def approval(world: World) -> Mapping[str, Any]:
+    """What the page that asks for the reason of an approval sends."""
+    choice = {"confirmed": "yes", "chosen": [f"{Choice(world.user.pk, Version.of(world.user))}"]}
+    return {**selected("approve_selected")(world), **choice, "reason_code": "verified"}
+
+
 def issues(world: World) -> dict[str, str]:
-    return {"version": key_forms.version(world.partner)}
+    return {"version": key_forms.newest_key(world.partner.pk)}
 
 
 ADDED_STAFF = {
@@ -214,8 +220,8 @@ EDITED = {
 }
 
 TABLE: tuple[Page | Action, ...] = (
-    Page("Queue", at("/admin/queue/"), READERS),
-    Page("Queue: changed since approval", at("/admin/queue/changed/"), READERS),
+    Page("Queue", at("/admin/users/queueduser/"), READERS),
+    Page("Queue: changed since approval", at("/admin/users/changeduser/"), READERS),
     Page("Case", at("/admin/cases/{w.user.pk}/"), READERS),
     Page("Case: birth date, address", at("/admin/cases/{w.user.pk}/"), IDENTITY, BIRTH_AND_ADDRESS),
     Action(
@@ -225,24 +231,32 @@ TABLE: tuple[Page | Action, ...] = (
         lambda w: {"version": version_of(w.user), "to_status": "active", "reason_code": "verified", "then": "stay"},
         is_approved,
     ),
-    Action("Claim", at("/admin/queue/{w.user.pk}/claim/"), DECIDERS, is_done=is_claimed),
+    Action("Claim", at("/admin/cases/{w.user.pk}/claim/"), DECIDERS, is_done=is_claimed),
     Action(
         "Release",
-        at("/admin/queue/{w.held.pk}/release/"),
+        at("/admin/cases/{w.held.pk}/release/"),
         DECIDERS,
         is_done=lambda w: not Claim.objects.filter(user=w.held).exists(),
     ),
-    Action("Next case", at("/admin/queue/next/"), DECIDERS, is_done=is_claimed),
-    Action(
-        "Approve several",
-        at("/admin/queue/approve/"),
-        DECIDERS,
-        lambda w: {"chosen": [f"{Choice(w.user.pk, Version.of(w.user))}"], "reason_code": "verified"},
-        is_approved,
+    Action("Next case", at("/admin/cases/next/"), DECIDERS, is_done=is_claimed),
+    *(
+        row
+        for title, model in {"Queue": "users/queueduser", "Users": "users/user"}.items()
+        for row in (
+            Action(f"{title}: claim the selected", rows_of(model), DECIDERS, selected("claim_selected"), is_claimed),
+            Action(
+                f"{title}: release the selected",
+                rows_of(model),
+                DECIDERS,
+                lambda w: {"action": "release_selected", "_selected_action": [str(w.held.pk)]},
+                lambda w: not Claim.objects.filter(user=w.held).exists(),
+            ),
+            Action(f"{title}: approve the selected", rows_of(model), DECIDERS, approval, is_approved),
+        )
     ),
     Action(
         "Mark as reviewed",
-        at("/admin/queue/{w.changed.pk}/reviewed/"),
+        at("/admin/cases/{w.changed.pk}/reviewed/"),
         DECIDERS,
         lambda w: {"version": version_of(w.changed)},
         lambda w: AccessRecord.objects.filter(user=w.changed, kind=AccessKind.REVIEWED).exists(),
@@ -256,26 +270,6 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Users", rows_of("users/user"), READERS),
     Page("User", rows_of("users/user", "user"), READERS),
     Page("User: birth date, address", rows_of("users/user", "user"), IDENTITY, BIRTH_AND_ADDRESS),
-    Action("Users: claim the chosen", rows_of("users/user"), DECIDERS, chosen("claim_selected"), is_claimed),
-    Action(
-        "Users: release the chosen",
-        rows_of("users/user"),
-        DECIDERS,
-        lambda w: {"action": "release_selected", "_selected_action": [str(w.held.pk)]},
-        lambda w: not Claim.objects.filter(user=w.held).exists(),
-    ),
-    Action(
-        "Users: approve the chosen",
-        rows_of("users/user"),
-        DECIDERS,
-        lambda w: {
-            **chosen("approve_selected")(w),
-            "confirmed": "yes",
-            "chosen": [f"{Choice(w.user.pk, Version.of(w.user))}"],
-            "reason_code": "verified",
-        },
-        is_approved,
-    ),
     Page("Decisions", rows_of("users/statuschange"), READERS),
     Page("Decision", rows_of("users/statuschange", "decision"), READERS),
     Page("Profile history", rows_of("users/userevent"), IDENTITY),
@@ -306,9 +300,17 @@ TABLE: tuple[Page | Action, ...] = (
     ),
     Page("API keys", rows_of("partners/apikey"), PARTNER_READERS),
     Page("API key", rows_of("partners/apikey", "key"), PARTNER_READERS),
+    *(
+        Page(f"{title}: its page", at(path), MANAGERS)
+        for title, path in {
+            "Issue an API key": "/admin/partners/partner/{w.partner.pk}/issue/",
+            "Rotate an API key": "/admin/partners/apikey/{w.key.pk}/rotate/",
+            "Revoke an API key": "/admin/partners/apikey/{w.key.pk}/revoke/",
+        }.items()
+    ),
     Action(
         "Issue an API key",
-        at("/admin/partners/apikey/issue/{w.partner.pk}/"),
+        at("/admin/partners/partner/{w.partner.pk}/issue/"),
         MANAGERS,
         lambda w: {**issues(w), "label": "staging"},
         lambda w: ApiKey.objects.filter(partner=w.partner, label="staging").exists(),
@@ -324,7 +326,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Revoke an API key",
         at("/admin/partners/apikey/{w.key.pk}/revoke/"),
         MANAGERS,
-        lambda _w: {"confirmed": "on", "version": ""},
+        lambda _w: {"confirmed": "on"},
         lambda w: ApiKey.objects.get(pk=w.key.pk).revoked_at is not None,
     ),
     Page("Staff", rows_of("users/staff"), STAFF_READERS),
@@ -479,14 +481,18 @@ def test_no_list_offers_or_takes_the_deletion_of_chosen_rows(
 
 
 def table() -> str:
-    """As docs/security.md has it."""
-    lines = [["page or action", *COLUMNS], ["---"] * (len(COLUMNS) + 1)]
-    lines += [
-        [line.title, *(line.word if role in line.roles else "login" if role in STRANGERS else "–" for role in COLUMNS)]
-        for line in TABLE
+    """As docs/security.md has it: a row for all pages and actions with the same rights, in the order of TABLE."""
+    titles: dict[tuple[str, frozenset[str]], list[str]] = {}
+    for line in TABLE:
+        titles.setdefault((line.word, frozenset(line.roles)), []).append(line.title)
+    rows = [["pages and actions", *COLUMNS], ["---"] * (len(COLUMNS) + 1)]
+    rows += [
+        ["; ".join(same), *(word if role in roles else "login" if role in STRANGERS else "–" for role in COLUMNS)]
+        for (word, roles), same in titles.items()
     ]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 
 def test_the_document_shows_the_table_that_is_tested() -> None:
+    assert len({line.title for line in TABLE}) == len(TABLE)
     assert f"\n\n{table()}\n\n" in DOCUMENT.read_text(), f"Put this in its place:\n{table()}"

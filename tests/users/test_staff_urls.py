@@ -58,9 +58,9 @@ def test_staff_without_a_role_are_refused_everywhere(path: str, method: str, use
         return
     # The admin's own ways: an old address of a row, and the history of one that is not there.
     harmless = {f"{path}change/"} | ({"/admin/"} if path.endswith("/history/") else set())
-    if method == "get" and re.search("/queue/.*(next|approve|claim|release|reviewed)/$", path):
+    if method == "get" and re.search("/cases/.*(next|claim|release|reviewed)/$", path):
         # Of a POST alone; the queue itself refuses them.
-        harmless.add("/admin/queue/")
+        harmless.add("/admin/users/queueduser/")
     if path.endswith("/password/"):
         # Number 1 may be this very person.
         harmless.add("/admin/account/password/")
@@ -83,7 +83,8 @@ def test_what_nobody_uses_is_not_there(db: None) -> None:
 
 def test_the_back_office_has_no_models_but_these() -> None:
     ours = {Staff, Group, Partner, ApiKey}
-    read_only = {"LogEntry", "User", "StatusChange", "UserEvent", "AccessRecord", "Conversion", "Document"}
+    users = {"User", "QueuedUser", "ChangedUser"}
+    read_only = users | {"LogEntry", "StatusChange", "UserEvent", "AccessRecord", "Conversion", "Document"}
     assert {model.__name__ for model in admin.site._registry} == {model.__name__ for model in ours} | read_only
 
 
@@ -129,8 +130,8 @@ def test_no_parameter_leads_to_another_host(to: str, user: User) -> None:
         client_of(staff).post("/admin/language/", {"next": to, "language": "fr"}),
         client_of(staff).get("/admin/account/login/", {"next": to}),
         client_of(staff).get("/admin/login/", {"next": to}),
-        client_of(staff).post("/admin/queue/next/", {"next": to, "back": to}),
-        client_of(staff).post(f"/admin/queue/{user.pk}/release/", {"next": to, "back": to, "view": to}),
+        client_of(staff).post("/admin/cases/next/", {"next": to, "back": to}),
+        client_of(staff).post(f"/admin/cases/{user.pk}/release/", {"next": to, "back": to, "view": to}),
     ]
     for answer in posts:
         assert answer.status_code in {302, 403, 404}
@@ -151,14 +152,14 @@ def test_a_login_does_not_keep_the_session_that_somebody_planted(db: None) -> No
     assert client.session.session_key != planted
     other = Client()
     other.cookies["sessionid"] = planted or ""
-    assert other.get("/admin/queue/").status_code == 302
+    assert other.get("/admin/users/queueduser/").status_code == 302
 
 
 def test_no_part_of_a_query_is_logged(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     client = client_as("viewer")
     for query in ("ada@example.com=1", "q=ada@example.com", "date_of_birth=ada@example.com", "p=ada@example.com"):
         client.get(f"/admin/users/user/?{query}")
-        client.get(f"/admin/queue/?{query}")
+        client.get(f"/admin/users/queueduser/?{query}")
     captured = capsys.readouterr()
     assert "ada@example.com" not in captured.out + captured.err
     assert "date_of_birth" not in captured.out + captured.err

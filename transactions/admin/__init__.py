@@ -1,6 +1,3 @@
-"""The admin of conversions and documents: read-only."""
+"""The admin of conversions and documents."""
 
-from transactions.admin.conversions import ConversionAdmin
-from transactions.admin.documents import DocumentAdmin
-
-__all__ = ("ConversionAdmin", "DocumentAdmin")
+from transactions.admin import conversions, documents  # noqa: F401 - registers the admins

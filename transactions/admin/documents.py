@@ -1,4 +1,4 @@
-"""The back office of documents: looked at and downloaded, never changed."""
+"""The admin of documents, which are read and downloaded."""
 
 import uuid
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -17,9 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from partners.admin.date_formatting import moment
-from partners.admin.sections import SectionedAdmin, Table
+from partners.admin.pages import Table
 from partners.streaming import STAFF, TooManyStreamsError
-from transactions.admin.base import ListOfUsers
+from transactions.admin.user_rows import UserRowsAdmin
 from transactions.documents.downloads import FaultError, respond
 from transactions.models import Document, FaultCause
 from users.backoffice.access import record_access
@@ -27,24 +28,13 @@ from users.backoffice.exports.streams import too_many_downloads
 from users.models import AccessKind
 
 MAY_DOWNLOAD = "transactions.download_document"
-FIELDS = (
-    "document_id",
-    "partner",
-    "user",
-    "created_at",
-    "type",
-    "title",
-    "content_type",
-    "size_bytes",
-    "digest",
-    "recorded_at",
-    "file",
-)
+_CONTENT = ("type", "title", "content_type", "size_bytes", "digest")
+FIELDS = ("document_id", "partner", "user", "created_at", *_CONTENT, "recorded_at", "file")
 
 
 @admin.register(Document)
-class DocumentAdmin(ListOfUsers, SectionedAdmin):
-    """Documents, newest first: a user's by when they were issued, all by when they were recorded."""
+class DocumentAdmin(UserRowsAdmin):
+    """Documents."""
 
     list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size")
     search_fields = ("document_id",)
@@ -59,37 +49,37 @@ class DocumentAdmin(ListOfUsers, SectionedAdmin):
 
     @admin.display(description=_("size"))
     def size(self, document: Document) -> str:
-        """For people."""
+        """The size in a readable unit."""
         return filesizeformat(document.size_bytes)
 
     @admin.display(description="SHA-256")
     def digest(self, document: Document) -> str:
-        """In hex, as the API shows it."""
+        """The SHA-256 in hex, as in the API."""
         return bytes(document.sha256).hex()
 
     @admin.display(description=_("file"))
     def file(self, document: Document) -> str:
-        """The way to it."""
+        """A link to the file."""
         url = reverse("admin:transactions_document_file", args=(document.pk,))
         return format_html('<a class="bo-link" href="{}">{}</a>', url, _("Download"))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Without the file for who may not have it."""
+        """Without the file for those who may not download it."""
         return [name for name in FIELDS if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
 
     def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
-        """Why the file could not be sent, where that ever was so."""
+        """The causes for which the file could not be sent, if any."""
         faults = obj.faults.order_by("-last_at")
         if rows := [(FaultCause(one.cause).label, one.count, moment(one.last_at)) for one in faults]:
             yield Table(
                 title=_("This document could not be sent"),
                 headings=(_("cause"), _("times"), _("latest")),
                 rows=rows,
-                note=_("It was broken off or refused, so that nobody has taken another file for it."),
+                note=_("The download was broken off or refused, so that nobody has received another file."),
             )
 
     def get_urls(self) -> list[URLPattern]:
-        """Django's, and the file's."""
+        """Django's, and that of the file."""
         wrap = self.admin_site.admin_view
         return [
             path("<int:row_id>/file/", wrap(require_GET(self.download)), name="transactions_document_file"),
@@ -97,8 +87,9 @@ class DocumentAdmin(ListOfUsers, SectionedAdmin):
         ]
 
     def download(self, request: HttpRequest, row_id: int) -> HttpResponseBase:
-        """The file, as a partner gets it; recorded in the access log before its first byte."""
-        self.require(request, MAY_DOWNLOAD)
+        """Send the file as to a partner; recorded in the access log before the first byte."""
+        if not (request.user.has_perm(MAY_DOWNLOAD) and self.has_view_permission(request)):
+            raise PermissionDenied
         document = get_object_or_404(Document.objects.select_related("user"), pk=row_id)
         record = record_access(
             request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"

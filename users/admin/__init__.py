@@ -1,14 +1,3 @@
-"""The admin of users, their histories, staff and roles."""
+"""The admin of users, the queue, histories, staff and roles."""
 
-from users.admin.staff import LogEntryAdmin, RoleAdmin, StaffAdmin
-from users.admin.users import AccessRecordAdmin, StatusChangeAdmin, UserAdmin, UserEventAdmin
-
-__all__ = (
-    "AccessRecordAdmin",
-    "LogEntryAdmin",
-    "RoleAdmin",
-    "StaffAdmin",
-    "StatusChangeAdmin",
-    "UserAdmin",
-    "UserEventAdmin",
-)
+from users.admin import queue, records, staff_accounts, users  # noqa: F401 - registers the admins

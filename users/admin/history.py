@@ -1,4 +1,4 @@
-"""How the back office shows what happened to a user: changes of status, and the profile as each change left it."""
+"""The tables of a user's decisions and profile history."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -11,25 +11,24 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from partners.admin.date_formatting import moment
-from partners.admin.sections import SHOWN, Table, table
+from partners.admin.pages import TABLE_ROWS, Table, latest_rows
 from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import PROFILE_COLUMNS
 from users.services.reasons import label_of
 
-# What a change may have changed; updated_at moves with every one.
+# updated_at changes each time.
 _COMPARED = (*PROFILE_COLUMNS, "status")
 
 
 def made_by(context: Mapping[str, str] | None) -> str:
-    """Who made a change: partner and key, or staff; see partners/db/history_context.py."""
-    known = context or {}
-    return " ".join(known[name] for name in ("partner", "key", "staff") if known.get(name)) or "–"
+    """The partner and key, or the staff member; see partners/db/history_context.py."""
+    values = context or {}
+    return " ".join(values[name] for name in ("partner", "key", "staff") if values.get(name)) or "–"
 
 
 def made_through(context: Mapping[str, str] | None) -> str:
-    """The way a change came in: a request's id, or a command; whatever the history holds besides who."""
-    known = context or {}
-    rest = {name: value for name, value in known.items() if name not in {"partner", "key", "staff"} and value}
+    """The rest of the context: a request's id, or a command."""
+    rest = {name: value for name, value in (context or {}).items() if name not in {"partner", "key", "staff"} and value}
     return ", ".join(
         _("request %(id)s") % {"id": value}
         if name == "requestId"
@@ -41,9 +40,9 @@ def made_through(context: Mapping[str, str] | None) -> str:
 
 
 def status_changes(user: User) -> Table:
-    """The latest moves of a user's status."""
-    latest = user.status_changes.select_related("by").order_by("-created_at", "-id")[: SHOWN + 1]
-    return table(
+    """The latest decisions about a user."""
+    latest = user.status_changes.select_related("by").order_by("-created_at", "-id")[: TABLE_ROWS + 1]
+    return latest_rows(
         _name_of(StatusChange),
         (_("when"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),
         [
@@ -63,9 +62,9 @@ def status_changes(user: User) -> Table:
 
 def events(user: User) -> Table:
     """The latest changes of a user's row; the values are on each event's own page."""
-    # One more than is told, to see whether there are more, and to compare the last with.
-    latest = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: SHOWN + 1])
-    return table(
+    # One more than is shown, to see whether there are more, and to compare the last one with.
+    latest = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: TABLE_ROWS + 1])
+    return latest_rows(
         _name_of(UserEvent),
         (_("when"), _("changed"), _("by"), _("through"), _("status")),
         [
@@ -95,7 +94,7 @@ def _link(model: str, pk: object, when: datetime) -> str:
 
 
 def _name_of(model: Any) -> str:
-    """As the sidebar names the list of all of them."""
+    """The title of the list, as in the sidebar."""
     return str(capfirst(model._meta.verbose_name_plural))  # noqa: SLF001
 
 

@@ -7,13 +7,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from users.backoffice import dashboard
+from users.backoffice.case_buttons import QUEUE
 from users.services import compliance
 
 # The first one permitted: reviewers decide, auditors supervise, viewers look users up.
 _PAGES = (
-    (compliance.PERMISSION, "backoffice_queue"),
+    (compliance.PERMISSION, QUEUE),
     (dashboard.PERMISSION, "backoffice_dashboard"),
-    ("users.view_user", "backoffice_queue"),
+    ("users.view_user", QUEUE),
     ("partners.view_partner", "admin:partners_partner_changelist"),
     ("users.view_staff", "admin:users_staff_changelist"),
 )

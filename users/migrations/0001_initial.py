@@ -353,4 +353,30 @@ class Migration(migrations.Migration):
         ),
         # Written by hand: Django makes this table by a command of its own.
         migrations.RunSQL(CREATE_CACHE, "DROP TABLE staff_cache"),
+        migrations.CreateModel(
+            name='ChangedUser',
+            fields=[],
+            options={
+                'verbose_name': 'user',
+                'verbose_name_plural': 'users',
+                'proxy': True,
+                'default_permissions': (),
+                'indexes': [],
+                'constraints': [],
+            },
+            bases=('users.user',),
+        ),
+        migrations.CreateModel(
+            name='QueuedUser',
+            fields=[],
+            options={
+                'verbose_name': 'user',
+                'verbose_name_plural': 'users',
+                'proxy': True,
+                'default_permissions': (),
+                'indexes': [],
+                'constraints': [],
+            },
+            bases=('users.user',),
+        ),
     ]

@@ -1,7 +1,19 @@
 """Users, staff, and the decisions, claims and access records of staff."""
 
 from users.models.case import AccessKind, AccessRecord, Claim
+from users.models.queue import ChangedUser, QueuedUser
 from users.models.statuses import Status
 from users.models.user import Staff, StatusChange, User, UserEvent
 
-__all__ = ("AccessKind", "AccessRecord", "Claim", "Staff", "Status", "StatusChange", "User", "UserEvent")
+__all__ = (
+    "AccessKind",
+    "AccessRecord",
+    "ChangedUser",
+    "Claim",
+    "QueuedUser",
+    "Staff",
+    "Status",
+    "StatusChange",
+    "User",
+    "UserEvent",
+)

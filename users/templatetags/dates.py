@@ -1,4 +1,4 @@
-"""Instants as people read them."""
+"""Dates and times in templates."""
 
 from datetime import datetime
 from typing import Any
@@ -15,5 +15,5 @@ register.filter("moment", moment)
 
 @register.filter
 def cell(value: Any) -> Any:
-    """A cell of a table: an instant as `moment` has it, anything else as it is."""
+    """A cell of a table: a date and time by `moment`, any other value as it is."""
     return moment(value) if isinstance(value, datetime) else value

@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from partners.admin import base
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as
+from transactions.admin.user_rows import UserRowsAdmin
 from transactions.models import Conversion
 from users.models import User
 
@@ -92,13 +92,14 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
     assert found(q=mine.conversion_id, user=str(others.user_id)) == []
 
 
-def test_a_long_list_is_cut_and_goes_on(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_list_continues_on_the_next_page(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {make(user, created_at=datetime(2026, 3, day, tzinfo=UTC)).pk for day in (3, 1, 4, 2, 5)}
-    monkeypatch.setattr(base, "LIST_LIMIT", 3)
+    monkeypatch.setattr(UserRowsAdmin, "list_per_page", 3)
     client = client_as("viewer")
     for query in ("", f"?user={user.pk}"):
         first = client.get(CONVERSIONS + query).context["cl"]
-        second = client.get(CONVERSIONS + first.older_rows).context["cl"]
+        second = client.get(CONVERSIONS + first.next_page).context["cl"]
+        assert [len(page.result_list) for page in (first, second)] == [3, 2]
         assert {row.pk for row in (*first.result_list, *second.result_list)} == made
 
 
@@ -109,7 +110,7 @@ def test_the_list_takes_as_many_statements_for_many_rows_as_for_one(
     make(user)
     client.get(CONVERSIONS)
     for count in (1, 5):
-        with django_assert_num_queries(7):  # session, staff, two of permissions, partners, count, rows
+        with django_assert_num_queries(6):  # session, staff, two of permissions, partners, rows
             client.get(CONVERSIONS)
         for _ in range(count):
             make(user)
@@ -118,7 +119,7 @@ def test_the_list_takes_as_many_statements_for_many_rows_as_for_one(
 def test_no_odd_request_is_a_crash(conversion: Conversion) -> None:
     client = client_as("superuser")
     client.raise_request_exception = False
-    for name in ("q", "p", "o", "user", "partner__id__exact", "id__lt", "created_at__lte", "odd"):
+    for name in ("q", "p", "o", "user", "partner__id__exact", "odd"):
         for value in ("\0", "a" * 20_000, "%", "9" * 40, "-1", "🦉", "not-a-uuid"):
             assert client.get(CONVERSIONS, {name: value}).status_code in {200, 302, 400}, (name, value)
             assert client.get(CONVERSIONS, {name: value, "user": "x"}).status_code in {200, 302, 400}, (name, value)

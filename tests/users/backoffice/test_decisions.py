@@ -255,8 +255,8 @@ def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_us
 def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
     client = client_as("reviewer")
     answer = client.post(decide_url(user), decision(client, user, then="next"))
-    assert answer.headers["Location"] == "/admin/queue/"
-    assert "There is no free case." in client.get("/admin/queue/").content.decode()
+    assert answer.headers["Location"] == "/admin/users/queueduser/"
+    assert "There is no free case." in client.get("/admin/users/queueduser/").content.decode()
 
 
 # Login

@@ -56,7 +56,7 @@ def test_a_wrong_password_is_refused_in_french() -> None:
 
 
 def test_the_queue_is_in_french(user: User) -> None:
-    page = french(client_as("reviewer"), "/admin/queue/")
+    page = french(client_as("reviewer"), "/admin/users/queueduser/")
     assert holds(page, "File d’attente", "Dossier suivant", "Prendre en charge", "Dans les délais", "Filtres")
     for text in ("Next case", "Claimed by", "In time", "Waiting for a decision", "Pending compliance"):
         assert text not in page
@@ -76,7 +76,7 @@ def test_dates_are_in_french(user: User) -> None:
     assert "Dec. 10, 1990" in english(reviewer, case_of(user))
 
 
-@pytest.mark.parametrize("path", ["/admin/dashboard/", "/admin/exports/", "/admin/queue/changed/"])
+@pytest.mark.parametrize("path", ["/admin/dashboard/", "/admin/exports/", "/admin/users/changeduser/"])
 def test_other_pages_are_in_french_too(path: str) -> None:
     page = french(client_as("superuser"), path)
     assert holds(page, "Tableau de bord", "Journal des accès")
@@ -120,13 +120,13 @@ def test_compliance_refuses_in_the_readers_language(language: str, refusal: str,
 
 def test_the_language_chosen_is_kept_in_a_cookie(user: User) -> None:
     reviewer = client_as("reviewer")
-    assert holds(english(reviewer, "/admin/queue/"), 'action="/admin/language/"', "français")
-    answer = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/queue/"})
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/queue/")
+    assert holds(english(reviewer, "/admin/users/queueduser/"), 'action="/admin/language/"', "français")
+    answer = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/queueduser/"})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/users/queueduser/")
     cookie = reviewer.cookies["django_language"]
     assert (cookie.value, cookie["samesite"], bool(cookie["httponly"])) == ("fr", "Strict", True)
     assert "File d’attente" in unescape(
-        reviewer.get("/admin/queue/", headers={"Accept-Language": "en"}).content.decode()
+        reviewer.get("/admin/users/queueduser/", headers={"Accept-Language": "en"}).content.decode()
     )
 
 

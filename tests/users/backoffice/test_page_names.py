@@ -50,7 +50,7 @@ def window_title(page: str) -> str:
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_each_page_has_its_name_in_the_sidebar_as_heading_and_title(language: str, db: None) -> None:
     client = client_as("superuser")
-    names = sidebar(page_of(client, "/admin/queue/", language))
+    names = sidebar(page_of(client, "/admin/users/queueduser/", language))
     assert len(names) >= 14
     assert len(set(names.values())) == len(names)
     for path, name in names.items():
@@ -60,7 +60,7 @@ def test_each_page_has_its_name_in_the_sidebar_as_heading_and_title(language: st
 
 def test_the_names_in_the_sidebar_are_french_in_french(db: None) -> None:
     client = client_as("superuser")
-    english, french = (sidebar(page_of(client, "/admin/queue/", language)) for language in ("en", "fr"))
+    english, french = (sidebar(page_of(client, "/admin/users/queueduser/", language)) for language in ("en", "fr"))
     assert {name for path, name in english.items() if french[path] == name} <= ALIKE
     assert (french["/admin/users/user/"], french["/admin/partners/partner/"]) == ("Utilisateurs", "Partenaires")
 
@@ -72,11 +72,11 @@ def test_the_names_of_models_are_french_in_french() -> None:
 
 
 def test_the_names_are_those_of_the_product(db: None) -> None:
-    names = sidebar(page_of(client_as("superuser"), "/admin/queue/"))
+    names = sidebar(page_of(client_as("superuser"), "/admin/users/queueduser/"))
     assert names["/admin/auth/group/"] == "Roles"
     assert names["/admin/admin/logentry/"] == "Log of actions"
     assert names["/admin/users/statuschange/"] == "Decisions"
-    french = sidebar(page_of(client_as("superuser"), "/admin/queue/", "fr"))
+    french = sidebar(page_of(client_as("superuser"), "/admin/users/queueduser/", "fr"))
     assert french["/admin/auth/group/"] == "Rôles"
     assert french["/admin/admin/logentry/"] == "Journal des actions"
     assert french["/admin/users/userevent/"] == "Historique des profils"

@@ -49,7 +49,7 @@ def pages(user: User) -> list[str]:
     conversion = factories.ConversionFactory.create(user=user, created_at=WINTER)
     key = keys.issue(partner=user.partner, expires_at=SUMMER.replace(year=2090)).record
     return [
-        "/admin/queue/?q=" + user.external_id,
+        "/admin/users/queueduser/?q=" + user.external_id,
         f"/admin/cases/{user.pk}/",
         "/admin/users/user/",
         f"/admin/users/user/{user.pk}/change/",
@@ -110,16 +110,14 @@ def test_the_time_zone_is_configurable(root: Client, user: User, settings: Setti
 
 
 def test_form_input_is_in_that_time_zone(root: Client, partner: Partner) -> None:
-    page = root.get(f"/admin/partners/partner/{partner.pk}/change/").content.decode()
-    assert "Time zone America/Toronto" in page
-    root.post(
-        f"/admin/partners/apikey/issue/{partner.pk}/", {"version": "", "label": "a", "expires_at": "2090-01-15T12:30"}
-    )
+    url = f"/admin/partners/partner/{partner.pk}/issue/"
+    assert "Time zone America/Toronto" in root.get(url).content.decode()
+    root.post(url, {"version": "", "label": "a", "expires_at": "2090-01-15T12:30"})
     assert ApiKey.objects.get(partner=partner).expires_at == datetime(2090, 1, 15, 12, 30, tzinfo=TORONTO)
 
 
 def test_partners_are_answered_in_utc(api: PartnerClient, user: User, root: Client) -> None:
     factories.add_conversions(user, [WINTER])
-    text_of(root, "/admin/queue/")
+    text_of(root, "/admin/users/queueduser/")
     answer = api.get(f"/v1/users/{user.external_id}/transactions").json()
     assert answer["items"][0]["createdAt"] == "2026-01-15T17:30:00.000000Z"

@@ -31,7 +31,7 @@ def grow_stale(client: Client) -> None:
 
 
 def issue(client: Client, partner: Partner) -> Any:
-    return client.post(f"/admin/partners/apikey/issue/{partner.pk}/", {"label": "production", "version": ""})
+    return client.post(f"/admin/partners/partner/{partner.pk}/issue/", {"label": "production", "version": ""})
 
 
 def confirm(client: Client, asked: Any, code: str = "") -> Any:

@@ -76,7 +76,7 @@ def _after_decision(request: HttpRequest, user: User, change: StatusChange) -> H
         following = None
     if following is None:
         messages.success(request, _("%(done)s There is no free case.") % {"done": done})
-        return redirect("backoffice_queue")
+        return redirect("admin:users_queueduser_changelist")
     messages.success(request, _("%(done)s This is the next case.") % {"done": done})
     return redirect("backoffice_case", following.pk)
 

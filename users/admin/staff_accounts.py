@@ -1,4 +1,4 @@
-"""The back office of staff, their roles, and what they did."""
+"""The admin of staff accounts, roles, and the log of actions."""
 
 from http import HTTPStatus
 from typing import Any
@@ -17,16 +17,16 @@ from django.shortcuts import redirect
 from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
 
-from partners.admin.base import GuardedAdmin, ReadOnlyAdmin
+from partners.admin.bounded_lists import BackOfficeAdmin
+from partners.admin.pages import ReadOnlyAdmin
 from users.models import Staff
 
 
 @admin.register(Staff)
-class StaffAdmin(GuardedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
-    """Staff: added and changed, made inactive instead of deleted, since decisions name them.
+class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
+    """Staff accounts; they become inactive and are never deleted, since decisions name them.
 
-    Permissions come by roles alone. Whoever is no superuser can neither make nor touch one,
-    nor give themselves a role.
+    Permissions come by roles alone. Only superusers make or change superusers, and nobody changes their own roles.
     """
 
     list_display = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
@@ -53,22 +53,22 @@ class StaffAdmin(GuardedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return super().has_change_permission(request, obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """What would let people raise themselves."""
+        """Without privilege escalation."""
         fields = tuple(super().get_readonly_fields(request, obj))
         if request.user.is_superuser:
             return fields
         return (*fields, "is_superuser", *(("groups",) if obj == request.user else ()))
 
     def save_model(self, request: HttpRequest, obj: Staff, form: Any, change: bool) -> None:  # noqa: FBT001
-        """A new account's password is known to whoever made it: its owner chooses another at the first login."""
+        """Make the password of a new account a one-time password: a colleague knows it."""
         obj.password_is_one_time = obj.password_is_one_time or not change
         super().save_model(request, obj, form, change)
 
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Django's, in one transaction with the line in the log. Given by somebody else, a password is for one time.
+        """Set a colleague's one-time password, in one transaction with its log entry.
 
-        One's own is changed on the account pages, which ask for the present one.
+        One's own password is changed on the account pages, which ask for the current one.
         """
         person = self.get_object(request, unquote(id))
         if person == request.user:
@@ -79,15 +79,15 @@ class StaffAdmin(GuardedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return answer
 
 
-# Django's own is registered by the import of its UserAdmin above; allauth's by that of its admins. Second factors
-# are their owner's: who could edit the row of one could make it that of a colleague, and decide in their name.
+# The imports above register Django's admin of groups, and allauth's of second factors. Somebody who may edit a second
+# factor could give it to a colleague's account, and decide in their name.
 for _model in (Group, EmailAddress, Authenticator):
     admin.site.unregister(_model)
 
 
 @admin.register(Group)
 class RoleAdmin(ReadOnlyAdmin):
-    """Roles as users/services/roles.py has them; only a change of the code changes them."""
+    """Roles, which users/services/roles.py defines."""
 
     list_display = ("name",)
     ordering = ("name",)
@@ -95,7 +95,7 @@ class RoleAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("permissions"))
     def allowed(self, group: Group) -> str:
-        """What the role may do, by name."""
+        """The permissions of the role."""
         names = group.permissions.order_by("content_type__app_label", "codename").values_list(
             "name", "content_type__app_label", "codename"
         )
@@ -104,7 +104,7 @@ class RoleAdmin(ReadOnlyAdmin):
 
 @admin.register(LogEntry)
 class LogEntryAdmin(ReadOnlyAdmin):
-    """What staff did in the back office."""
+    """What staff did in the admin."""
 
     list_display = ("action_time", "user", "action_flag", "content_type", "object_repr", "message")
     list_filter = ("action_flag",)
@@ -112,14 +112,13 @@ class LogEntryAdmin(ReadOnlyAdmin):
     search_fields = ("user", "object_id")
     search_help_text = _("The whole of a username, or of the id of what was changed.")
     ordering = ("-id",)
-    continuation = ("id__lt", "id")
     fields = ("action_time", "user", "action_flag", "content_type", "object_id", "object_repr", "message")
 
     def matching(self, term: str) -> Q:
-        """By who or what."""
+        """By the staff member or the changed row."""
         return Q(user__username=term) | Q(object_id=term)
 
     @admin.display(description=_("message"))
     def message(self, entry: LogEntry) -> str:
-        """As people read it."""
+        """The message in words."""
         return entry.get_change_message()

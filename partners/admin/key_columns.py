@@ -1,4 +1,4 @@
-"""How old keys are, whether they are in force, and which should have been rotated by now."""
+"""Columns about API keys: whether they are in force, their age, and their expiry."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,52 +10,46 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from partners.admin import key_forms
 from partners.admin.date_formatting import moment
 from partners.models import ApiKey, Partner, in_force
 
-# After so long a key should have been rotated: it has been in too many hands and too many backups.
-OLD = timedelta(days=180)
+# A key should be rotated by then: by now too many people and backups have had it.
+MAX_AGE = timedelta(days=180)
 TOO_OLD = _("over 180 days")
-# An expiry that should not come as a surprise.
-SOON = timedelta(days=14)
-
-
-def is_old(key: ApiKey) -> bool:
-    """Whether the key passes and has done so for longer than it should."""
-    return key_forms.is_in_force(key) and timezone.now() - key.created_at > OLD
+EXPIRES_SOON = timedelta(days=14)
 
 
 @admin.display(description=_("state"))
 def state(key: ApiKey) -> Any:
-    """Whether requests with this key pass."""
+    """Whether requests with this key are accepted."""
     if key.revoked_at is not None:
         return badge(_("revoked"), "off")
-    if not key_forms.is_in_force(key):
+    if not key.is_in_force:
         return badge(_("expired"), "off")
     return badge(_("active"), "good") if key.partner.enabled else badge(_("partner disabled"), "off")
 
 
 @admin.display(description=_("age"))
 def age(key: ApiKey) -> Any:
-    """For how long the key has existed, and a warning where that is too long."""
+    """The age of the key, with a warning where it should have been rotated."""
     days = (timezone.now() - key.created_at).days
     text = ngettext("%(days)d day", "%(days)d days", days) % {"days": days} if days else _("today")
-    return format_html("{} {}", text, badge(TOO_OLD, "warning")) if is_old(key) else text
+    is_old = key.is_in_force and timezone.now() - key.created_at > MAX_AGE
+    return format_html("{} {}", text, badge(TOO_OLD, "warning")) if is_old else text
 
 
 @admin.display(description=_("expires at"))
 def expiry(key: ApiKey) -> Any:
-    """When the key ends by itself, and a warning where that is soon."""
+    """When the key expires, with a warning where that is soon."""
     if key.expires_at is None:
         return _("never")
     text = moment(key.expires_at)
-    ends_soon = key_forms.is_in_force(key) and key.expires_at - timezone.now() < SOON
-    return format_html("{} {}", text, badge(_("soon"), "warning")) if ends_soon else text
+    is_soon = key.is_in_force and key.expires_at - timezone.now() < EXPIRES_SOON
+    return format_html("{} {}", text, badge(_("soon"), "warning")) if is_soon else text
 
 
-def with_keys(partners: QuerySet[Partner]) -> QuerySet[Partner]:
-    """Partners with how many of their keys are in force, and since when the oldest of these exists."""
+def with_keys_in_force(partners: QuerySet[Partner]) -> QuerySet[Partner]:
+    """Partners with the number of their keys in force, and the creation of the oldest of these."""
     condition = in_force("api_keys__")
     return partners.annotate(
         keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
@@ -64,14 +58,14 @@ def with_keys(partners: QuerySet[Partner]) -> QuerySet[Partner]:
 
 @admin.display(description=_("keys in force"))
 def keys_in_force(partner: Any) -> Any:
-    """How many keys the partner may use, and a warning where one of them is old."""
+    """The number of keys in force, with a warning where one of them is old."""
     if not partner.keys_in_force:
         return badge(_("none"), "off")
-    if timezone.now() - partner.oldest_key > OLD:
+    if timezone.now() - partner.oldest_key > MAX_AGE:
         return format_html("{} {}", partner.keys_in_force, badge(TOO_OLD, "warning"))
     return partner.keys_in_force
 
 
 def badge(text: Any, kind: str) -> str:
-    """A word that stands out. kind: good, warning, bad or off; the word alone says it too."""
+    """A coloured label. kind: good, warning, bad or off; the text alone has the meaning too."""
     return format_html('<span class="bo-badge bo-{}">{}</span>', kind, text)

@@ -19,12 +19,12 @@ from users.services.compliance import change_status
 from users.services.roles import ROLES
 
 Make = Callable[..., User]
-APPROVE = "/admin/queue/approve/"
+QUEUE = "/admin/users/queueduser/"
 
 
 @pytest.fixture
 def make(create_user: Callable[..., Response]) -> Make:
-    """Makes a user who has no hints but those that `fields` give."""
+    """Makes a user who has no risk flags but those that `fields` give."""
     numbers = itertools.count(1)
 
     def create(**fields: object) -> User:
@@ -40,15 +40,19 @@ def client(db: None) -> Client:
     return client_as("reviewer")
 
 
-def choices(client: Client) -> list[str]:
-    """What the boxes of the page would send."""
-    text = client.get("/admin/queue/").content.decode()
+def choices(client: Client, *users: User) -> list[str]:
+    """What the page that asks for the reason would send of these users; of all by default."""
+    chosen = [user.pk for user in users or User.objects.order_by("status_since", "id")]
+    text = client.post(QUEUE, {"action": "approve_selected", "_selected_action": chosen}).content.decode()
     return [unescape(value) for value in re.findall(r'name="chosen" value="([^"]*)"', text)]
 
 
 def approve(client: Client, chosen: list[str], **fields: str) -> str:
-    body = {"chosen": chosen, "reason_code": "verified", "note": "Papers seen.", "view": "waiting"} | fields
-    return unescape(client.post(APPROVE, body, follow=True).content.decode())
+    body = {"chosen": chosen, "reason_code": "verified", "note": "Papers seen."} | fields
+    # Django's admin runs no action without a selected row.
+    selected = [choice.partition("/")[0] for choice in chosen]
+    body |= {"action": "approve_selected", "confirmed": "yes", "index": "0", "_selected_action": selected}
+    return unescape(client.post(QUEUE, body, follow=True).content.decode())
 
 
 def statuses(*users: User) -> list[str]:
@@ -74,7 +78,7 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
     claims.claim(user=claimed, staff=holder)
     text = approve(client, chosen)
     assert "1 user was approved" in text
-    assert "3 cases were left as they are" in text
+    assert "3 cases were not approved" in text
     assert "Changed since you loaded the page: City." in text
     assert f"{rejecter.username} has decided in the meantime: Rejected." in text
     assert f"{holder.username} has claimed this case." in text
@@ -84,16 +88,16 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
 REFUSED = "It has risk flags that nobody who may decide has seen: open it first."
 
 
-def test_a_case_with_hints_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
-    with_hint, without = make(isCiroAffiliate=True), make()
+def test_a_case_with_risk_flags_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
+    with_flag, without = make(isCiroAffiliate=True), make()
     text = approve(client, choices(client))
     assert REFUSED in text
-    assert statuses(with_hint, without) == ["pendingCompliance", "active"]
+    assert statuses(with_flag, without) == ["pendingCompliance", "active"]
 
 
 @pytest.mark.parametrize("page", ["/admin/cases/{}/", "/admin/users/user/{}/change/"])
 @pytest.mark.parametrize("role", ["reviewer", "superuser"])
-def test_a_case_with_hints_that_somebody_who_may_decide_has_opened_is_approved(
+def test_a_case_with_risk_flags_that_somebody_who_may_decide_has_opened_is_approved(
     role: str, page: str, client: Client, make: Make
 ) -> None:
     user = make(isCiroAffiliate=True)
@@ -110,7 +114,7 @@ def test_an_opening_by_somebody_who_may_not_decide_does_not_count(role: str, cli
     assert REFUSED in approve(client, choices(client))
 
 
-def test_who_may_decide_sees_all_hints() -> None:
+def test_who_may_decide_sees_all_risk_flags() -> None:
     deciding = [permissions for permissions in ROLES.values() if compliance.PERMISSION in permissions]
     assert deciding
     assert all(IDENTITY_PERMISSION in permissions for permissions in deciding)
@@ -149,7 +153,7 @@ def test_an_opening_before_the_profile_changed_does_not_count(client: Client, ma
     assert REFUSED in approve(client, choices(client))
 
 
-def test_how_many_are_approved_does_not_change_how_many_statements_look_for_hints(
+def test_how_many_are_approved_does_not_change_how_many_statements_look_for_risk_flags(
     client: Client, make: Make, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in (1, 5):
@@ -162,7 +166,7 @@ def test_the_same_press_again_approves_nobody_twice(client: Client, make: Make) 
     make()
     chosen = choices(client)
     approve(client, chosen)
-    assert "None of the chosen cases could be approved." in approve(client, chosen)
+    assert "None of the selected cases could be approved." in approve(client, chosen)
     assert StatusChange.objects.count() == 1
 
 
@@ -174,16 +178,18 @@ def test_ones_own_claims_are_approved_and_ended(make: Make) -> None:
     assert claims.holder(user) is None
 
 
-def test_what_somebody_else_has_claimed_cannot_be_chosen(client: Client, make: Make) -> None:
-    claims.claim(user=make(), staff=factories.StaffFactory.create())
-    assert choices(client) == []
+def test_a_claim_of_somebody_else_is_shown_before_the_approval(client: Client, make: Make) -> None:
+    user, holder = make(), factories.StaffFactory.create()
+    claims.claim(user=user, staff=holder)
+    page = client.post(QUEUE, {"action": "approve_selected", "_selected_action": [user.pk]}).content.decode()
+    assert f"claimed by {holder.username}: will be left as it is" in page
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"reason_code": ""}, "Nothing was done"),
-        ({"reason_code": "nonsense"}, "Nothing was done"),
+        ({"reason_code": ""}, "Choose a reason."),
+        ({"reason_code": "nonsense"}, "Select a valid choice."),
         ({"reason_code": "other", "note": ""}, "A note is required."),
         ({"note": "a" * 2001}, "at most 2000 characters"),
     ],
@@ -193,14 +199,15 @@ def test_without_a_reason_nothing_is_done(fields: dict[str, str], said: str, cli
     chosen = choices(client)
     text = approve(client, chosen, **fields)
     assert said in text
-    assert f'value="{chosen[0]}" data-hints="0" checked' in text
+    assert f'name="chosen" value="{chosen[0]}"' in text
     assert statuses(user) == ["pendingCompliance"]
 
 
-@pytest.mark.parametrize("chosen", [[], ["nonsense"]])
-def test_choosing_nobody_is_told(chosen: list[str], client: Client, make: Make) -> None:
-    make()
-    assert "Nobody was chosen" in approve(client, chosen)
+@pytest.mark.parametrize(("chosen", "said"), [([], "Items must be selected"), (["nonsense"], "Invalid selection.")])
+def test_selecting_nobody_does_nothing(chosen: list[str], said: str, client: Client, make: Make) -> None:
+    user = make()
+    assert said in approve(client, chosen)
+    assert statuses(user) == ["pendingCompliance"]
 
 
 def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> None:
@@ -211,21 +218,25 @@ def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> 
 
 
 def test_more_than_the_bound_is_refused_as_a_whole(client: Client, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_approval, "AT_MOST", 1)
     users = [make(), make()]
-    assert "At most 1 at a time: 2 are chosen." in approve(client, choices(client))
+    chosen = choices(client)
+    monkeypatch.setattr(bulk_approval, "AT_MOST", 1)
+    assert "At most 1 at a time: 2 are chosen." in approve(client, chosen)
+    assert choices(client) == []
     assert statuses(*users) == ["pendingCompliance"] * 2
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor", "partner-manager", "administrator"])
 def test_only_reviewers_approve(role: str, client: Client, make: Make) -> None:
     user = make()
-    answer = client_as(role).post(APPROVE, {"chosen": choices(client), "reason_code": "verified"})
+    body = {"action": "approve_selected", "confirmed": "yes", "_selected_action": [user.pk], "chosen": choices(client)}
+    answer = client_as(role).post(QUEUE, body | {"reason_code": "verified"})
     assert answer.status_code == 403
     assert statuses(user) == ["pendingCompliance"]
 
 
 def test_after_the_report_the_list_is_as_it_was_filtered(client: Client, make: Make) -> None:
-    make()
-    text = approve(client, choices(client), back="province=ON&next=//elsewhere.example")
-    assert 'href="/admin/queue/?province=ON&next=%2F%2Felsewhere.example"' in text
+    user = make()
+    body = {"action": "approve_selected", "confirmed": "yes", "_selected_action": [user.pk], "chosen": choices(client)}
+    text = client.post(f"{QUEUE}?province=ON", body | {"reason_code": "verified"}).content.decode()
+    assert f'href="{QUEUE}?province=ON"' in unescape(text)

@@ -9,26 +9,27 @@ from uuid import uuid4
 
 import pytest
 from django.db import OperationalError, connection
+from django.db.models.lookups import GreaterThan
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from psycopg.errors import QueryCanceled
 
-from partners.models import Partner
+from partners.admin import bounded_lists
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import ROLES, client_as, client_of
-from users.backoffice.queue import context as queue_context
-from users.backoffice.queue import page as queue_page
-from users.backoffice.queue.filters import CHANGED, WAITING, QueueFilters
-from users.backoffice.queue.search import _conditions, begins_with
+from users.admin import filters as queue_filters
+from users.admin import queue, user_columns
+from users.admin.prefix_search import _conditions, begins_with
+from users.admin.queue import CaseListAdmin
 from users.models import AccessRecord, Status, User
 from users.services import claims
 from users.services.compliance import change_status
 
 Make = Callable[..., User]
-QUEUE, CHANGES = "/admin/queue/", "/admin/queue/changed/"
+QUEUE, CHANGES = "/admin/users/queueduser/", "/admin/users/changeduser/"
 
 
 @pytest.fixture
@@ -37,14 +38,18 @@ def make(create_user: Callable[..., Response]) -> Make:
 
 
 def page(client: Client, path: str = QUEUE, **filters: str) -> str:
-    answer = client.get(path, filters)
+    answer = client.get(path, filters, follow=True)
     assert answer.status_code == 200
     return unescape(answer.content.decode())
 
 
 def listed(client: Client, path: str = QUEUE, **filters: Any) -> list[str]:
     """The externalIds on the page, in their order."""
-    return re.findall(r'<span class="queue-id">([^<]+)</span>', page(client, path, **filters))
+    return external_ids(page(client, path, **filters))
+
+
+def external_ids(text: str) -> list[str]:
+    return re.findall(r'<span class="bo-quiet bo-below-name">([^<]+)</span>', text)
 
 
 def change_name(api: PartnerClient, user: User) -> None:
@@ -64,7 +69,7 @@ def test_who_sees_users_sees_the_queue(role: str, path: str, db: None) -> None:
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
 def test_who_is_not_staff_is_sent_to_the_login(role: str, db: None) -> None:
     client = client_as(role)
-    for answer in (client.get(QUEUE), client.post("/admin/queue/next/"), client.post("/admin/queue/approve/")):
+    for answer in (client.get(QUEUE), client.post("/admin/cases/next/"), client.post(QUEUE)):
         assert (answer.status_code, "/login/" in answer.headers["Location"]) == (302, True)
 
 
@@ -73,7 +78,9 @@ def test_who_only_reads_is_offered_nothing_to_press(role: str, make: Make) -> No
     make()
     text = page(client_as(role))
     assert "Ada Byron" in text
-    assert not [word for word in ("Next case", "/claim/", "/approve/", 'name="chosen"') if word in text]
+    assert not [
+        word for word in ("Next case", "/claim/", "approve_selected", 'name="_selected_action"') if word in text
+    ]
 
 
 def test_nobody_reads_a_birth_date_or_an_address_in_the_queue(make: Make) -> None:
@@ -131,7 +138,7 @@ def test_the_age_is_told_in_words(hours: int, label: str, make: Make, monkeypatc
     make()
     later(monkeypatch, hours=hours)
     text = page(client_as("viewer"))
-    assert label in text.split("<tbody")[1]
+    assert label in text.partition("<tbody")[2]
     assert (f"{hours} h" if hours < 24 else "1 d 1 h") in text
 
 
@@ -143,36 +150,44 @@ def later(monkeypatch: pytest.MonkeyPatch, *, hours: float) -> None:
         def now() -> datetime:
             return now
 
-    monkeypatch.setattr(queue_context, "timezone", Later)
+    monkeypatch.setattr(user_columns, "timezone", Later)
+    monkeypatch.setattr(queue_filters, "timezone", Later)
 
 
 def test_a_row_says_who_has_claimed_it(make: Make) -> None:
     reviewer, user = factories.StaffFactory.create(), make()
     claims.claim(user=user, staff=reviewer)
-    assert reviewer.username in page(client_as("viewer")).split("<tbody")[1]
-    assert "<strong>You</strong>" in page(client_of(reviewer))
+    assert reviewer.username in page(client_as("viewer")).partition("<tbody")[2]
+    assert ">You</strong>" in page(client_of(reviewer))
 
 
-def test_a_row_counts_its_hints(make: Make) -> None:
+def test_a_row_counts_its_risk_flags(make: Make) -> None:
     make(isCiroAffiliate=True, email="alone@example.com", firstName="Alone")
-    assert "1 hint" in page(client_as("viewer"))
+    assert "1 risk flag" in page(client_as("viewer"))
 
 
 @pytest.mark.parametrize(
     ("path", "filters", "said"),
     [
-        (QUEUE, {}, "Nobody waits."),
-        (CHANGES, {}, "Nobody is to be looked at again."),
-        (QUEUE, {"q": "nobody-at-all"}, "Nobody is found."),
-        (QUEUE, {"province": "PE"}, "No case matches these filters."),
-        (QUEUE, {"status": "nonsense"}, "A filter cannot be read"),
-        (QUEUE, {"partner": "nonsense"}, "A filter cannot be read"),
+        (QUEUE, {}, "Nobody is waiting"),
+        (CHANGES, {}, "Nobody to review"),
+        (QUEUE, {"q": "nobody-at-all"}, "No matches"),
+        (QUEUE, {"province": "PE"}, "No matches"),
+        (QUEUE, {"status": "nonsense"}, "No matches"),
         (QUEUE, {"q": "a\0b"}, "Null characters are not allowed."),
-        (QUEUE, {"after": "nonsense"}, "Nobody waits."),
+        (QUEUE, {"p": "nonsense"}, "Nobody is waiting"),
     ],
 )
 def test_an_empty_list_says_why(path: str, filters: dict[str, str], said: str, db: None) -> None:
     assert said in page(client_as("reviewer"), path, **filters)
+
+
+def test_an_invalid_filter_ends_in_the_bare_list(make: Make, other_api: PartnerClient) -> None:
+    user = make()
+    other_api.post("/v1/users", factories.user_body(externalId="others"))
+    text = page(client_as("viewer"), partner__id__exact="nonsense")
+    assert "Invalid filter." in text
+    assert user.external_id in text
 
 
 # Filters
@@ -186,11 +201,11 @@ def test_filters_narrow_the_list(make: Make, other_api: PartnerClient) -> None:
     factories.decide(make(externalId="active"), Status.ACTIVE)
     client = client_as("viewer")
     assert set(listed(client)) == {"ontario", "quebec", "paris", "others"}
-    assert set(listed(client, partner=ontario.partner_id)) == {"ontario", "quebec", "paris"}
+    assert set(listed(client, partner__id__exact=ontario.partner_id)) == {"ontario", "quebec", "paris"}
     assert listed(client, province="qc") == ["quebec"]
     assert listed(client, country="fr") == ["paris"]
-    assert listed(client, ciro="yes") == ["quebec"]
-    assert "quebec" not in listed(client, ciro="no")
+    assert listed(client, is_ciro_affiliate__exact="1") == ["quebec"]
+    assert "quebec" not in listed(client, is_ciro_affiliate__exact="0")
     assert listed(client, status="active") == ["active"]
     assert listed(client, status="active", province="QC") == []
 
@@ -213,18 +228,18 @@ def test_by_who_has_claimed(make: Make) -> None:
     assert listed(client, claimed="nobody") == [free.external_id]
 
 
-def test_by_hints(make: Make) -> None:
+def test_by_risk_flags(make: Make) -> None:
     make(externalId="affiliate", isCiroAffiliate=True, email="one@example.com", firstName="One")
     make(externalId="plain", email="two@example.com", firstName="Two")
     client = client_as("viewer")
-    assert listed(client, hints="yes") == ["affiliate"]
-    assert listed(client, hints="no") == ["plain"]
+    assert listed(client, flags="yes") == ["affiliate"]
+    assert listed(client, flags="no") == ["plain"]
 
 
-def test_a_hint_on_what_a_viewer_may_not_see_is_none_to_them(make: Make) -> None:
+def test_a_risk_flag_on_what_a_viewer_may_not_see_is_hidden(make: Make) -> None:
     make(province="ON", postalCode="H3B 2Y5")
-    assert len(listed(client_as("reviewer"), hints="yes")) == 1
-    assert listed(client_as("viewer"), hints="yes") == []
+    assert len(listed(client_as("reviewer"), flags="yes")) == 1
+    assert listed(client_as("viewer"), flags="yes") == []
 
 
 # Search
@@ -281,13 +296,19 @@ def test_a_search_that_takes_too_long_ends_in_the_bare_list(make: Make, monkeypa
 
     make()
     client = client_as("viewer")
-    page_of = queue_page.page_of
-    monkeypatch.setattr(
-        queue_context, "page_of", lambda given, **rest: (too_long if given.found else page_of)(given, **rest)
-    )
+    monkeypatch.setattr("users.admin.prefix_search.matches", too_long)
     text = client.get(QUEUE, {"q": "ada"}, follow=True).content.decode()
-    assert "That took too long." in text
+    assert "The search took too long." in text
     assert "Ada Byron" in text
+
+
+def test_a_search_with_too_many_matches_is_cut_and_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("users.admin.prefix_search.MATCH_LIMIT", 1)
+    make(externalId="grace", firstName="Grace", email="grace@example.com")
+    make(externalId="ada", email="ada@example.com")
+    client = client_as("viewer")
+    assert "Only the first 1 matches were examined." in page(client, q="byron")
+    assert "matches were examined" not in page(client, q="grace")
 
 
 # Long lists
@@ -300,55 +321,81 @@ def walked(client: Client, **filters: str) -> list[list[str]]:
     while True:
         answer = client.get(f"{QUEUE}?{query}")
         text = unescape(answer.content.decode())
-        pages.append(re.findall(r'<span class="queue-id">([^<]+)</span>', text))
+        pages.append(external_ids(text))
         following = re.search(r'href="\?([^"]*)" rel="next"', text)
         if not following:
             return pages
         query = following[1]
 
 
-@pytest.mark.parametrize("filters", [{}, {"province": "ON"}, {"hints": "yes"}, {"q": "byron"}, {"claimed": "nobody"}])
-def test_pages_hold_each_row_once(filters: dict[str, str], make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_page, "ROWS", 3)
-    monkeypatch.setattr(queue_page, "_BATCH", 2)
+@pytest.fixture
+def three_rows_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CaseListAdmin, "list_per_page", 3)
+    monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
+
+
+@pytest.mark.usefixtures("three_rows_on_a_page")
+@pytest.mark.parametrize("filters", [{}, {"province": "ON"}, {"flags": "yes"}, {"q": "byron"}, {"claimed": "nobody"}])
+def test_pages_hold_each_row_once(filters: dict[str, str], make: Make) -> None:
     # All share an e-mail address.
     users = [make().external_id for _ in range(8)]
     assert walked(client_as("reviewer"), **filters) == [users[:3], users[3:6], users[6:]]
 
 
-@pytest.mark.parametrize("filters", [{"province": "QC"}, {"hints": "yes", "province": "QC"}])
-def test_a_walk_stops_and_goes_on_from_there(
+@pytest.mark.usefixtures("three_rows_on_a_page")
+def test_a_page_begins_after_the_last_row_of_the_one_before_it_whoever_is_decided_meanwhile(make: Make) -> None:
+    users = [make() for _ in range(5)]
+    client = client_as("reviewer")
+    first = client.get(QUEUE).context["cl"]
+    factories.decide(users[0], Status.ACTIVE)
+    text = client.get(QUEUE + first.next_page).content.decode()
+    assert external_ids(text) == [users[3].external_id, users[4].external_id]
+    assert "First page" in text
+
+
+@pytest.mark.parametrize("filters", [{"province": "QC"}, {"flags": "yes", "province": "QC"}])
+def test_a_scan_stops_and_continues_from_there(
     filters: dict[str, str], make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue_page, "WALKED", 3)
+    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 3)
     for _ in range(4):
         make()
     last = make(province="QC", postalCode="H3B 2Y5")
     client = client_as("reviewer")
-    assert "None in the part that was looked through." in page(client, **filters)
+    assert "Only a part of the list was examined." in page(client, **filters)
     assert walked(client, **filters) == [[], [last.external_id]]
 
 
-def test_looking_for_hints_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_page, "WALKED_FOR_HINTS", 2)
-    monkeypatch.setattr(queue_page, "_BATCH", 2)
+def test_the_cases_of_a_person_are_found_however_far_back_they_are(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 1)
+    reviewer = factories.StaffFactory.create()
+    *_others, mine = [make() for _ in range(3)]
+    claims.claim(user=mine, staff=reviewer)
+    assert listed(client_of(reviewer), claimed="me", province="ON") == [mine.external_id]
+
+
+def test_the_search_for_risk_flags_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_lists, "EXAMINED_IN_PYTHON", 2)
+    monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
     for number in range(3):
         make(email=f"{number}@example.com", firstName=f"Name{number}")
     odd = make(isCiroAffiliate=True, email="odd@example.com", firstName="Odd")
-    assert walked(client_as("reviewer"), hints="yes") == [[], [odd.external_id], []]
+    assert walked(client_as("reviewer"), flags="yes") == [[], [odd.external_id], []]
 
 
 def test_counting_stops(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (queue_page, queue_context):
-        monkeypatch.setattr(module, "COUNTED", 2)
+    monkeypatch.setattr(CaseListAdmin, "list_per_page", 2)
+    for module in (bounded_lists, queue):
+        monkeypatch.setattr(module, "COUNT_LIMIT", 2)
+    monkeypatch.setattr(bounded_lists.KeysetChangeList, "count_limit", 2)
     for _ in range(3):
         make()
     text = page(client_as("viewer"))
-    assert "More than 2 users." in text
+    assert "More than 2" in text
     assert "2+" in text
 
 
-@pytest.mark.parametrize("filters", [{}, {"hints": "yes"}, {"q": "byron"}, {"province": "ON", "claimed": "nobody"}])
+@pytest.mark.parametrize("filters", [{}, {"flags": "yes"}, {"q": "byron"}, {"province": "ON", "claimed": "nobody"}])
 def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[str, str], make: Make) -> None:
     client = client_as("reviewer")
     counts = []
@@ -365,24 +412,27 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
 
 
 @pytest.mark.parametrize(
-    ("view", "given", "index"),
+    ("path", "filters", "index"),
     [
-        (WAITING, {}, "user_waiting"),
-        (WAITING, {"waiting": "late"}, "user_waiting"),
-        (WAITING, {"status": "active", "province": "ON"}, "user_waiting"),
-        (CHANGED, {}, "user_identity_changed"),
+        (QUEUE, {}, "user_waiting"),
+        (QUEUE, {"waiting": "late"}, "user_waiting"),
+        (QUEUE, {"province": "ON"}, "user_waiting"),
+        (CHANGES, {}, "user_identity_changed"),
+        ("/admin/users/user/", {"status__exact": "active"}, "user_waiting"),
+        ("/admin/users/user/", {"country": "CA"}, "user_waiting"),
     ],
 )
-def test_a_list_is_walked_by_its_index(view: Any, given: dict[str, str], index: str, partner: Partner) -> None:
-    filters = QueueFilters(given, view=view, staff=factories.StaffFactory.create())
-    assert filters.is_valid(), filters.errors
-    walk = queue_page._Walk(filters.criteria(now=timezone.now()))
-    place = queue_page.Place(timezone.now(), uuid4())
-    for after in (None, place):
+def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index: str, make: Make) -> None:
+    make()
+    changelist = client_as("reviewer").get(path, filters).context["cl"]
+    columns = {"status": "pendingCompliance", "id": uuid4()}
+    place = tuple(columns.get(name, timezone.now()) for name in changelist.order)
+    for rows in (changelist.queryset, changelist.queryset.filter(changelist._beside(place, GreaterThan))):
         with planning_without(*UNORDERED):
-            text = walk.rows(after, None)[:51].explain()
-        assert f"using {index}" in text
-        assert "Sort" not in text
+            plan = rows[:51].explain()
+        assert f"using {index}" in plan
+        assert "Sort" not in plan
+    assert re.search(r"Index Cond: .*ROW\(", plan)
 
 
 @pytest.mark.parametrize(
@@ -420,7 +470,7 @@ def test_an_active_user_whose_name_changed_is_listed_for_review(make: Make, api:
 
 def version_of(client: Client, user: User) -> str:
     found = re.search(
-        rf'formaction="/admin/queue/{user.pk}/reviewed/" name="version" value="([^"]*)"', page(client, CHANGES)
+        rf'formaction="/admin/cases/{user.pk}/reviewed/" name="version" value="([^"]*)"', page(client, CHANGES)
     )
     assert found
     return found[1]
@@ -440,7 +490,7 @@ def test_what_was_reviewed_leaves_the_list(changed: User) -> None:
     claims.claim(user=changed, staff=reviewer)
     changed.refresh_from_db()
     before = changed.updated_at
-    client.post(f"/admin/queue/{changed.pk}/reviewed/", {"version": version_of(client, changed)})
+    client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version_of(client, changed)})
     assert listed(client, CHANGES) == []
     assert AccessRecord.objects.get(user=changed, kind="reviewed").staff == reviewer
     changed.refresh_from_db()
@@ -454,7 +504,7 @@ def test_what_changed_again_meanwhile_is_not_reviewed(changed: User, api: Partne
     client = client_as("reviewer")
     version = version_of(client, changed)
     api.patch(f"/v1/users/{changed.external_id}", {"lastName": "Other"})
-    answer = client.post(f"/admin/queue/{changed.pk}/reviewed/", {"version": version}, follow=True)
+    answer = client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version}, follow=True)
     assert "has changed since you loaded the page" in answer.content.decode()
     assert listed(client, CHANGES) == [changed.external_id]
 
@@ -463,11 +513,11 @@ def test_what_somebody_else_has_claimed_is_not_reviewed(changed: User) -> None:
     client = client_as("reviewer")
     version = version_of(client, changed)
     claims.claim(user=changed, staff=factories.StaffFactory.create())
-    client.post(f"/admin/queue/{changed.pk}/reviewed/", {"version": version})
+    client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version})
     assert listed(client, CHANGES) == [changed.external_id]
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor", "administrator", "partner-manager"])
 def test_only_reviewers_review(role: str, changed: User) -> None:
-    assert client_as(role).post(f"/admin/queue/{changed.pk}/reviewed/").status_code == 403
+    assert client_as(role).post(f"/admin/cases/{changed.pk}/reviewed/").status_code == 403
     assert not AccessRecord.objects.filter(kind="reviewed").exists()

@@ -1,4 +1,4 @@
-"""What the lists of conversions and of documents share: both show what belongs to users."""
+"""The base of the lists of conversions and documents, which belong to users."""
 
 from typing import Any
 
@@ -6,38 +6,35 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 
-from partners.admin.base import GuardedAdmin, TextFilter
+from partners.admin.pages import ReadOnlyAdmin
 from users.services.search import find_user_ids
 
 
-class UserFilter(TextFilter):
+class UserFilter(TextFilter):  # type: ignore[misc]
     """By the user's userId, externalId or email."""
 
-    title = _("user")
-    parameter_name = "user"
+    title, parameter_name = _("user"), "user"
+    is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The user's rows."""
+        """The rows of the users that match."""
         value = (self.value() or "").strip()
         return queryset.filter(user__in=find_user_ids(value)) if value else queryset
 
 
-class ListOfUsers(GuardedAdmin):
-    """Rows newest first: a user's by their own time, all by when they were recorded."""
+class UserRowsAdmin(ReadOnlyAdmin):
+    """Rows newest first: those of a user by their own time, all by when they were recorded."""
 
-    list_filter = (UserFilter, "partner")
+    list_filter = (UserFilter, ("partner", RelatedDropdownFilter))
     list_select_related = ("partner", "user")
 
     @admin.display(description=_("externalId"))
     def external_id(self, row: Any) -> str:
-        """The user's."""
+        """The user's externalId."""
         return str(row.user.external_id)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """The order of the index that serves the list."""
         return ("-created_at", "-tiebreak", "-id") if request.GET.get("user") else ("-id",)
-
-    def continuation_of(self, request: HttpRequest) -> tuple[str, str] | None:
-        """As the order has it; rows of one instant may be shown twice, none is left out."""
-        return ("created_at__lte", "created_at") if request.GET.get("user") else ("id__lt", "id")

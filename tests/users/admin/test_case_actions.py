@@ -146,9 +146,9 @@ def test_without_a_reason_nobody_is_approved(make: Make) -> None:
 
 
 def test_the_list_approves_by_the_rules_of_the_queue(make: Make, api: PartnerClient) -> None:
-    hinted, edited = make(isCiroAffiliate=True), make()
+    flagged, edited = make(isCiroAffiliate=True), make()
     client = client_as("reviewer")
-    page = act(client, "approve_selected", hinted, edited)
+    page = act(client, "approve_selected", flagged, edited)
     assert "not opened yet" in page
     api.patch(f"/v1/users/{edited.external_id}", {"city": "Ottawa"})
     report = confirm(client, page)
@@ -291,7 +291,7 @@ def test_the_sidebar_leads_those_who_may_decide_to_the_users_who_wait(role: str,
     factories.decide(active, Status.ACTIVE)
     client = client_as(role)
     pending = f"{USERS}?status__exact=pendingCompliance"
-    page = text_of(client, "/admin/queue/")
+    page = text_of(client, "/admin/users/queueduser/")
     assert (f'href="{pending}"' in page) is (role in DECIDERS)
     assert (f'href="{USERS}"' in page) is (role not in DECIDERS)
     if role in DECIDERS:

@@ -1,0 +1,152 @@
+"""The admin of API keys. Digest and secret are on no page; a new secret is shown once, where it is issued."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from partners.admin.key_columns import age, expiry, state
+from partners.admin.key_forms import RevokeForm, RotateForm, newest_key
+from partners.admin.pages import ReadOnlyAdmin
+from partners.authentication import keys
+from partners.authentication.keys import KEY_PREFIX, VISIBLE_CHARACTERS, IssuedKey
+from partners.models import ApiKey, Partner
+
+MAY_ISSUE = "partners.add_apikey"
+MAY_REVOKE = "partners.change_apikey"
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    """Keys by their visible prefix."""
+
+    list_display = ("prefix", "label", "partner", state, age, "last_used_at", expiry)
+    list_filter = (("partner", RelatedDropdownFilter),)
+    list_select_related = ("partner",)
+    search_fields = ("prefix",)
+    search_help_text = _("A key's visible prefix.")
+    ordering = ("-id",)
+    fields = ("prefix", "label", "partner", state, age, "created_at", "last_used_at", expiry, "revoked_at")  # type: ignore[assignment]
+    actions_detail = ("rotate", "revoke")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        """Keys without digest and secret, which stay in the database."""
+        return super().get_queryset(request).select_related("partner").defer("digest", "encrypted_secret")
+
+    def matching(self, term: str) -> Q:
+        """By the prefix, also of a whole key."""
+        return Q(prefix=term[: len(KEY_PREFIX) + VISIBLE_CHARACTERS])
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Rotation of a key in force, revocation of one that is not revoked."""
+        key = self.get_object(request, str(object_id))
+        possible = {"rotate": key and key.is_in_force, "revoke": key and key.revoked_at is None}
+        actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [one for one in actions if possible[one.action_name.rpartition("_")[2]]]
+
+    def has_issue_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
+        """Whether the person may issue keys."""
+        return request.user.has_perm(MAY_ISSUE)
+
+    def has_revoke_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
+        """Whether the person may revoke keys."""
+        return request.user.has_perm(MAY_REVOKE)
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Rotate"), permissions=["view", "issue"], icon="autorenew", variant=ActionVariant.PRIMARY
+    )
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Issue a key's successor and show it, with its secret, once."""
+        key = self.row(request, object_id)
+
+        def rotate_key(form: RotateForm) -> IssuedKey:
+            hours = form.cleaned_data["overlap_hours"]
+            issued = keys.rotate(key, overlap=timedelta(hours=hours))
+            self.log_change(request, key, f"Rotated to {issued.record.prefix}, overlap {hours} h.")
+            self.log_addition(request, issued.record, f"Issued as the successor of {key.prefix}.")
+            return issued
+
+        return issue_from_form(
+            self,
+            request,
+            key,
+            RotateForm,
+            rotate_key,
+            title=_("Rotate the API key"),
+            button=_("Issue its successor"),
+            note=_("A new key and secret, shown once, on the next page. This one expires when the overlap ends."),
+        )
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Revoke"), permissions=["view", "revoke"], icon="block", variant=ActionVariant.DANGER
+    )
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Revoke a key at once."""
+        key = self.row(request, object_id)
+        form = RevokeForm(request.POST if request.method == "POST" else None)
+        if not form.is_valid():
+            texts = {"title": _("Revoke the API key"), "button": _("Revoke"), "note": _("This cannot be undone.")}
+            return self.ask(request, key, form, is_dangerous=True, **texts)
+        with transaction.atomic():
+            keys.revoke(key)
+            self.log_change(request, key, "Revoked.")
+        messages.success(request, _("%(prefix)s is revoked.") % {"prefix": key.prefix})
+        return self.page_of(key)
+
+
+def issue_from_form(
+    page: ReadOnlyAdmin,
+    request: HttpRequest,
+    row: Partner | ApiKey,
+    form_class: type[forms.Form],
+    issue: Callable[[Any], IssuedKey],
+    **texts: Any,
+) -> HttpResponse:
+    """Show a form; on POST issue a key by it, and show the key with its secret, once.
+
+    row: the partner, or the key to replace. issue: may raise ValueError. texts: title, button and note of the page.
+    """
+    if request.method == "POST" and (reauthentication := require_reauthentication(request)) is not None:
+        return reauthentication
+    partner_id = row.pk if isinstance(row, Partner) else row.partner_id
+    with transaction.atomic():
+        # One of two forms that are sent at once is refused.
+        Partner.objects.select_for_update(no_key=True).get(pk=partner_id)
+        version = newest_key(partner_id)
+        form = form_class(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            if request.POST.get("version", "") != version:
+                form.add_error(None, _("This has changed since the page was loaded. Check it, then try again."))
+            else:
+                try:
+                    return _show_once(page, request, issue(form))
+                except ValueError as error:
+                    form.add_error(None, str(error))
+    return page.ask(request, row, form, version=version, **texts)
+
+
+def _show_once(page: ReadOnlyAdmin, request: HttpRequest, issued: IssuedKey) -> HttpResponse:
+    # The response to the POST itself, which no cache keeps (admin_view sends no-store): nothing else holds the secret.
+    context = {"title": _("New API key"), "opts": ApiKey._meta, "issued": issued}  # noqa: SLF001
+    return TemplateResponse(
+        request, "admin/partners/apikey/issued.html", page.admin_site.each_context(request) | context
+    )
+
+
+def require_reauthentication(request: HttpRequest) -> HttpResponse | None:
+    """A redirect to the second factor, before a secret is shown; None where it was given just now."""
+    check = import_string(settings.REQUIRE_REAUTHENTICATION)
+    response: HttpResponse | None = check(request)
+    return response

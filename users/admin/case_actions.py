@@ -1,0 +1,153 @@
+"""The actions of the lists of users: claim, release and approve the selected.
+
+The rules are those of the case page: users/services/claims.py and users/services/bulk_approval.py.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from partners.admin.pages import ReadOnlyAdmin
+from users.backoffice.access import request_id_of, staff_of
+from users.backoffice.case.forms import DecisionForm
+from users.backoffice.waiting_time import age_of
+from users.models import Claim, Staff, Status, StatusChange, User
+from users.models.columns import IDENTITY_PERMISSION
+from users.services import bulk_approval, claims, compliance
+from users.services.changes import Version
+from users.services.risk_flags import count_risk_flags
+
+
+class CaseActionsAdmin(ReadOnlyAdmin):
+    """A list of users with actions for those who may claim and decide."""
+
+    actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected")
+    # An action is bounded, and on rows that the person has seen.
+    list_disable_select_all = True
+
+    @admin.display(description=gettext_lazy("partner"))
+    def partner_name(self, user: User) -> str:
+        """The partner's name."""
+        return user.partner.name
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        """Whether the person may decide."""
+        return request.user.has_perm(compliance.PERMISSION)
+
+    def has_claim_permission(self, request: HttpRequest) -> bool:
+        """Whether the person may claim."""
+        return request.user.has_perm(claims.PERMISSION)
+
+    @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
+    def claim_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Claim each selected case that is free."""
+        if count := self._for_each(request, queryset, claims.claim):
+            text = ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count}
+            messages.success(request, text)
+
+    @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
+    def release_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Release each selected case that the person may release."""
+        if count := self._for_each(request, queryset, claims.release):
+            text = ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count}
+            messages.success(request, text)
+
+    @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
+    def approve_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
+        """Ask for the reason, then approve each user by the checks of a single decision, and report."""
+        data = request.POST if "confirmed" in request.POST else None
+        form = DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data)
+        if form.is_valid():
+            return self._approve(request, form)
+        users = self._selected(request, queryset)
+        if not users:
+            return None
+        context = self.admin_site.each_context(request) | confirmation(request, users, form)
+        return TemplateResponse(request, "admin/users/user/approve_selected.html", context)
+
+    def _approve(self, request: HttpRequest, form: DecisionForm) -> HttpResponse | None:
+        texts = dict.fromkeys(request.POST.getlist("chosen"))
+        try:
+            results = bulk_approval.approve_all(
+                choices=[choice for text in texts if (choice := bulk_approval.Choice.parse(text))],
+                **form.reason(),
+                by=staff_of(request),
+                source=f"request {request_id_of(request)}",
+            )
+        except bulk_approval.TooManyError as refusal:
+            messages.error(request, str(refusal))
+            return None
+        context = self.admin_site.each_context(request) | {
+            "title": _("Approval report"),
+            "approved": [result for result in results if not result.refusal],
+            "refused": [result for result in results if result.refusal],
+            "back": request.get_full_path(),
+        }
+        return TemplateResponse(request, "admin/users/user/approval_report.html", context)
+
+    def _for_each(self, request: HttpRequest, queryset: QuerySet[User], rule: Callable[..., object]) -> int:
+        """Claim or release each selected case; report refusals by their reason. The number of those not refused."""
+        users, refusals = self._selected(request, queryset), defaultdict[str, list[str]](list)
+        for user in users:
+            try:
+                rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
+            except claims.ClaimRefusedError as refusal:
+                refusals[str(refusal)].append(user.external_id)
+        for reason, external_ids in refusals.items():
+            messages.error(request, f"{', '.join(external_ids)}: {reason}")
+        return len(users) - sum(map(len, refusals.values()))
+
+    def _selected(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
+        """The selected users; none, and a message, where they are more than an action takes."""
+        users = list(queryset.select_related("partner", "claim__staff")[: bulk_approval.AT_MOST + 1])
+        if len(users) <= bulk_approval.AT_MOST:
+            return users
+        messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.AT_MOST})
+        return []
+
+
+def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
+    """The context of the page that asks for the reason; three statements, however many users there are."""
+    versions, unread = versions_of(users), bulk_approval.users_with_unseen_flags([user.pk for user in users])
+    flags = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+    # The version that the person saw first, so that a change between the two pages is noticed.
+    seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
+    now, staff = timezone.now(), staff_of(request)
+    rows = [
+        {
+            "user": user,
+            "age": age_of(user.status_since, now=now),
+            "risk_flags": flags[user.pk],
+            "is_unread": user.pk in unread,
+            "held_by": _other_holder(user, staff),
+            "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, versions[user.pk]),
+        }
+        for user in users
+    ]
+    return {"title": _("Approve the selected users"), "rows": rows, "approval": form}
+
+
+def _other_holder(user: User, staff: Staff) -> str:
+    claim: Claim | None = getattr(user, "claim", None)
+    return claim.staff.get_username() if claim is not None and claim.staff_id != staff.pk else ""
+
+
+def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
+    """The version of each user, as Version.of computes it, in one statement."""
+    last = (
+        StatusChange.objects.filter(user__in=[user.pk for user in users])
+        .order_by("user", "-created_at", "-id")
+        .distinct("user")
+        .values_list("user", "pk")
+    )
+    decisions: dict[UUID, int] = dict(last) if users else {}
+    return {user.pk: Version(user.updated_at.isoformat(), decisions.get(user.pk, 0)) for user in users}

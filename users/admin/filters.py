@@ -1,0 +1,130 @@
+"""The filters of the lists of users. is_indexed: see partners/admin/bounded_lists.py."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.admin import ChoicesFieldListFilter
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import DropdownFilter, TextFilter
+
+from users.backoffice.waiting_time import AgeState, limits
+from users.models import ChangedUser, Claim, Status
+
+ME, NOBODY = "me", "nobody"
+YES, NO = "yes", "no"
+_PENDING = Status.PENDING_COMPLIANCE
+
+
+class CodeFilter(TextFilter):  # type: ignore[misc]
+    """An exact code in any letter case, in the column named by the parameter."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The users with this code."""
+        value = (self.value() or "").strip()
+        return queryset.filter(**{f"{self.parameter_name}__in": {value, value.upper()}}) if value else queryset
+
+
+class ProvinceFilter(CodeFilter):
+    """By the province's code, or its name where it has none."""
+
+    title, parameter_name = _("province code"), "province"
+
+
+class CountryFilter(CodeFilter):
+    """By the country's code."""
+
+    title, parameter_name = _("country code"), "country"
+
+
+class StatusFilter(ChoicesFieldListFilter):
+    """By status, the first column of the index user_waiting; shown above the list."""
+
+    is_indexed = True
+
+
+def has_all_statuses(request: HttpRequest) -> bool:
+    """Whether the queue lists users of all statuses: those of a search, and one's own cases."""
+    return bool(request.GET.get("q", "").strip()) or request.GET.get("claimed") == ME
+
+
+class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
+    """By status; by default the users who wait, or all."""
+
+    title, parameter_name = _("status"), "status"
+    is_indexed = True
+
+    def __init__(self, request: HttpRequest, *args: Any) -> None:
+        self.default = "" if has_all_statuses(request) else _PENDING.value
+        self.all_option = ["", _("All") if not self.default else _PENDING.label]
+        super().__init__(request, *args)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The statuses other than the default."""
+        return [choice for choice in Status.choices if choice[0] != self.default]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The users in this status."""
+        status = self.value() or self.default
+        return queryset.filter(status=status) if status else queryset
+
+
+class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
+    """A choice of `options`."""
+
+    options: Sequence[tuple[str, Any]] = ()
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
+        """The options."""
+        return self.options
+
+
+class WaitingTimeFilter(ChoiceFilter):
+    """By the age of the case, which the list is ordered by."""
+
+    title, parameter_name = _("waiting time"), "waiting"
+    options = AgeState.choices
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The users who have waited so long."""
+        column = "identity_changed_at" if queryset.model is ChangedUser else "status_since"
+        soon, late = limits(timezone.now())
+        ranges = {
+            AgeState.LATE: Q((f"{column}__lte", late)),
+            AgeState.DUE_SOON: Q((f"{column}__gt", late), (f"{column}__lte", soon)),
+            AgeState.IN_TIME: Q((f"{column}__gt", soon)),
+        }
+        return queryset.filter(ranges.get(self.value(), Q()))
+
+
+class ClaimedFilter(ChoiceFilter):
+    """By who has claimed the case."""
+
+    title, parameter_name = _("claim"), "claimed"
+    options = ((ME, _("Me")), (NOBODY, _("Nobody")))
+
+    @property
+    def is_indexed(self) -> bool:
+        """One's own claims are few."""
+        return bool(self.value() == ME)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The cases that are claimed so."""
+        if self.value() == ME:
+            return queryset.filter(pk__in=Claim.objects.filter(staff=request.user.pk).values("user"))
+        return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset
+
+
+class RiskFlagsFilter(ChoiceFilter):
+    """By risk flags, which are no SQL: see CaseListAdmin.row_filter."""
+
+    title, parameter_name = _("risk flags"), "flags"
+    options = ((YES, _("With risk flags")), (NO, _("Without risk flags")))
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """All rows: users/services/risk_flags.py examines them."""
+        return queryset

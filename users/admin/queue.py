@@ -1,0 +1,220 @@
+"""The queue: the users who wait for a decision, and those whose name or birth date changed since they were approved."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.formats import number_format
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilter
+
+from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
+from partners.admin.key_columns import badge
+from users.admin import filters, prefix_search
+from users.admin.case_actions import CaseActionsAdmin, versions_of
+from users.admin.user_columns import age_cell, icon_and_text, status
+from users.backoffice.access import staff_of
+from users.models import ChangedUser, Claim, QueuedUser, Status, User
+from users.models.columns import IDENTITY_PERMISSION
+from users.services import claims, compliance
+from users.services.risk_flags import count_risk_flags
+
+_COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
+_FILTERS = (
+    filters.WaitingTimeFilter,
+    filters.ClaimedFilter,
+    filters.RiskFlagsFilter,
+    ("partner", RelatedDropdownFilter),
+    filters.ProvinceFilter,
+    filters.CountryFilter,
+    ("is_ciro_affiliate", BooleanRadioFilter),
+)
+
+
+class CaseListAdmin(CaseActionsAdmin):
+    """Users in the order in which they wait, the longest first; the name leads to the case.
+
+    list_title: of the page and its tab. condition: the users of the list where nothing is searched.
+    """
+
+    list_title: Any
+    condition: Q
+    list_select_related = ("partner", "claim__staff")
+    list_display_links = None
+    list_before_template = "admin/users/user/queue_head.html"
+    order_note = gettext_lazy("longest first")
+    search_fields = ("id", "external_id", "email", "first_name", "last_name")
+    search_help_text = gettext_lazy("userId, or start of externalId, email, name")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The permission to view users: the proxy model has none."""
+        return request.user.has_perm("users.view_user")
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list alone: a row's page is the case."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_changelist"
+        return [path("", self.admin_site.admin_view(self.changelist_view), name=name)]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """The users that match, and a warning where they are too many to examine."""
+        if not (term := search_term.strip()):
+            return queryset, False
+        if prefix_search.is_cut(term):
+            limit = prefix_search.MATCH_LIMIT
+            messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
+        return queryset.filter(prefix_search.matches(term)), False
+
+    def row_filter(self, request: HttpRequest) -> RowFilter | None:
+        """The users with risk flags, or without."""
+        if (wanted := request.GET.get("flags")) not in {filters.YES, filters.NO}:
+            return None
+
+        def by_risk_flags(users: list[Any]) -> list[Any]:
+            counts = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+            return [user for user in users if bool(counts[user.pk]) is (wanted == filters.YES)]
+
+        return by_risk_flags
+
+    def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Attach the number of risk flags, the claim and the possible buttons to each user, in two statements."""
+        staff, versions = staff_of(request), versions_of(rows)
+        counts = count_risk_flags(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
+        may_claim, may_decide = staff.has_perm(claims.PERMISSION), staff.has_perm(compliance.PERMISSION)
+        for user in rows:
+            held: Claim | None = getattr(user, "claim", None)
+            user.held, user.flag_count, user.version = held, counts[user.pk], versions[user.pk]
+            user.is_mine = held is not None and held.staff_id == staff.pk
+            user.may = {
+                "reviewed": may_decide and (held is None or user.is_mine) and user.identity_changed_at is not None,
+                "claim": may_claim and held is None and claims.waits(user),
+                "release": may_claim and held is not None and claims.may_release(held, staff),
+            }
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list below its tabs."""
+        context: dict[str, Any] = {"title": self.list_title}
+        if request.method == "GET" and self.has_view_permission(request):
+            context |= {
+                "tabs": [self._tab(model) for model in (QueuedUser, ChangedUser)],
+                "may_claim": self.has_claim_permission(request),
+                "claimed_count": bounded_count(Claim.objects.filter(staff=staff_of(request))),
+            }
+        return super().changelist_view(request, context | (extra_context or {}))
+
+    def _tab(self, model: type[User]) -> dict[str, Any]:
+        page = self.admin_site.get_model_admin(model)
+        assert isinstance(page, CaseListAdmin)  # noqa: S101 - registered below
+        count = bounded_count(User.objects.filter(page.condition))
+        return {
+            "title": page.list_title,
+            "url": reverse(f"admin:users_{page.opts.model_name}_changelist"),
+            "count": f"{number_format(COUNT_LIMIT, force_grouping=True)}+" if count > COUNT_LIMIT else count,
+            "is_present": page is self,
+        }
+
+    @admin.display(description=gettext_lazy("user"))
+    def user(self, user: Any) -> str:
+        """The name, which leads to the case, and the externalId."""
+        cell = '<a href="{}">{} {}</a> <span class="bo-quiet bo-below-name">{}</span>'
+        url = reverse("backoffice_case", args=(user.pk,))
+        return format_html(cell, url, user.first_name, user.last_name, user.external_id)
+
+    @admin.display(description=gettext_lazy("province"))
+    def place(self, user: Any) -> str:
+        """The province, and the country where it is not Canada."""
+        return ", ".join(part for part in (user.province, user.country if user.country != "CA" else "") if part)
+
+    @admin.display(description=gettext_lazy("risk flags"))
+    def risk_flags(self, user: Any) -> str:
+        """The number of risk flags."""
+        if not (count := user.flag_count):
+            return format_html('<span class="bo-quiet">{}</span>', _("None"))
+        text = ngettext("%(counter)s risk flag", "%(counter)s risk flags", count) % {"counter": count}
+        return badge(icon_and_text("flag", text), "warning")
+
+    @admin.display(description=gettext_lazy("claimed by"))
+    def claimed_by(self, user: Any) -> str:
+        """The person who works on the case."""
+        if user.is_mine:
+            return format_html('<strong class="bo-mine">{}</strong>', _("You"))
+        return (
+            format_html('<span class="bo-quiet">{}</span>', _("Nobody")) if user.held is None else str(user.held.staff)
+        )
+
+    @admin.display(description="")
+    def buttons(self, user: Any) -> str:
+        """Buttons of users/backoffice/case_buttons.py, in the form of the list's head."""
+        name = {"name": f"{user.first_name} {user.last_name}"}
+        texts = {
+            "reviewed": (_("Mark %(name)s as reviewed") % name, _("Reviewed")),
+            "claim": (_("Claim %(name)s") % name, _("Claim")),
+            "release": (_("Release %(name)s") % name, _("Release")),
+        }
+        button = (
+            '<button class="bo-button bo-plain" form="case-button" formaction="{}" name="version" value="{}"'
+            ' aria-label="{}">{}</button>'
+        )
+        possible = [view for view, is_possible in user.may.items() if is_possible]
+        urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
+        return format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
+
+
+@admin.register(QueuedUser)
+class QueueAdmin(CaseListAdmin):
+    """Users who wait for a decision; a search finds users of every status."""
+
+    list_title = gettext_lazy("Queue")
+    condition = Q(status=Status.PENDING_COMPLIANCE)
+    list_display = ("waiting", *_COLUMNS)
+    list_filter = (filters.QueueStatusFilter, *_FILTERS)
+    # Of the index user_waiting.
+    ordering = ("status_since", "id")
+    empty_title = gettext_lazy("Nobody is waiting")
+    empty_text = gettext_lazy("New users appear here when partners register them.")
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """With the status where the users are of other statuses than the queue's."""
+        if filters.has_all_statuses(request) or request.GET.get("status"):
+            return ("in_status", "user", status, *_COLUMNS[1:])
+        return super().get_list_display(request)
+
+    @admin.display(description=gettext_lazy("waiting"))
+    def waiting(self, user: Any) -> str:
+        """The age of the case, which is compared with the target."""
+        return age_cell(user.status_since)
+
+    @admin.display(description=gettext_lazy("in this status"))
+    def in_status(self, user: Any) -> str:
+        """The time in this status, which is compared with the target while a decision is due."""
+        return age_cell(user.status_since, is_due=user.status == Status.PENDING_COMPLIANCE)
+
+
+@admin.register(ChangedUser)
+class ChangedUserAdmin(CaseListAdmin):
+    """Active users whose name or birth date changed since they were approved."""
+
+    list_title = gettext_lazy("Changed since approval")
+    condition = Q(status=Status.ACTIVE, identity_changed_at__isnull=False)
+    list_display = ("since_change", *_COLUMNS)
+    list_filter = _FILTERS
+    # Of the index user_identity_changed.
+    ordering = ("identity_changed_at", "id")
+    # Approval is of users who wait for their first decision.
+    actions = ("claim_selected", "release_selected")
+    empty_title = gettext_lazy("Nobody to review")
+    empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """The users of the list, searched or not."""
+        return super().get_queryset(request).filter(self.condition)
+
+    @admin.display(description=gettext_lazy("since the change"))
+    def since_change(self, user: Any) -> str:
+        """The age of the change, which is compared with the target."""
+        return age_cell(user.identity_changed_at)

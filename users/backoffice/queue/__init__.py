@@ -1,1 +1,0 @@
-"""The queue of users who wait for a decision."""
