@@ -1,10 +1,10 @@
-"""Partners and their API keys as staff and ops change and list them."""
+"""Partners and their API keys as ops change and list them."""
 
 from collections.abc import Iterator
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, CharField, Count, Value, When
+from django.db.models import Case, CharField, Value, When
 
 from partners.models import ApiKey, Partner, in_force
 
@@ -30,13 +30,6 @@ def change_partner(*, partner: Partner, rate_limit: str | None = None, enabled: 
 def effective_rate_limit(partner: Partner) -> str:
     """The partner's rate limit, or the service's default."""
     return partner.rate_limit or settings.PARTNER_RATE_LIMIT
-
-
-def partners_with_keys() -> Iterator[tuple[Partner, int]]:
-    """All partners by slug, each with the number of its keys in force."""
-    count = Count("api_keys", filter=in_force("api_keys__"))
-    for partner in Partner.objects.annotate(keys_in_force=count).order_by("slug"):
-        yield partner, partner.keys_in_force
 
 
 def keys_with_state(partner: Partner) -> Iterator[tuple[ApiKey, str]]:

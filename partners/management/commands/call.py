@@ -27,7 +27,6 @@ class Command(ServiceCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("method", metavar="METHOD", type=_method, help="such as GET")
         parser.add_argument(
             "path",

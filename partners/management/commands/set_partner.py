@@ -13,7 +13,6 @@ class Command(ServiceCommand):
     help = "Changes a partner's rate limit, or disables or enables it, from its next request on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT} for the service's")
         switch = parser.add_mutually_exclusive_group()

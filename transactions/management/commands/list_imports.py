@@ -18,7 +18,6 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """[--limit N]."""
-        super().add_arguments(parser)
         parser.add_argument("--limit", type=whole_number(1, MOST), default=20, help="the number of imports (20)")
 
     def perform(self, *, limit: int, **_: Any) -> Outcome:

@@ -24,7 +24,6 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """SLUG EXTERNAL_ID FILE --type TYPE --title TEXT [--content-type C] [--created-at T]."""
-        super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the user's externalId")
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")

@@ -20,7 +20,6 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """[--users N] [--conversions N]."""
-        super().add_arguments(parser)
         parser.add_argument("--users", type=whole_number(0, MOST), default=40, help="users in all (40)")
         parser.add_argument("--conversions", type=whole_number(0, MOST), default=600, help="conversions in all (600)")
 

@@ -18,7 +18,6 @@ class Command(ServiceCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="only count; change nothing")
         parser.add_argument(
             "--batch-size",
