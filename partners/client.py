@@ -96,7 +96,8 @@ class SignedClient:
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.endheaders(body or None)
             answer = connection.getresponse()
-            return Reply(answer.status, answer.reason, _joined(answer.getheaders()), answer.read())
+            headers = {name: answer.getheader(name, "") for name in answer.headers}
+            return Reply(answer.status, answer.reason, headers, answer.read())
         finally:
             connection.close()
 
@@ -121,10 +122,3 @@ def split_base_url(text: str) -> SplitResult:
     if base.scheme not in {"http", "https"} or not base.hostname or base.port == 0 or base.query or base.fragment:
         raise ValueError("a base URL has the form https://partners.example or http://127.0.0.1:8000")
     return base
-
-
-def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
-    joined: dict[str, str] = {}
-    for name, value in headers:
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return joined

@@ -94,7 +94,7 @@ class PartnerAPIView(APIView):
         )
         if handler is None:
             allowed = ", ".join(name.upper() for name in self.http_method_names if hasattr(self, name))
-            raise MethodNotAllowedError(headers={"Allow": allowed})
+            raise MethodNotAllowedError(allowed)
         return handler
 
     def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:

@@ -46,8 +46,8 @@ Idempotency-Key: {idempotencyKey}
 
 {body}"""
 _RATE = 'RateLimit-Policy: "default";q={amount};w={seconds}\nRateLimit: "default";r={left};t={time}'
-_EXAMPLE_ERROR = errors.invalid_fields(
-    [
+_EXAMPLE_ERROR = errors.BadRequestError(
+    field_errors=[
         errors.FieldError("email", "Must be a valid email address."),
         errors.FieldError("dateOfBirth", "Must be a calendar date, YYYY-MM-DD."),
     ]
