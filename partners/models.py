@@ -140,12 +140,7 @@ class IdempotencyRecord(models.Model):
     location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
     created_at = models.DateTimeField(db_default=Now())
 
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (fingerprint, status, body, location, created_at)",
-        "DELETE",
-    )
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (fingerprint, status, body, location, created_at)", "DELETE")
 
     class Meta:
         indexes = (models.Index(fields=("created_at",), name="idempotency_created_at"),)

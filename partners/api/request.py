@@ -4,7 +4,6 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
-from django.http import HttpRequest
 from django.utils.functional import cached_property
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -147,8 +146,3 @@ class PartnerRequest(Request):
     @property
     def _query_bytes(self) -> bytes:
         return str(self._request.META.get("QUERY_STRING", "")).encode("latin-1")
-
-
-def has_body(request: HttpRequest) -> bool:
-    """Whether the request has a body, read or not."""
-    return request.META.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in request.META

@@ -32,11 +32,10 @@ class Group(NamedTuple):
     hour: int
     # Of the API key that was sent; None if it is unknown or the limits are reached.
     key_digest: bytes | None
+    # The others as in ApiUsage.
     status: int
     replayed: bool = False
-    # The value of an AuthenticationFailure for status 401, else empty.
     failure: str = ""
-    # The caller's clock minus the server's, rounded; None if unknown.
     skew_seconds: int | None = None
 
 
