@@ -126,10 +126,7 @@ class ApiKey(models.Model):
 
 
 class IdempotencyRecord(models.Model):
-    """The response to a write with an Idempotency-Key: contract, section 4.
-
-    Inserted without a response at the beginning of the write's transaction: simultaneous requests wait for that row.
-    """
+    """The response to a write with an Idempotency-Key (contract, section 4); without one until the write ends."""
 
     pk = models.CompositePrimaryKey("partner_id", "key")
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)

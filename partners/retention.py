@@ -25,8 +25,7 @@ _SKIP = "FOR UPDATE SKIP LOCKED"
 
 
 def purge_expired(*, batch_size: int) -> list[int]:
-    """Remove idempotency records past their window (contract, section 4), signatures that no request can repeat, and
-    usage counters older than USAGE_KEPT; return the number of each.
+    """Remove expired idempotency records (contract, section 4), signatures and usage counters; return their numbers.
 
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """

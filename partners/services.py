@@ -10,11 +10,9 @@ from partners.models import ApiKey, Partner, in_force
 
 
 def change_partner(*, partner: Partner, rate_limit: str | None = None, enabled: bool | None = None) -> Partner:
-    """Change a partner from its next request on; None leaves a value as it is.
+    """Change a partner from its next request on (contract, sections 3 and 5). Raises Django's ValidationError.
 
-    rate_limit: such as 600/minute; empty for the service's default (contract, section 5).
-    enabled: a disabled partner is `unauthorized` (contract, section 3).
-    Raises Django's ValidationError.
+    rate_limit: such as 600/minute; empty for the service's default. None leaves a value as it is.
     """
     with transaction.atomic():
         changed = Partner.objects.select_for_update(no_key=True).get(pk=partner.pk)

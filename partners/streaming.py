@@ -68,10 +68,7 @@ class LimitedStreamingResponse(StreamingHttpResponse):
 
 
 def stream(chunks: Generator[bytes, None, None], *, owner: str, **options: Any) -> LimitedStreamingResponse:
-    """A response that streams `chunks`. owner: a partner's slug, or STAFF. options: for Django's response.
-
-    Raises TooManyStreamsError after closing `chunks`.
-    """
+    """A streamed response. owner: a partner's slug, or STAFF. Raises TooManyStreamsError after closing `chunks`."""
     if not _acquire(owner):
         chunks.close()
         raise TooManyStreamsError

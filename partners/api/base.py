@@ -33,10 +33,7 @@ METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
 class PartnerAPIView(APIView):
-    """A DRF view for signed requests.
-
-    DRF's attributes have their usual meaning; partners/api/checks.py refuses those that are not used here.
-    """
+    """A DRF view for signed requests; partners/api/checks.py refuses DRF's attributes that are not used here."""
 
     authentication_classes = (SignatureAuthentication,)
     throttle_classes = (PartnerRateThrottle,)

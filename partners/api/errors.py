@@ -29,10 +29,7 @@ class FieldError(NamedTuple):
 
 
 class ApiError(APIException):
-    """An error response.
-
-    message: for people; never contains request data, SQL, file paths or secrets.
-    """
+    """An error response. message: for people; never contains request data, SQL, file paths or secrets."""
 
     status_code = 500
     code = "internal_error"

@@ -29,10 +29,8 @@ class JsonNegotiation(BaseContentNegotiation):
     """Bodies must be JSON in UTF-8; responses are JSON, whatever `Accept` is (contract, section 1)."""
 
     def select_parser(self, request: "PartnerRequest", parsers: list[BaseParser]) -> BaseParser | None:  # type: ignore[override]
-        """The parser of the body's media type, or None.
-
-        Parameters are not decoded: Django's parser of Content-Type would use any codec that the caller names.
-        """
+        """The parser of the body's media type, or None."""
+        # Parameters are not decoded: Django's parser would use any codec that the caller names.
         media_type, *parameters = request.content_type.lower().split(";")
         pairs = [(name.strip(), value.strip().strip('"')) for name, _, value in (p.partition("=") for p in parameters)]
         if not {value for name, value in pairs if name == "charset"} <= _UTF_8:

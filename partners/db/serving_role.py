@@ -35,10 +35,7 @@ def exists(role: str) -> bool:
 
 
 def set_up() -> tuple[str, int]:
-    """Create or update the serving role and its grants; return its name and the number of tables.
-
-    Raises ImproperlyConfigured for unsuitable roles.
-    """
+    """Create or update the role; return its name and the number of tables. Raises ImproperlyConfigured."""
     role = serving_role()
     if not role:
         raise ImproperlyConfigured(

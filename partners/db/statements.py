@@ -72,8 +72,7 @@ def fetch(query: Query[T], using: str = DEFAULT_DB_ALIAS) -> list[T]:
 def fetch_first(*queries: Query[Any]) -> list[list[Any]]:
     """The rows of the read-only queries that a request begins with, in one round trip.
 
-    Retried if the connection was lost while idle. Raises OperationalError at once while the database is known to be
-    unreachable.
+    Retried if the connection was lost while idle. Raises at once while the database is known to be unreachable.
     """
     return [result.rows for result in _connection().run_first(queries)]
 
@@ -153,11 +152,9 @@ def is_stale_plan(failure: BaseException) -> bool:
 
 
 def is_unreachable(failure: BaseException) -> bool:
-    """Whether the database is unreachable or did not answer in time.
-
-    psycopg raises a plain DatabaseError without an SQLSTATE if libpq lost the server during an answer.
-    """
+    """Whether the database is unreachable or did not answer in time."""
     if isinstance(failure, (OperationalError, InterfaceError)):
         return True
+    # psycopg raises a plain DatabaseError without an SQLSTATE if libpq lost the server during an answer.
     cause = failure.__cause__
     return isinstance(failure, DatabaseError) and type(cause) is psycopg.DatabaseError and cause.sqlstate is None

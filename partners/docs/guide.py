@@ -12,7 +12,6 @@ from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.rates import parse_rate
 from partners.authentication import keys, signing
-from partners.authentication.signature_authentication import NOT_VALID
 from partners.docs import example_files, openapi
 from partners.doctor.causes import LINES
 
@@ -71,7 +70,7 @@ def page(base_url: str) -> str:
         "worked": _worked_example(published["vectors"][0], published["secret"]),
         "published": published,
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
-        "not_valid": NOT_VALID,
+        "not_valid": errors.UnauthorizedError.default_detail,
         "already_received": idempotency.ALREADY_RECEIVED,
         "realm": errors.REALM,
         "error_text": json.dumps(_EXAMPLE_ERROR, indent=2),

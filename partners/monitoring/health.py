@@ -50,10 +50,7 @@ def liveness() -> Health:
 
 
 def readiness() -> Health:
-    """Whether requests can be answered: workers, database, migrations, and Redis if configured.
-
-    Returns within TIMEOUT_SECONDS.
-    """
+    """Whether requests can be answered: workers, database, migrations, Redis; within TIMEOUT_SECONDS."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     migrations, secrets = _migrations.start(), _undecryptable_secrets.start()
     redis = _redis.start() if settings.REDIS_URL else None

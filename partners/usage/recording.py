@@ -113,8 +113,8 @@ _ADD = """
 def flush() -> int:
     """Write all counts of this process; return the number of rows inserted or updated.
 
-    Raises Django's database errors. If the database is unreachable or read-only, the counts are kept for the next call
-    (and may be written twice if the connection is lost during the commit); other errors discard them.
+    Raises Django's database errors. Keeps the counts if the database is unreachable or read-only (and may write them
+    twice if the connection is lost during the commit); other errors discard them.
     """
     counts = _counters.take()
     if not counts:
