@@ -1,12 +1,8 @@
-"""Partners and their API keys as ops change and list them."""
+"""A change of a partner, as ops make it."""
 
-from collections.abc import Iterator
-
-from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, CharField, Value, When
 
-from partners.models import ApiKey, Partner, in_force
+from partners.models import Partner
 
 
 def change_partner(*, partner: Partner, rate_limit: str | None = None, enabled: bool | None = None) -> Partner:
@@ -23,22 +19,3 @@ def change_partner(*, partner: Partner, rate_limit: str | None = None, enabled: 
         changed.clean_fields()
         changed.save(update_fields=["rate_limit", "enabled"])
     return changed
-
-
-def effective_rate_limit(partner: Partner) -> str:
-    """The partner's rate limit, or the service's default."""
-    return partner.rate_limit or settings.PARTNER_RATE_LIMIT
-
-
-def keys_with_state(partner: Partner) -> Iterator[tuple[ApiKey, str]]:
-    """A partner's keys, newest first, each with its state: active, expired or revoked."""
-    state = Case(
-        When(in_force(), then=Value("active")),
-        When(revoked_at=None, then=Value("expired")),
-        default=Value("revoked"),
-        output_field=CharField(),
-    )
-    for key in (
-        partner.api_keys.annotate(state=state).defer("digest", "encrypted_secret").order_by("-created_at", "-id")
-    ):
-        yield key, key.state

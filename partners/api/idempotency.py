@@ -105,9 +105,8 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:
     partner_id, fingerprint = request.user.partner_id, _fingerprint(request)
-    claim: Query[statements.Row] = Query(
-        _CLAIM_KEY, (partner_id, key, fingerprint, WINDOW, _context(request)), check=_require_claimed
-    )
+    values = (partner_id, key, fingerprint, WINDOW, _context(request))
+    claim: Query[statements.Row] = Query(_CLAIM_KEY, values, check=_require_claimed)
     for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():

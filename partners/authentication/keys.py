@@ -31,10 +31,6 @@ TOUCH_INTERVAL = timedelta(minutes=5)
 CACHE_SIZE = 10_000
 
 
-class KeyNotFoundError(LookupError):
-    """No API key has this value or prefix."""
-
-
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
     """A new key; the only place where its value and secret are readable."""
@@ -92,13 +88,10 @@ def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = No
 
 
 def find(key_or_prefix: str) -> ApiKey:
-    """The key with this value or visible prefix. Raises KeyNotFoundError."""
+    """The key with this value or visible prefix. Raises ApiKey.DoesNotExist."""
     is_prefix = len(key_or_prefix) == len(KEY_PREFIX) + VISIBLE_CHARACTERS
     condition = {"prefix": key_or_prefix} if is_prefix else {"digest": digest(key_or_prefix)}
-    record = ApiKey.objects.select_related("partner").filter(**condition).first()
-    if record is None:
-        raise KeyNotFoundError("API key not found.")
-    return record
+    return ApiKey.objects.select_related("partner").get(**condition)
 
 
 def revoke(record: ApiKey) -> None:

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from partners.authentication import keys
 from partners.doctor.diagnosis import CORRECT, Candidate, Diagnosis
-from partners.models import Partner
-from partners.services import keys_with_state
+from partners.models import ApiKey
 
 # By the state of the API key.
 _STATES = {
@@ -83,8 +82,7 @@ def verify(diagnosis: Diagnosis) -> Verification:
 
 
 def _state(caller: keys.Caller) -> str:
-    partner = Partner.objects.get(pk=caller.partner_id)
-    state = next(state for key, state in keys_with_state(partner) if key.pk == caller.key_id)
+    state = ApiKey.objects.get(pk=caller.key_id).state
     if state == "active" and not caller.may_call:
         return "partnerDisabled"
     return "secretLost" if state == "active" and caller.secret_is_lost else state

@@ -79,21 +79,18 @@ def fetch_first(*queries: Query[Any]) -> list[list[Any]]:
 
 def fetch_all(statement: str, parameters: Sequence[object]) -> list[Row]:
     """All rows of a statement."""
-    query: Query[Row] = Query(statement, parameters)
-    return fetch(query)
+    return fetch(Query(statement, parameters))
 
 
 def fetch_one(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> Row | None:
     """The first row of a statement, or None."""
-    query: Query[Row] = Query(statement, parameters)
-    rows = fetch(query, using)
+    rows: list[Row] = fetch(Query(statement, parameters), using)
     return rows[0] if rows else None
 
 
 def run(statement: str, parameters: Sequence[object]) -> int:
     """Run a statement; return the number of changed rows."""
-    query: Query[Row] = Query(statement, parameters)
-    count: int = _connection().run((query,))[0].rows_affected
+    count: int = _connection().run((Query(statement, parameters),))[0].rows_affected
     return count
 
 

@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedTable
 
 from partners.api.json import rfc_3339
-from partners.authentication.keys import IssuedKey, KeyNotFoundError
+from partners.authentication.keys import IssuedKey
 from partners.models import ApiKey, Partner
 
 
@@ -47,8 +47,10 @@ class ServiceCommand(BaseCommand):
             outcome = self.perform(**options)
         except ValidationError as error:
             raise CommandError(_one_line(error)) from error
-        except (ImproperlyConfigured, KeyNotFoundError) as error:
+        except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
+        except ApiKey.DoesNotExist as error:
+            raise CommandError("API key not found.") from error
         except (OperationalError, InterfaceError) as error:
             raise CommandError("The database cannot be reached, or did not answer in time.") from error
         except ProgrammingError as error:
@@ -88,12 +90,12 @@ def issued_key(issued: IssuedKey, further: Iterable[str] = ()) -> Outcome:
     )
 
 
-def key_data(key: ApiKey, state: str) -> dict[str, Any]:
-    """An API key for `--json`. state: from `partners.services.keys_with_state`."""
+def key_data(key: ApiKey) -> dict[str, Any]:
+    """An API key for `--json`."""
     return {
         "prefix": key.prefix,
         "label": key.label,
-        "state": state,
+        "state": key.state,
         "createdAt": rfc_3339(key.created_at),
         "lastUsedAt": optional_rfc_3339(key.last_used_at),
         "expiresAt": optional_rfc_3339(key.expires_at),

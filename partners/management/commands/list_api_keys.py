@@ -2,7 +2,6 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, find_partner, key_data, table
-from partners.services import keys_with_state
 
 
 class Command(ServiceCommand):
@@ -12,7 +11,7 @@ class Command(ServiceCommand):
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
 
     def perform(self, *, slug: str, **_: Any) -> Outcome:
-        keys = [key_data(key, state) for key, state in keys_with_state(find_partner(slug))]
+        keys = [key_data(key) for key in find_partner(slug).api_keys.all()]
         headings = ("PREFIX", "LABEL", "STATE", "CREATED", "LAST USED", "EXPIRES", "REVOKED")
         rows = [tuple(key.values()) for key in keys]
         return Outcome({"apiKeys": keys}, table(headings, rows) if rows else [f"Partner {slug} has no API keys."])

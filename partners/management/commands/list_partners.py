@@ -5,7 +5,6 @@ from django.db.models import Count
 from partners.api.json import rfc_3339
 from partners.management.base import Outcome, ServiceCommand, table
 from partners.models import Partner, in_force
-from partners.services import effective_rate_limit
 
 
 class Command(ServiceCommand):
@@ -18,7 +17,7 @@ class Command(ServiceCommand):
                 "slug": partner.slug,
                 "name": partner.name,
                 "enabled": partner.enabled,
-                "rateLimit": effective_rate_limit(partner),
+                "rateLimit": partner.effective_rate_limit,
                 "keys": partner.keys_in_force,
                 "createdAt": rfc_3339(partner.created_at),
             }

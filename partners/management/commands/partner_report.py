@@ -8,7 +8,6 @@ from django.utils import timezone
 from partners.api.json import rfc_3339
 from partners.management.base import Outcome, ServiceCommand, find_partner, key_data, table
 from partners.models import ApiKey, Partner
-from partners.services import effective_rate_limit, keys_with_state
 from partners.usage import clock_skew, reports
 from partners.usage.failures import AuthenticationFailure
 
@@ -31,9 +30,9 @@ class Command(ServiceCommand):
             "slug": partner.slug,
             "name": partner.name,
             "enabled": partner.enabled,
-            "rateLimit": effective_rate_limit(partner),
+            "rateLimit": partner.effective_rate_limit,
             **{name: _usage(partner, period) for name, period in PERIODS.items()},
-            "apiKeys": [_key_with_age(key, state) for key, state in keys_with_state(partner)],
+            "apiKeys": [_key_with_age(key) for key in partner.api_keys.all()],
         }
         return Outcome(data, _lines(data))
 
@@ -73,8 +72,8 @@ def _usage(partner: Partner, period: timedelta) -> dict[str, Any]:
     }
 
 
-def _key_with_age(key: ApiKey, state: str) -> dict[str, Any]:
-    return key_data(key, state) | {
+def _key_with_age(key: ApiKey) -> dict[str, Any]:
+    return key_data(key) | {
         "ageDays": _days_since(key.created_at),
         "expiresInDays": None if key.expires_at is None else -_days_since(key.expires_at),
     }
