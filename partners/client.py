@@ -1,7 +1,4 @@
-"""A client that signs requests: for `manage.py call` and the demo, and as an example for partners.
-
-Needs only the standard library and partners/authentication/signing.py.
-"""
+"""A client that signs requests, for commands and partners: needs only the standard library and signing.py."""
 
 import http.client
 import json

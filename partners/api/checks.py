@@ -8,16 +8,12 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.urls import get_resolver
 
 # PartnerAPIView.dispatch does not use these.
-UNUSED_ATTRIBUTES = frozenset(
-    {
-        *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
-        *("lookup_field", "lookup_url_kwarg", "initial", "finalize_response", "determine_version"),
-        *("perform_content_negotiation", "http_method_not_allowed", "options", "head"),
-    }
-)
-USED_SETTINGS = frozenset(
-    {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
-)
+UNUSED_ATTRIBUTES = {
+    *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
+    *("lookup_field", "lookup_url_kwarg", "initial", "finalize_response", "determine_version"),
+    *("perform_content_negotiation", "http_method_not_allowed", "options", "head"),
+}
+USED_SETTINGS = {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
 HINT = "See PartnerAPIView in partners/api/base.py."
 
 

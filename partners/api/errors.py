@@ -1,8 +1,4 @@
-"""The errors of the API: contract, section 1.
-
-`error` is one of seven codes; each class has its code and status. `exception_handler` makes every response.
-The first lines of the docstrings are in the OpenAPI document.
-"""
+"""The errors of the API (contract, section 1). The first lines of the docstrings are in the OpenAPI document."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -166,7 +162,6 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpR
 
 
 def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for each exception
-    """The contract's form of an exception, DRF's included."""
     match exception:
         case ApiError():
             return exception

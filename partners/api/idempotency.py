@@ -8,7 +8,7 @@ response or, after a failure, an unclaimed key. Effect and response commit toget
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
@@ -62,7 +62,7 @@ class Answer:
     status: int
     body: bytes
     location: str | None = None
-    replayed: bool = field(default=False, compare=False)
+    replayed: bool = False
 
 
 # Performs the write and returns its response. Any exception rolls it back.
@@ -144,7 +144,6 @@ def _require_claimed(result: Result[statements.Row]) -> None:
 
 
 def _context(request: PartnerRequest) -> str:
-    """The context of the history rows."""
     caller = request.user
     return history_context.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request.request_id)
 

@@ -1,7 +1,4 @@
-"""Finds the canonical request that a pasted signature was made for, for support.
-
-The secret is decrypted in memory, as for a request, and appears in no output.
-"""
+"""Finds the canonical request that a pasted signature was made for; no output contains the secret."""
 
 import base64
 import hmac

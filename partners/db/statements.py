@@ -1,7 +1,4 @@
-"""Prepared statements, for the few queries that every request makes; everything else uses the ORM.
-
-They run on Django's connection and in its transactions, by the methods that config/database/base.py adds to it.
-"""
+"""Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM."""
 
 import random
 import time

@@ -1,7 +1,4 @@
-"""Liveness, for the process manager, and readiness, for the load balancer.
-
-Problems have fixed texts: an exception's can contain addresses and values.
-"""
+"""Liveness for the process manager, readiness for the load balancer; their texts contain no addresses or values."""
 
 import time
 from concurrent.futures import Future

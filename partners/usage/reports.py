@@ -1,7 +1,4 @@
-"""A partner's requests, authentication failures and clock skew within a period, from partners_apiusage.
-
-Periods are extended to whole hours. Requests without a known key belong to no partner.
-"""
+"""A partner's requests, authentication failures and clock skew of the last whole hours, from partners_apiusage."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
