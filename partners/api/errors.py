@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import structlog
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
-from rest_framework.exceptions import APIException
 
 from partners.api.response import JsonResponse
 from partners.db import statements
@@ -24,7 +23,7 @@ class FieldError(NamedTuple):
     message: str
 
 
-class ApiError(APIException):
+class ApiError(exceptions.APIException):
     """An error response. message: for people; never contains request data, SQL, file paths or secrets."""
 
     status_code = 500

@@ -37,11 +37,7 @@ class Verification(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """The object for `--json`."""
-        match = self.match and {
-            "cause": self.match.cause,
-            "title": self.match.title,
-            "secretForm": self.secret_form,
-        }
+        match = self.match and {"cause": self.match.cause, "title": self.match.title, "secretForm": self.secret_form}
         key = {"state": self.key_state, "prefix": self.prefix or None, "partner": self.partner or None}
         return {"apiKey": key, "tried": self.tried, "fits": match}
 

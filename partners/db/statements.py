@@ -8,14 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import psycopg
 import structlog
-from django.db import (
-    DEFAULT_DB_ALIAS,
-    DatabaseError,
-    InterfaceError,
-    NotSupportedError,
-    OperationalError,
-    connections,
-)
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, NotSupportedError, OperationalError, connections
 from psycopg.rows import RowMaker
 
 log = structlog.get_logger("partners.db.statements")

@@ -11,22 +11,16 @@ from django.db.migrations.loader import MigrationLoader
 from psycopg.errors import ConnectionTimeout, QueryCanceled, UndefinedTable
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from partners.monitoring import multiprocess
-from partners.monitoring.probes import (
-    TIMEOUT_SECONDS,
-    Probe,
-    applied_migrations,
-    count_undecryptable_secrets,
-    ping_redis,
-)
+from partners.monitoring import multiprocess, probes
+from partners.monitoring.probes import TIMEOUT_SECONDS, Probe
 
 OK = "ok"
 MAX_NAMED_MIGRATIONS = 5
 SECRETS_CACHE_SECONDS = 60.0
 
-_migrations = Probe(applied_migrations)
-_undecryptable_secrets = Probe(count_undecryptable_secrets, cache_seconds=SECRETS_CACHE_SECONDS)
-_redis = Probe(ping_redis)
+_migrations = Probe(probes.applied_migrations)
+_undecryptable_secrets = Probe(probes.count_undecryptable_secrets, cache_seconds=SECRETS_CACHE_SECONDS)
+_redis = Probe(probes.ping_redis)
 
 
 class Health(NamedTuple):
