@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from partners.db import statements
 from partners.db.statements import answers_within
-from transactions.imports import runs
 from transactions.imports.lines import ImportedConversion
+from transactions.models import ImportRun
 
 UNKNOWN_PARTNER = "partner not found"
 UNKNOWN_USER = "user not found"
@@ -92,6 +94,15 @@ _MISMATCHES_REHEARSED = _MISMATCHES_IN.format(
 )
 
 
+@dataclass(slots=True)
+class Counts:
+    """Numbers of lines. Each line is in one of the three."""
+
+    imported: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+
+
 class Stored(NamedTuple):
     """The outcome of a batch. problems: the reasons of rejected lines by number."""
 
@@ -126,7 +137,7 @@ class Batch:
 
 @dataclass
 class Database:
-    """Stores batches. With a run, each batch updates the run's record in the same transaction."""
+    """Stores batches. With a run, each batch updates the run's record in the same transaction, so that both agree."""
 
     insert: ClassVar = _INSERT
     mismatches: ClassVar = _MISMATCHES
@@ -156,9 +167,9 @@ class Database:
             imported, problems = self._insert(len(batch.rows))
             known = len(batch.rows) - len(problems)
             if self.run is not None:
-                counts = runs.Counts(imported, known - imported, batch.refused + len(problems))
+                counts = Counts(imported, known - imported, batch.refused + len(problems))
                 # After a commit whose answer was lost, a retry finds all rows unchanged. The record has the truth.
-                imported = runs.record(self.run, max(batch.lines), batch.bytes_read, counts) - self._imported
+                imported = _record(self.run, max(batch.lines), batch.bytes_read, counts) - self._imported
         self._imported += imported
         self._mostly_existing = imported * 2 < len(batch.rows)
         return Stored(imported, known - imported, problems)
@@ -193,6 +204,20 @@ def _stage(batch: Batch) -> None:
     statements.run(_CREATE_STAGED, ())
     with connection.wrap_database_errors, connection.connection.cursor().copy(_COPY) as copy:
         copy.write("".join(batch.rows))
+
+
+def _record(run: int, line: int, bytes_read: int, counts: Counts) -> int:
+    """Add a batch that ends at this line, unless it is recorded already; return the run's imported conversions."""
+    row = ImportRun.objects.filter(pk=run)
+    row.filter(line__lt=line).update(
+        line=line,
+        bytes_read=bytes_read,
+        imported=F("imported") + counts.imported,
+        unchanged=F("unchanged") + counts.unchanged,
+        rejected=F("rejected") + counts.rejected,
+        updated_at=Now(),
+    )
+    return row.values_list("imported", flat=True).get()
 
 
 def _problems(mismatches: list[statements.Row]) -> dict[int, str]:

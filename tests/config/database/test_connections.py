@@ -15,8 +15,8 @@ from django.db.utils import DataError
 from psycopg.pq import ExecStatus
 
 from config.database import base, circuit
-from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
+from config.database.pipeline import AnswerTimeoutError, BoundedConnection
 from partners.db import serving_role, statements
 from partners.db.statements import Query
 from partners.models import Partner
