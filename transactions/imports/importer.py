@@ -52,12 +52,12 @@ class Importer:
                 continue
             number, line = numbered
             try:
-                conversion = parse_line(line)
+                values = parse_line(line)
             except LineProblem as problem:
                 self._batch.refused += 1
                 yield self._reject(number, line, str(problem))
                 continue
-            self._batch.add(number, line, conversion)
+            self._batch.add(number, line, values)
             if len(self._batch.lines) >= BATCH or self._batch.size >= BATCH_BYTES:
                 yield from self._flush()
         yield from self._flush()
