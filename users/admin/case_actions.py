@@ -24,7 +24,7 @@ from partners.admin.pages import ReadOnlyAdmin
 from users.backoffice.access import request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.waiting_time import AgeState, age_of
-from users.models import Claim, Staff, Status, StatusChange, User
+from users.models import Status, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
 from users.services.changes import Version
@@ -162,24 +162,18 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
     flags = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     # The version that the person saw first, so that a change between the two pages is noticed.
     seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
-    now, staff = timezone.now(), staff_of(request)
+    now = timezone.now()
     rows = [
         {
             "user": user,
             "age": age_of(user.status_since, now=now),
             "risk_flags": flags[user.pk],
             "is_unread": user.pk in unread,
-            "held_by": _other_holder(user, staff),
             "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, versions[user.pk]),
         }
         for user in users
     ]
     return {"title": _("Approve the selected users"), "rows": rows, "approval": form}
-
-
-def _other_holder(user: User, staff: Staff) -> str:
-    claim: Claim | None = getattr(user, "claim", None)
-    return claim.staff.get_username() if claim is not None and claim.staff_id != staff.pk else ""
 
 
 def versions_of(users: Sequence[User]) -> dict[UUID, Version]:

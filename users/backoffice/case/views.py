@@ -16,7 +16,7 @@ from users.backoffice.access import record_access, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.case.page import case_context
 from users.models import AccessKind, AccessRecord, Status, StatusChange, User
-from users.services import claims, compliance, decisions
+from users.services import claims, compliance
 from users.services.changes import Version
 
 PERMISSION = "users.view_user"
@@ -46,7 +46,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     try:
-        change = decisions.decide(
+        change = compliance.decide(
             user_id=user.pk,
             shown=Version.parse(request.POST.get("version", "")),
             to_status=to_status,
@@ -119,7 +119,7 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     user = _user(user_id)
     shown = Version.parse(request.POST.get("version", ""))
     try:
-        decisions.mark_reviewed(user_id=user.pk, shown=shown, by=staff_of(request), request_id=request_id_of(request))
+        compliance.mark_reviewed(user_id=user.pk, shown=shown, by=staff_of(request), request_id=request_id_of(request))
     except compliance.DecisionRefusedError as refusal:
         messages.error(request, str(refusal))
     else:
