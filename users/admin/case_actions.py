@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -24,10 +23,10 @@ from partners.admin.pages import ReadOnlyAdmin
 from users.backoffice.access import request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.waiting_time import AgeState, age_of
-from users.models import Status, StatusChange, User
+from users.models import Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
-from users.services.changes import Version
+from users.services.changes import versions_of
 from users.services.risk_flags import count_risk_flags
 
 _STATUS_KINDS = {
@@ -174,15 +173,3 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
         for user in users
     ]
     return {"title": _("Approve the selected users"), "rows": rows, "approval": form}
-
-
-def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
-    """The version of each user, as Version.of computes it, in one statement."""
-    last = (
-        StatusChange.objects.filter(user__in=[user.pk for user in users])
-        .order_by("user", "-created_at", "-id")
-        .distinct("user")
-        .values_list("user", "pk")
-    )
-    decisions: dict[UUID, int] = dict(last) if users else {}
-    return {user.pk: Version(user.updated_at.isoformat(), decisions.get(user.pk, 0)) for user in users}

@@ -15,11 +15,12 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilt
 from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
 from partners.admin.key_columns import badge
 from users.admin import filters
-from users.admin.case_actions import CaseActionsAdmin, age_cell, icon_and_text, versions_of
+from users.admin.case_actions import CaseActionsAdmin, age_cell, icon_and_text
 from users.backoffice.access import staff_of
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
-from users.services import claims, compliance, search
+from users.services import compliance, search
+from users.services.changes import versions_of
 from users.services.risk_flags import count_risk_flags
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
@@ -84,16 +85,11 @@ class CaseListAdmin(CaseActionsAdmin):
         """Attach the number of risk flags, the claim and the possible buttons to each user, in two statements."""
         staff, versions = staff_of(request), versions_of(rows)
         counts = count_risk_flags(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
-        may_claim, may_decide = staff.has_perm(claims.PERMISSION), staff.has_perm(compliance.PERMISSION)
         for user in rows:
             held: Claim | None = getattr(user, "claim", None)
             user.held, user.flag_count, user.version = held, counts[user.pk], versions[user.pk]
             user.is_mine = held is not None and held.staff_id == staff.pk
-            user.may = {
-                "reviewed": may_decide and (held is None or user.is_mine) and user.identity_changed_at is not None,
-                "claim": may_claim and held is None and claims.waits(user),
-                "release": may_claim and held is not None and claims.may_release(held, staff),
-            }
+            user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list below its tabs."""

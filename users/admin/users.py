@@ -99,10 +99,7 @@ class UserAdmin(CaseActionsAdmin):
         return super().render_change_form(request, context, **kwargs)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the profile history of this user; the admin's own log has no edits of users.
-
-        Raises PermissionDenied.
-        """
+        """Redirect to the user's profile history: the admin's log has no edits of users. Raises PermissionDenied."""
         if not request.user.has_perm("users.view_userevent"):
             raise PermissionDenied
         return redirect(reverse("admin:users_userevent_changelist", query={"q": object_id}))

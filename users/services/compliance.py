@@ -42,6 +42,16 @@ def allowed_moves(status: str) -> tuple[Status, ...]:
     return TRANSITIONS[Status(status)]
 
 
+def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[str, bool]:
+    """Whether this person may mark the case as reviewed, claim it, and release it. claim: the case's, if any."""
+    may_claim, is_claimed_by_other = staff.has_perm(claims.PERMISSION), claim is not None and claim.staff_id != staff.pk
+    return {
+        "reviewed": staff.has_perm(PERMISSION) and not is_claimed_by_other and user.identity_changed_at is not None,
+        "claim": may_claim and claim is None and claims.waits(user),
+        "release": may_claim and claim is not None and claims.may_release(claim, staff),
+    }
+
+
 def change_status(
     *, user: User, to_status: str, by: Staff, reason: str, reason_code: str = "", source: str = ""
 ) -> StatusChange:
