@@ -64,9 +64,9 @@ def line_finding(request: PastedRequest, wrong: list[WrongLine], index: int, lin
     """Return the cause of a line that differs."""
     for cause, remove in SURROUNDINGS.items():
         if remove(line) == request.canonical_lines[index]:
-            return finding(cause, LINES[index])
+            return finding(cause, line=LINES[index])
     exact = next((one.cause for one in wrong if one.line == index and line in one.forms), None)
-    return finding(exact, LINES[index]) if exact else _inexact(request, index, line)
+    return finding(exact) if exact else _inexact(request, index, line)
 
 
 def _inexact(request: PastedRequest, index: int, line: str) -> Finding:
@@ -97,7 +97,7 @@ def _inexact(request: PastedRequest, index: int, line: str) -> Finding:
             "body-differs": True,
         },
     )
-    found = first_finding(LINES[index], verdicts[index])
+    found = first_finding(verdicts[index])
     assert found is not None  # noqa: S101 - the last verdict of each line is True
     return found
 
