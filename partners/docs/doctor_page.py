@@ -4,25 +4,19 @@ import json
 import unicodedata
 from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 from django.conf import settings
-from django.http import HttpRequest, JsonResponse
-from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_http_methods
+from django.http import HttpRequest
+from django.template.loader import render_to_string
 
 from partners.authentication import keys, signing
 from partners.docs import example_files
-from partners.docs.responses import private, private_page, public_page
-from partners.doctor import NotUnderstoodError, SecretPastedError, diagnose
+from partners.doctor import diagnose
 from partners.doctor.causes import LINES
 
 LARGEST_BYTES = 256 * 1024
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
-_TEMPLATE = "docs/doctor.html"
-_FIELDS = ("request", "canonicalRequest")
-_MOST_FORM_FIELDS = 10
-_LEVELS = {"error": ("✕", "Error"), "warning": ("▲", "Warning"), "note": ("•", "Note")}
 # Has the form of a key, but was never issued.
 _EXAMPLE_KEY = keys.KEY_PREFIX + ("example-" * 6)[:43]
 _SYMBOLS = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
@@ -39,29 +33,7 @@ class RefusedError(Exception):
         self.status = status
 
 
-# No CSRF token: nothing is stored, and no cookie identifies the reader.
-@require_http_methods(["GET", "HEAD", "POST"])
-def doctor(request: HttpRequest) -> HttpResponseBase:
-    """The page with its form; by POST the diagnosis, in JSON for a program that sends JSON."""
-    if request.method != "POST":
-        return public_page(request, _TEMPLATE, context())
-    texts = ("", "")
-    try:
-        texts = _read(request)
-        diagnosis = _diagnose(*texts)
-    except (RefusedError, NotUnderstoodError) as error:
-        status = error.status if isinstance(error, RefusedError) else 400
-        if request.content_type == JSON:
-            return private(JsonResponse({"message": str(error)}, status=status))
-        # A secret is not put back into the form.
-        shown = ("", "") if isinstance(error, SecretPastedError) else texts
-        return private_page(_TEMPLATE, context(*shown, message=str(error)), status=status)
-    if request.content_type == JSON:
-        return private(JsonResponse(diagnosis))
-    return private_page(_TEMPLATE, context(*texts, diagnosis=diagnosis))
-
-
-def _read(request: HttpRequest) -> tuple[str, str]:
+def read(request: HttpRequest) -> tuple[str, str]:
     """Return the request and the canonical request of a form or a JSON object. Raises RefusedError."""
     declared = request.META.get("CONTENT_LENGTH") or "0"
     if not declared.isdecimal() or len(declared) > 9 or int(declared) > LARGEST_BYTES:  # noqa: PLR2004 - digits enough
@@ -69,22 +41,19 @@ def _read(request: HttpRequest) -> tuple[str, str]:
     if request.content_type not in {FORM, JSON}:
         raise RefusedError(f"Send {JSON} or {FORM}.", status=415)
     try:
-        fields = json.loads(request.body) if request.content_type == JSON else _form_fields(request.body)
-        pasted, canonical = (fields.get(name) or "" for name in _FIELDS)
+        fields = json.loads(request.body) if request.content_type == JSON else request.POST
+        pasted, canonical = fields.get("request") or "", fields.get("canonicalRequest") or ""
     except (ValueError, AttributeError, RecursionError):
         raise RefusedError("The texts cannot be decoded.", status=400) from None
     if not isinstance(pasted, str) or not isinstance(canonical, str) or not pasted.strip():
         raise RefusedError("There is no request: paste one.", status=400)
+    if request.content_type == FORM:
+        # A browser sends each line end of a form's field as CRLF.
+        return pasted.replace("\r\n", "\n"), canonical.replace("\r\n", "\n")
     return pasted, canonical
 
 
-def _form_fields(body: bytes) -> dict[str, str]:
-    pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FORM_FIELDS)
-    # A browser sends each line end of a form's field as CRLF.
-    return {name: value.replace("\r\n", "\n") for name, value in pairs}
-
-
-def _diagnose(pasted: str, canonical: str) -> dict[str, Any]:
+def diagnose_one(pasted: str, canonical: str) -> dict[str, Any]:
     """Return the diagnosis. Raises NotUnderstoodError, and RefusedError during another diagnosis."""
     if not diagnosing.acquire(blocking=False):
         raise RefusedError("The doctor is busy: try again in a moment.", status=503)
@@ -111,11 +80,9 @@ class Side(NamedTuple):
         return f"“{self.mark}”" + ("" if is_plain else f" (U+{ord(self.mark):04X})")
 
 
-def context(
-    pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | None = None, message: str = ""
-) -> dict[str, Any]:
-    """Return the context of the page. pasted, canonical: what the form holds. message: why there is no diagnosis."""
-    return {
+def page(pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | None = None, message: str = "") -> str:
+    """Render the page. pasted, canonical: the texts in the form. message: why there is no diagnosis."""
+    context = {
         "here": "doctor",
         "pasted": pasted,
         "canonical": canonical,
@@ -124,6 +91,7 @@ def context(
         "example": _example(),
         "largest_kib": LARGEST_BYTES // 1024,
     }
+    return render_to_string("docs/doctor.html", context)
 
 
 def _result(diagnosis: dict[str, Any], canonical: str) -> dict[str, Any]:
@@ -136,10 +104,7 @@ def _result(diagnosis: dict[str, Any], canonical: str) -> dict[str, Any]:
     return diagnosis | {
         "compared": bool(canonical),
         "lines": [_line(number, line, titles) for number, line in enumerate(diagnosis["lines"], start=1)],
-        "findings": [
-            one | {"badge": _LEVELS[one["level"]], "lineTitle": titles.get(one["line"], "")}
-            for one in diagnosis["findings"]
-        ],
+        "findings": [one | {"lineTitle": titles.get(one["line"], "")} for one in diagnosis["findings"]],
         # As JSON: HTML would turn their carriage returns into line feeds.
         "candidates": [one | {"json": json.dumps(one["canonicalRequest"])} for one in candidates],
     }

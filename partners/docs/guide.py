@@ -2,8 +2,6 @@
 
 import json
 from functools import lru_cache
-from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.template.loader import render_to_string
@@ -11,7 +9,7 @@ from django.template.loader import render_to_string
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.rates import parse_rate
-from partners.authentication import keys, signing
+from partners.authentication import keys
 from partners.authentication.signature_authentication import NOT_VALID
 from partners.docs import example_files, openapi
 from partners.doctor.causes import LINES
@@ -58,6 +56,7 @@ _EXAMPLE_ERROR = errors.invalid_fields(
 def page(base_url: str) -> str:
     """Render the page, once in each process and for each address. base_url: without a slash at the end."""
     published = json.loads(example_files.VECTORS.read_bytes())
+    worked = published["vectors"][0]
     rate = parse_rate(settings.PARTNER_RATE_LIMIT)
     context = {
         "here": "guide",
@@ -68,7 +67,10 @@ def page(base_url: str) -> str:
         "quick_languages": QUICK_LANGUAGES,
         "clients": example_files.clients(),
         "snippets": example_files.snippets(),
-        "worked": _worked_example(published["vectors"][0], published["secret"]),
+        "worked": worked,
+        "worked_body_bytes": len(worked["body"].encode()),
+        "worked_lines": list(zip(LINES, worked["canonicalRequest"].split("\n"), strict=True)),
+        "worked_request": _REQUEST.format(**worked, prefix=keys.KEY_PREFIX),
         "published": published,
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
         "not_valid": NOT_VALID,
@@ -87,31 +89,8 @@ def page(base_url: str) -> str:
     return render_to_string("docs/guide.html", context)
 
 
-def _worked_example(vector: dict[str, str], secret: str) -> dict[str, Any]:
-    """Return a published vector, signed here."""
-    canonical = signing.canonical_request(
-        vector["method"],
-        unquote_to_bytes(vector["path"]),
-        vector["query"].encode(),
-        vector["timestamp"],
-        vector["idempotencyKey"],
-        vector["body"].encode(),
-    )
-    signature = signing.sign(secret, canonical)
-    return {
-        "vector": vector,
-        "secret": secret,
-        "canonical": canonical,
-        "signature": signature,
-        "request": _REQUEST.format(**vector | {"prefix": keys.KEY_PREFIX, "signature": signature}),
-        "body_bytes": len(vector["body"].encode()),
-        "lines": list(zip(LINES, canonical.split("\n"), strict=True)),
-    }
-
-
 def _limit_schema() -> dict[str, int]:
     """Return the schema of the parameter `limit`, which belongs to the lists of a higher layer."""
-    operations = (operation for path in openapi.document()["paths"].values() for operation in path.values())
-    parameters = (parameter for operation in operations for parameter in operation.get("parameters", []))
-    schema: dict[str, int] = next(one["schema"] for one in parameters if one.get("name") == "limit")
+    parameters = (one for operation in openapi.operations(openapi.document()) for one in operation.parameters)
+    schema: dict[str, int] = next(one["schema"] for one in parameters if one["name"] == "limit")
     return schema

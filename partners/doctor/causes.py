@@ -46,8 +46,8 @@ CAUSES: dict[str, tuple[Part, Level, dict[str, str]]] = {
     for level in Level
     for code, texts in _TEXTS[name].get(level, {}).items()
 }
-# Whether a cause applies; a text is its explanation.
-Verdict = bool | str
+# Whether a cause applies, by its code; a text is its explanation.
+Verdicts = Mapping[str, object]
 
 
 def finding(code: str, explanation: str = "", *, line: Part | None = None) -> Finding:
@@ -64,8 +64,8 @@ def finding(code: str, explanation: str = "", *, line: Part | None = None) -> Fi
     )
 
 
-def first_finding(verdicts: Mapping[str, Verdict]) -> Finding | None:
-    """Return the finding of the first cause that applies. verdicts: by the cause's code."""
+def first_finding(verdicts: Verdicts) -> Finding | None:
+    """Return the finding of the first cause that applies."""
     for code, verdict in verdicts.items():
         if verdict:
             return finding(code, verdict if isinstance(verdict, str) else "")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-from partners.doctor.causes import Finding, Verdict, counted, finding, first_finding
+from partners.doctor.causes import Finding, Verdicts, counted, finding, first_finding
 from partners.doctor.mistakes import instant
 from partners.doctor.request import LARGEST_BODY_BYTES, WRITES, PastedRequest, is_utf8
 
@@ -34,14 +34,13 @@ _IF_SENT_NOW = "Ignore this if you sent the request earlier."
 # Time zones differ by quarters of an hour, at most by 14 hours.
 _QUARTER_SECONDS, _FARTHEST_SECONDS, _NEAR_SECONDS = 15 * 60, 14 * 3600, 90
 
-_Verdicts = dict[str, Verdict]
-
 
 def check(request: PastedRequest, *, now: datetime, clock_skew_seconds: int) -> Iterator[Finding]:
     """Yield the problems of a request: of each group of verdicts the first one that applies."""
     groups = (
         _api_key(request.api_key),
-        _timestamp(request.timestamp) | _clock_skew(request.timestamp, now, clock_skew_seconds),
+        _timestamp(request.timestamp),
+        _clock_skew(request.timestamp, now, clock_skew_seconds),
         _signature(request.signature),
         *_target(request),
         *_headers(request),
@@ -51,7 +50,7 @@ def check(request: PastedRequest, *, now: datetime, clock_skew_seconds: int) -> 
     return filter(None, map(first_finding, groups))
 
 
-def _api_key(key: str) -> _Verdicts:
+def _api_key(key: str) -> Verdicts:
     return {
         "api-key-missing": not key,
         "api-key-quoted": _is_quoted(key),
@@ -67,12 +66,12 @@ def _is_quoted(value: str) -> bool:
     return value.startswith(_QUOTES) or value.endswith(_QUOTES)
 
 
-def _timestamp(text: str) -> _Verdicts:
+def _timestamp(text: str) -> Verdicts:
     return {
         "timestamp-missing": not text,
         "timestamp-quoted": _is_quoted(text),
-        "timestamp-is-number": bool(_NUMBER.fullmatch(text)),
-        "timestamp-without-zone": bool(_WITHOUT_ZONE.fullmatch(text)),
+        "timestamp-is-number": _NUMBER.fullmatch(text),
+        "timestamp-without-zone": _WITHOUT_ZONE.fullmatch(text),
         "timestamp-with-space": " " in text and instant(text.replace(" ", "T")) is not None,
         "timestamp-of-http": _is_date_header(text),
         "timestamp-malformed": instant(text) is None,
@@ -86,7 +85,7 @@ def _is_date_header(text: str) -> bool:
         return False
 
 
-def _clock_skew(timestamp: str, now: datetime, skew_seconds: int) -> _Verdicts:
+def _clock_skew(timestamp: str, now: datetime, skew_seconds: int) -> Verdicts:
     signed_at = instant(timestamp)
     seconds = 0 if signed_at is None else round((signed_at - now).total_seconds())
     if abs(seconds) <= skew_seconds:
@@ -104,13 +103,13 @@ def _clock_skew(timestamp: str, now: datetime, skew_seconds: int) -> _Verdicts:
     }
 
 
-def _signature(text: str) -> _Verdicts:
+def _signature(text: str) -> Verdicts:
     return {
         "signature-missing": not text,
         "signature-quoted": _is_quoted(text),
-        "signature-labelled": bool(_LABELLED.fullmatch(text)),
+        "signature-labelled": _LABELLED.fullmatch(text),
         "base64-instead-of-hex": _base64_to_hex(text) is not None,
-        "signature-of-other-length": bool(_HEX.fullmatch(text))
+        "signature-of-other-length": _HEX.fullmatch(text)
         and len(text) != _HEX_DIGITS
         and _of_length("signature-of-other-length", text),
         "signature-malformed": not _HEX_SHA256.fullmatch(text),
@@ -134,7 +133,7 @@ def _base64_to_hex(text: str) -> str | None:
     return decoded.decode().lower() if decoded.isascii() and _HEX_SHA256.fullmatch(decoded.decode()) else None
 
 
-def _target(request: PastedRequest) -> Iterator[_Verdicts]:
+def _target(request: PastedRequest) -> Iterator[Verdicts]:
     path, path_is_utf8 = request.path, is_utf8(request.decoded_path)
     belongs = f"{request.prefix} belongs to the base URL, and a proxy before the service has to remove it."
     yield {
@@ -143,12 +142,12 @@ def _target(request: PastedRequest) -> Iterator[_Verdicts]:
     }
     yield {"path-not-utf8": not path_is_utf8, "query-not-utf8": not request.is_utf8}
     yield {"target-not-encoded": request.is_utf8 and not _TARGET.fullmatch(request.target)}
-    yield {"path-sent-encoded-twice": bool(_ENCODED_TWICE.search(path))}
-    yield {"query-sent-encoded-twice": bool(_ENCODED_TWICE.search(request.query))}
-    yield {"dot-segment": bool(_DOT_SEGMENT.search(path))}
+    yield {"path-sent-encoded-twice": _ENCODED_TWICE.search(path)}
+    yield {"query-sent-encoded-twice": _ENCODED_TWICE.search(request.query)}
+    yield {"dot-segment": _DOT_SEGMENT.search(path)}
 
 
-def _headers(request: PastedRequest) -> Iterator[_Verdicts]:
+def _headers(request: PastedRequest) -> Iterator[Verdicts]:
     repeated = ", ".join(name for name in _SIGNING_HEADERS if len(request.values(name)) > 1)
     not_ascii = ", ".join(name for name in _SIGNING_HEADERS if not request.header(name).isascii())
     underscored = ", ".join(name for name, _ in request.headers if _UNDERSCORED.fullmatch(name))
@@ -157,11 +156,11 @@ def _headers(request: PastedRequest) -> Iterator[_Verdicts]:
     yield {"header-underscore": underscored and f"The service may not read {underscored}."}
     yield {
         "idempotency-key-empty": "" in request.values("Idempotency-Key"),
-        "idempotency-key-not-uuid": bool(request.idempotency_key) and not _UUID.fullmatch(request.idempotency_key),
+        "idempotency-key-not-uuid": request.idempotency_key and not _UUID.fullmatch(request.idempotency_key),
     }
 
 
-def _content_type(request: PastedRequest) -> _Verdicts:
+def _content_type(request: PastedRequest) -> Verdicts:
     content_type, is_write = request.header("Content-Type").lower(), request.method in WRITES
     media_type, *parameters = content_type.split(";")
     charsets = [match[1] for parameter in parameters if (match := _CHARSET.fullmatch(parameter))]
@@ -172,10 +171,10 @@ def _content_type(request: PastedRequest) -> _Verdicts:
     }
 
 
-def _body(request: PastedRequest) -> _Verdicts:
+def _body(request: PastedRequest) -> Verdicts:
     body, is_write = request.body, request.method in WRITES
     return {
-        "body-without-write": bool(body) and not is_write,
+        "body-without-write": body and not is_write,
         "body-too-large": len(body) > LARGEST_BODY_BYTES,
         "body-byte-order-mark": body.startswith(b"\xef\xbb\xbf"),
         "body-not-json": is_write and not _is_json(body),
