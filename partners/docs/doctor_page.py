@@ -3,7 +3,7 @@
 import json
 import unicodedata
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -63,23 +63,6 @@ def diagnose_one(pasted: str, canonical: str) -> dict[str, Any]:
         diagnosing.release()
 
 
-class Side(NamedTuple):
-    """One of two texts: up to the first difference, the character there ("" at the end), the rest."""
-
-    before: str
-    mark: str = ""
-    after: str = ""
-    marked: bool = False
-
-    @property
-    def character(self) -> str:
-        """The character in words, for people who cannot see the mark."""
-        if not self.mark or self.mark.startswith("U+"):
-            return self.mark or "the end of the line"
-        is_plain = self.mark.isascii() or self.mark in _SYMBOLS.values()
-        return f"“{self.mark}”" + ("" if is_plain else f" (U+{ord(self.mark):04X})")
-
-
 def page(pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | None = None, message: str = "") -> str:
     """Render the page. pasted, canonical: the texts in the form. message: why there is no diagnosis."""
     context = {
@@ -116,17 +99,25 @@ def _line(number: int, line: dict[str, Any], titles: dict[str, str]) -> dict[str
     return line | sides | {"number": number, "title": titles[line["name"]]}
 
 
-def _side(text: str, offset: int | None) -> Side:
-    """Split a text at the character of the first byte that differs. offset: of that byte, in UTF-8."""
+def _side(text: str, offset: int | None) -> dict[str, Any]:
+    """Split a text at the character of the first byte that differs. offset: of that byte, in UTF-8.
+
+    character: the same in words, for people who cannot see the mark.
+    """
     if offset is None:
-        return Side(text)
+        return {"before": text}
     before = text.encode()[:offset].decode(errors="ignore")
-    mark, rest = text[len(before) : len(before) + 1], text[len(before) + 1 :]
-    if mark in _SYMBOLS:
+    mark, after = text[len(before) : len(before) + 1], text[len(before) + 1 :]
+    if not mark:
+        character = "the end of the line"
+    elif mark in _SYMBOLS:
         mark = _SYMBOLS[mark]
-    elif mark and unicodedata.category(mark)[0] in "CZ":
-        mark = f"U+{ord(mark):04X}"
-    return Side(before, mark, rest, marked=True)
+        character = f"“{mark}”"
+    elif unicodedata.category(mark)[0] in "CZ":
+        mark = character = f"U+{ord(mark):04X}"
+    else:
+        character = f"“{mark}”" + ("" if mark.isascii() else f" (U+{ord(mark):04X})")
+    return {"before": before, "mark": mark, "after": after, "character": character, "marked": True}
 
 
 def _example() -> dict[str, str]:

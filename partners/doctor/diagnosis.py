@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice, zip_longest
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from partners.doctor import checks, layout, parsing
@@ -183,7 +184,4 @@ def _side_by_side(ours: Sequence[str], theirs: str | None) -> dict[str, Any]:
 
 def _first_difference(one: str, other: str) -> int | None:
     """Return the first byte at which two texts differ, or at which the shorter one ends; None if they are equal."""
-    if one == other:
-        return None
-    a, b = one.encode(), other.encode()
-    return next((index for index, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return None if one == other else len(commonprefix([one.encode(), other.encode()]))  # noqa: RUF071 - of any text
