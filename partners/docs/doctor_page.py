@@ -120,17 +120,17 @@ def _side(text: str, offset: int | None) -> dict[str, Any]:
     return {"before": before, "mark": mark, "after": after, "character": character, "marked": True}
 
 
-def _example() -> dict[str, str]:
+def _example() -> dict[str, Any]:
     """Return a request with a decoded query in its signature, made from the published vectors."""
     published = json.loads(example_files.VECTORS.read_bytes())
     vector = next(one for one in published["vectors"] if unquote(one["query"]) != one["query"])
     lines = vector["canonicalRequest"].split("\n")
     lines[2] = unquote(lines[2])
     canonical = "\n".join(lines)
-    command = (
-        f"curl 'https://partners.example{vector['path']}?{vector['query']}' \\",
-        f"  -H 'X-Api-Key: {_EXAMPLE_KEY}' \\",
-        f"  -H 'X-Request-Timestamp: {vector['timestamp']}' \\",
-        f"  -H 'X-Request-Signature: {signing.sign(published['secret'], canonical)}'",
-    )
-    return {"request": "\n".join(command), "canonical": canonical, "secret": published["secret"]}
+    return {
+        "vector": vector,
+        "api_key": _EXAMPLE_KEY,
+        "canonical": canonical,
+        "signature": signing.sign(published["secret"], canonical),
+        "secret": published["secret"],
+    }

@@ -33,17 +33,6 @@ SECTIONS = (
 )
 # The languages of the quick start.
 QUICK_LANGUAGES = ("Python", "Node.js", "Bash")
-_ENVIRONMENT = "export PSI_BASE_URL='{base_url}'\nexport PSI_API_KEY='{key}…'\nexport PSI_SECRET='{secret}…'"
-_REQUEST = """\
-{method} {path} HTTP/1.1
-Content-Type: application/json
-X-Api-Key: {prefix}…
-X-Request-Timestamp: {timestamp}
-X-Request-Signature: {signature}
-Idempotency-Key: {idempotencyKey}
-
-{body}"""
-_RATE = 'RateLimit-Policy: "default";q={amount};w={seconds}\nRateLimit: "default";r={left};t={time}'
 _EXAMPLE_ERROR = errors.invalid_fields(
     [
         errors.FieldError("email", "Must be a valid email address."),
@@ -61,7 +50,7 @@ def page(base_url: str) -> str:
     context = {
         "here": "guide",
         "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
-        "environment": _ENVIRONMENT.format(base_url=base_url, key=keys.KEY_PREFIX, secret=keys.SECRET_PREFIX),
+        "base_url": base_url,
         "key_prefix": keys.KEY_PREFIX,
         "secret_prefix": keys.SECRET_PREFIX,
         "quick_languages": QUICK_LANGUAGES,
@@ -70,7 +59,6 @@ def page(base_url: str) -> str:
         "worked": worked,
         "worked_body_bytes": len(worked["body"].encode()),
         "worked_lines": list(zip(LINES, worked["canonicalRequest"].split("\n"), strict=True)),
-        "worked_request": _REQUEST.format(**worked, prefix=keys.KEY_PREFIX),
         "published": published,
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
         "not_valid": NOT_VALID,
@@ -82,7 +70,7 @@ def page(base_url: str) -> str:
         "skew": settings.CLOCK_SKEW_SECONDS,
         "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
         "rate": rate,
-        "rate_text": _RATE.format(**rate._asdict(), left=rate.amount - 1, time=rate.seconds * 7 // 10),
+        "rate_example": {"left": rate.amount - 1, "seconds": rate.seconds * 7 // 10},
         "counts_by_process": not settings.REDIS_URL,
         "limit": _limit_schema(),
     }
