@@ -161,14 +161,14 @@ MIDDLEWARE = [
     # Answers all of /v1.
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "users.staff_login.csp.ContentSecurityPolicyMiddleware",
+    "users.middleware.ContentSecurityPolicyMiddleware",
     # Answers /docs, which has no session.
     "partners.docs.middleware.DocsMiddleware",
     # Static files and the back office.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "users.backoffice.time_zone.TimeZoneMiddleware",
+    "users.middleware.TimeZoneMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
