@@ -1,4 +1,4 @@
-"""The app of what happens on a user's account."""
+"""The app of conversions and documents."""
 
 from django.apps import AppConfig
 

@@ -126,7 +126,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         for user in users:
             try:
                 rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
-            except claims.ClaimRefusedError as refusal:
+            except (claims.ClaimRefusedError, compliance.DecisionRefusedError) as refusal:
                 refusals[str(refusal)].append(user.external_id)
         for reason, external_ids in refusals.items():
             messages.error(request, f"{', '.join(external_ids)}: {reason}")

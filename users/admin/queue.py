@@ -145,7 +145,7 @@ class CaseListAdmin(CaseActionsAdmin):
     @admin.display(description="")
     def buttons(self, user: Any) -> str:
         """Buttons of users/backoffice/case/views.py, in the form of the list's head."""
-        name = {"name": f"{user.first_name} {user.last_name}"}
+        name = {"name": user.full_name}
         texts = {
             "reviewed": (_("Mark %(name)s as reviewed") % name, _("Reviewed")),
             "claim": (_("Claim %(name)s") % name, _("Claim")),

@@ -90,7 +90,7 @@ class UserAdmin(CaseActionsAdmin):
             # The window's title has nothing personal.
             "title": _("User %(id)s") % {"id": str(user.pk)[:8]},
             "subtitle": None,
-            "page_name": f"{user.first_name} {user.last_name}",
+            "page_name": user.full_name,
             # The page that a decision returns to.
             "decided_on": USER_PAGE,
             "links_to_case": True,
@@ -107,7 +107,7 @@ class UserAdmin(CaseActionsAdmin):
     @admin.display(description=_("name"))
     def name(self, user: User) -> str:
         """First and last name."""
-        return f"{user.first_name} {user.last_name}"
+        return user.full_name
 
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:

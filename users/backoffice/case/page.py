@@ -65,7 +65,7 @@ def header_context(
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
     return {
         "case_user": user,
-        "name": f"{user.first_name} {user.last_name}",
+        "name": user.full_name,
         "status": Status(user.status),
         "age": age_of(user.status_since, now=timezone.now()) if user.status == Status.PENDING_COMPLIANCE else None,
         "sees_identity": sees_identity,
