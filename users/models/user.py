@@ -106,14 +106,14 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         )
         triggers = USER_TRIGGERS
 
+    def __str__(self) -> str:
+        # In the admin's log and in page titles: nothing personal.
+        return str(self.id)
+
     @property
     def full_name(self) -> str:
         """The first and the last name."""
         return f"{self.first_name} {self.last_name}"
-
-    def __str__(self) -> str:
-        # In the admin's log and in page titles: nothing personal.
-        return str(self.id)
 
 
 class UserEvent(
