@@ -13,7 +13,6 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.middleware import is_api_path
-from partners.api.request import has_body
 from partners.streaming import LimitedStreamingResponse
 
 # It accepts a Connection header, which PEP 3333 leaves to the server and wsgiref refuses.
@@ -83,7 +82,8 @@ class ServiceHandler(WSGIHandler):
         request = self.request_class(environ)
         response: Any = self.get_response(request)
         headers = [*response.headers.items()]
-        if not request.body_is_read and has_body(request) and environ.get("SERVER_SOFTWARE") == GRANIAN:
+        has_body = environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
+        if has_body and not request.body_is_read and environ.get("SERVER_SOFTWARE") == GRANIAN:
             # Unread bytes would be taken for the next request.
             headers.append(("Connection", "close"))
         start_response(f"{response.status_code} {response.reason_phrase}", headers)

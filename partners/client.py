@@ -1,7 +1,4 @@
-"""A client that signs requests: for `manage.py call` and the demo, and as an example for partners.
-
-Needs only the standard library and partners/authentication/signing.py.
-"""
+"""A client that signs requests, for commands and partners: needs only the standard library and signing.py."""
 
 import http.client
 import json
@@ -96,7 +93,8 @@ class SignedClient:
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.endheaders(body or None)
             answer = connection.getresponse()
-            return Reply(answer.status, answer.reason, _joined(answer.getheaders()), answer.read())
+            headers = {name: answer.getheader(name, "") for name in answer.headers}
+            return Reply(answer.status, answer.reason, headers, answer.read())
         finally:
             connection.close()
 
@@ -121,10 +119,3 @@ def split_base_url(text: str) -> SplitResult:
     if base.scheme not in {"http", "https"} or not base.hostname or base.port == 0 or base.query or base.fragment:
         raise ValueError("a base URL has the form https://partners.example or http://127.0.0.1:8000")
     return base
-
-
-def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
-    joined: dict[str, str] = {}
-    for name, value in headers:
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return joined

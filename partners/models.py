@@ -1,6 +1,7 @@
 """Partners, their API keys, records of writes, and usage counters."""
 
 import pgtrigger
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
@@ -64,6 +65,11 @@ class Partner(models.Model):
     def __str__(self) -> str:
         return self.slug
 
+    @property
+    def effective_rate_limit(self) -> str:
+        """The partner's rate limit, or the service's default."""
+        return self.rate_limit or settings.PARTNER_RATE_LIMIT
+
 
 _IDENTITY = "{0}.id, {0}.partner_id, {0}.prefix, {0}.digest, {0}.created_at"
 _KEY_TRIGGERS = [
@@ -120,16 +126,20 @@ class ApiKey(models.Model):
         return self.prefix
 
     @property
+    def state(self) -> str:
+        """`active`, `expired` or `revoked`, by this machine's clock."""
+        if self.revoked_at:
+            return "revoked"
+        return "expired" if self.expires_at and self.expires_at <= timezone.now() else "active"
+
+    @property
     def is_in_force(self) -> bool:
-        """Whether the key is neither revoked nor expired, by this machine's clock."""
-        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+        """Whether the key is neither revoked nor expired."""
+        return self.state == "active"
 
 
 class IdempotencyRecord(models.Model):
-    """The response to a write with an Idempotency-Key: contract, section 4.
-
-    Inserted without a response at the beginning of the write's transaction: simultaneous requests wait for that row.
-    """
+    """The response to a write with an Idempotency-Key (contract, section 4); without one until the write ends."""
 
     pk = models.CompositePrimaryKey("partner_id", "key")
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
@@ -140,12 +150,7 @@ class IdempotencyRecord(models.Model):
     location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
     created_at = models.DateTimeField(db_default=Now())
 
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (fingerprint, status, body, location, created_at)",
-        "DELETE",
-    )
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (fingerprint, status, body, location, created_at)", "DELETE")
 
     class Meta:
         indexes = (models.Index(fields=("created_at",), name="idempotency_created_at"),)

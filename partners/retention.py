@@ -1,7 +1,6 @@
 """Removes expired rows: idempotency records, used signatures, usage counters."""
 
 from datetime import timedelta
-from typing import NamedTuple
 
 from partners.api import idempotency
 from partners.db import statements
@@ -23,31 +22,22 @@ _DELETE = """
 """
 # A row that is locked by a request is being renewed.
 _SKIP = "FOR UPDATE SKIP LOCKED"
-_DELETE_RECORDS = _DELETE.format(table="partners_idempotencyrecord", time="created_at", lock=_SKIP)
-# The serving role may not update these rows, and therefore not lock them.
-_DELETE_SIGNATURES = _DELETE.format(table="partners_usedsignature", time="signed_at", lock="")
-_DELETE_USAGE = _DELETE.format(table="partners_apiusage", time="hour", lock=_SKIP)
 
 
-class Purged(NamedTuple):
-    """Numbers of removed rows."""
-
-    idempotency_records: int
-    used_signatures: int
-    usage_counters: int
-
-
-def purge_expired(*, batch_size: int = 1000) -> Purged:
-    """Remove idempotency records past their window (contract, section 4), signatures that no request can repeat, and
-    usage counters older than USAGE_KEPT.
+def purge_expired(*, batch_size: int) -> list[int]:
+    """Remove expired idempotency records (contract, section 4), signatures and usage counters; return their numbers.
 
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """
-    return Purged(
-        _purge(_DELETE_RECORDS, idempotency.WINDOW, batch_size),
-        _purge(_DELETE_SIGNATURES, SIGNATURE_WINDOW, batch_size),
-        _purge(_DELETE_USAGE, USAGE_KEPT, batch_size),
-    )
+    return [
+        _purge(_DELETE.format(table=table, time=time, lock=lock), age, batch_size)
+        for table, time, age, lock in (
+            ("partners_idempotencyrecord", "created_at", idempotency.WINDOW, _SKIP),
+            # The serving role may not update these rows, and therefore not lock them.
+            ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, ""),
+            ("partners_apiusage", "hour", USAGE_KEPT, _SKIP),
+        )
+    ]
 
 
 def _purge(statement: str, age: timedelta, batch_size: int) -> int:

@@ -1,20 +1,14 @@
-"""Partners and their API keys as staff and ops change and list them."""
+"""A change of a partner, as ops make it."""
 
-from collections.abc import Iterator
-
-from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, CharField, Count, Value, When
 
-from partners.models import ApiKey, Partner, in_force
+from partners.models import Partner
 
 
 def change_partner(*, partner: Partner, rate_limit: str | None = None, enabled: bool | None = None) -> Partner:
-    """Change a partner from its next request on; None leaves a value as it is.
+    """Change a partner from its next request on (contract, sections 3 and 5). Raises Django's ValidationError.
 
-    rate_limit: such as 600/minute; empty for the service's default (contract, section 5).
-    enabled: a disabled partner is `unauthorized` (contract, section 3).
-    Raises Django's ValidationError.
+    rate_limit: such as 600/minute; empty for the service's default. None leaves a value as it is.
     """
     with transaction.atomic():
         changed = Partner.objects.select_for_update(no_key=True).get(pk=partner.pk)
@@ -25,29 +19,3 @@ def change_partner(*, partner: Partner, rate_limit: str | None = None, enabled: 
         changed.clean_fields()
         changed.save(update_fields=["rate_limit", "enabled"])
     return changed
-
-
-def effective_rate_limit(partner: Partner) -> str:
-    """The partner's rate limit, or the service's default."""
-    return partner.rate_limit or settings.PARTNER_RATE_LIMIT
-
-
-def partners_with_keys() -> Iterator[tuple[Partner, int]]:
-    """All partners by slug, each with the number of its keys in force."""
-    count = Count("api_keys", filter=in_force("api_keys__"))
-    for partner in Partner.objects.annotate(keys_in_force=count).order_by("slug"):
-        yield partner, partner.keys_in_force
-
-
-def keys_with_state(partner: Partner) -> Iterator[tuple[ApiKey, str]]:
-    """A partner's keys, newest first, each with its state: active, expired or revoked."""
-    state = Case(
-        When(in_force(), then=Value("active")),
-        When(revoked_at=None, then=Value("expired")),
-        default=Value("revoked"),
-        output_field=CharField(),
-    )
-    for key in (
-        partner.api_keys.annotate(state=state).defer("digest", "encrypted_secret").order_by("-created_at", "-id")
-    ):
-        yield key, key.state

@@ -7,8 +7,8 @@ process and per owner (a partner, or all staff) is limited, so that other thread
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Generator, Iterator
+from typing import Any
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
@@ -25,16 +25,6 @@ STAFF = "staff"
 
 class TooManyStreamsError(Exception):
     """The process, or the owner in it, has reached its limit of streamed responses."""
-
-
-class Chunks(Protocol):
-    """An iterator that holds a resource."""
-
-    def __next__(self) -> bytes:
-        """The next chunk."""
-
-    def close(self) -> None:
-        """Release the resource."""
 
 
 # Reentrant: garbage collection within `_acquire` can call `_release`.
@@ -60,7 +50,7 @@ def _release(owner: str) -> None:
 class _CountedChunks(Iterator[bytes]):
     """Chunks that count as a stream until the server closes the response."""
 
-    def __init__(self, chunks: Chunks, owner: str) -> None:
+    def __init__(self, chunks: Generator[bytes, None, None], owner: str) -> None:
         self._chunks = chunks
         # A response that is never sent, because a middleware failed, is not closed.
         self._release = weakref.finalize(self, _release, owner)
@@ -77,11 +67,8 @@ class LimitedStreamingResponse(StreamingHttpResponse):
     """A streamed response within the limits."""
 
 
-def stream(chunks: Chunks, *, owner: str, **options: Any) -> LimitedStreamingResponse:
-    """A response that streams `chunks`. owner: a partner's slug, or STAFF. options: for Django's response.
-
-    Raises TooManyStreamsError after closing `chunks`.
-    """
+def stream(chunks: Generator[bytes, None, None], *, owner: str, **options: Any) -> LimitedStreamingResponse:
+    """A streamed response. owner: a partner's slug, or STAFF. Raises TooManyStreamsError after closing `chunks`."""
     if not _acquire(owner):
         chunks.close()
         raise TooManyStreamsError

@@ -33,10 +33,7 @@ METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
 class PartnerAPIView(APIView):
-    """A DRF view for signed requests.
-
-    DRF's attributes have their usual meaning; partners/api/checks.py refuses those that are not used here.
-    """
+    """A DRF view for signed requests; partners/api/checks.py refuses DRF's attributes that are not used here."""
 
     authentication_classes = (SignatureAuthentication,)
     throttle_classes = (PartnerRateThrottle,)
@@ -94,7 +91,7 @@ class PartnerAPIView(APIView):
         )
         if handler is None:
             allowed = ", ".join(name.upper() for name in self.http_method_names if hasattr(self, name))
-            raise MethodNotAllowedError(headers={"Allow": allowed})
+            raise MethodNotAllowedError(allowed)
         return handler
 
     def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:

@@ -1,23 +1,19 @@
 """System checks that refuse DRF attributes and settings that are not used."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import get_resolver
 
 # PartnerAPIView.dispatch does not use these.
-UNUSED_ATTRIBUTES = frozenset(
-    {
-        *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
-        *("lookup_field", "lookup_url_kwarg", "initial", "finalize_response", "determine_version"),
-        *("perform_content_negotiation", "http_method_not_allowed", "options", "head"),
-    }
-)
-USED_SETTINGS = frozenset(
-    {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
-)
+UNUSED_ATTRIBUTES = {
+    *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
+    *("lookup_field", "lookup_url_kwarg", "initial", "finalize_response", "determine_version"),
+    *("perform_content_negotiation", "http_method_not_allowed", "options", "head"),
+}
+USED_SETTINGS = {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
 HINT = "See PartnerAPIView in partners/api/base.py."
 
 
@@ -26,7 +22,7 @@ def check_views(**_: Any) -> list[CheckMessage]:
     """Errors for views under /v1 that declare unused attributes."""
     from partners.api.base import PartnerAPIView  # noqa: PLC0415 - it needs the apps to be ready
 
-    views = {callback.view_class for callback in _callbacks(get_resolver()) if hasattr(callback, "view_class")}
+    views = {getattr(callback, "view_class", object) for callback in get_resolver().reverse_dict}
     partner_views = sorted((view for view in views if issubclass(view, PartnerAPIView)), key=lambda view: view.__name__)
     return [message for view in partner_views for message in _check_view(view, PartnerAPIView)]
 
@@ -47,11 +43,3 @@ def _check_view(view: type[Any], base: type[Any]) -> Iterator[CheckMessage]:
     if not any(issubclass(cls, base.authentication_classes) for cls in view.authentication_classes):
         message = f"{view.__name__}.authentication_classes lacks SignatureAuthentication."
         yield Error(message, hint=HINT, obj=view, id="partners.E004")
-
-
-def _callbacks(resolver: URLResolver) -> Iterable[Any]:
-    for pattern in resolver.url_patterns:
-        if isinstance(pattern, URLPattern):
-            yield pattern.callback
-        else:
-            yield from _callbacks(pattern)

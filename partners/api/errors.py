@@ -1,8 +1,4 @@
-"""The errors of the API: contract, section 1.
-
-`error` is one of seven codes; each class has its code and status. `exception_handler` makes every response.
-The first lines of the docstrings are in the OpenAPI document.
-"""
+"""The errors of the API (contract, section 1). The first lines of the docstrings are in the OpenAPI document."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -29,21 +25,18 @@ class FieldError(NamedTuple):
 
 
 class ApiError(APIException):
-    """An error response.
-
-    message: for people; never contains request data, SQL, file paths or secrets.
-    """
+    """An error response. message: for people; never contains request data, SQL, file paths or secrets."""
 
     status_code = 500
     code = "internal_error"
     default_detail = ""
 
+    headers: Mapping[str, str] = {}
     detail: Any
 
-    def __init__(self, message: str = "", *, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, message: str = "") -> None:
         self.message = self.detail = message or self.default_detail
         Exception.__init__(self, self.message)
-        self.headers = dict(headers or {})
 
     def body(self) -> dict[str, object]:
         """The error object without its requestId."""
@@ -57,10 +50,8 @@ class BadRequestError(ApiError):
     code = "bad_request"
     default_detail = "Invalid request: see fieldErrors."
 
-    def __init__(
-        self, message: str = "", field_errors: Sequence[FieldError] = (), *, headers: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(message, headers=headers)
+    def __init__(self, message: str = "", field_errors: Sequence[FieldError] = ()) -> None:
+        super().__init__(message)
         self.field_errors = field_errors
 
     def body(self) -> dict[str, object]:
@@ -68,14 +59,9 @@ class BadRequestError(ApiError):
         return super().body() | {"fieldErrors": [f._asdict() for f in self.field_errors]}
 
 
-def invalid_fields(field_errors: Sequence[FieldError]) -> BadRequestError:
-    """A bad_request for these fields."""
-    return BadRequestError(field_errors=field_errors)
-
-
 def invalid_parameter(field: str, message: str) -> BadRequestError:
     """A bad_request for one parameter or header."""
-    return invalid_fields([FieldError(field, message)])
+    return BadRequestError(field_errors=[FieldError(field, message)])
 
 
 class MethodNotAllowedError(BadRequestError):
@@ -83,6 +69,10 @@ class MethodNotAllowedError(BadRequestError):
 
     status_code = 405
     default_detail = "Method not allowed: see Allow."
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__()
+        self.headers = {"Allow": allowed}
 
 
 class BodyTooLargeError(BadRequestError):
@@ -105,9 +95,7 @@ class UnauthorizedError(ApiError, exceptions.AuthenticationFailed):
     status_code = 401
     code = "unauthorized"
     default_detail = "Invalid API key or signature."
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message, headers={"WWW-Authenticate": REALM})
+    headers: Mapping[str, str] = {"WWW-Authenticate": REALM}
 
 
 class NotFoundError(ApiError):
@@ -140,7 +128,8 @@ class TooManyRequestsError(ApiError):
     default_detail = "Rate limit exceeded: see Retry-After."
 
     def __init__(self, retry_after: int) -> None:
-        super().__init__(headers={"Retry-After": str(retry_after)})
+        super().__init__()
+        self.headers = {"Retry-After": str(retry_after)}
 
 
 class InternalError(ApiError):
@@ -154,9 +143,7 @@ class UnavailableError(ApiError):
 
     status_code = 503
     default_detail = "Service unavailable."
-
-    def __init__(self) -> None:
-        super().__init__(headers={"Retry-After": "2"})
+    headers: Mapping[str, str] = {"Retry-After": "2"}
 
 
 READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction, as during a failover
@@ -175,7 +162,6 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpR
 
 
 def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for each exception
-    """The contract's form of an exception, DRF's included."""
     match exception:
         case ApiError():
             return exception

@@ -8,7 +8,7 @@ response or, after a failure, an unclaimed key. Effect and response commit toget
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
@@ -62,7 +62,7 @@ class Answer:
     status: int
     body: bytes
     location: str | None = None
-    replayed: bool = field(default=False, compare=False)
+    replayed: bool = False
 
 
 # Performs the write and returns its response. Any exception rolls it back.
@@ -105,9 +105,8 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:
     partner_id, fingerprint = request.user.partner_id, _fingerprint(request)
-    claim: Query[statements.Row] = Query(
-        _CLAIM_KEY, (partner_id, key, fingerprint, WINDOW, _context(request)), check=_require_claimed
-    )
+    values = (partner_id, key, fingerprint, WINDOW, _context(request))
+    claim: Query[statements.Row] = Query(_CLAIM_KEY, values, check=_require_claimed)
     for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():
@@ -145,7 +144,6 @@ def _require_claimed(result: Result[statements.Row]) -> None:
 
 
 def _context(request: PartnerRequest) -> str:
-    """The context of the history rows."""
     caller = request.user
     return history_context.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request.request_id)
 

@@ -30,15 +30,12 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-# json.loads would make a decoder for each call.
+# orjson can neither report repeated names nor refuse NaN; json.loads would make a decoder for each call.
 _decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=JsonObject, parse_constant=_refuse_constant).decode
 
 
 def parse_object(body: bytes) -> JsonObject:
-    """Parse a JSON object (RFC 8259, in UTF-8, without a byte order mark). Raises BadRequestError.
-
-    By the standard library, which can report repeated names and refuse NaN and infinities.
-    """
+    """Parse a JSON object (RFC 8259, in UTF-8, without a byte order mark). Raises BadRequestError."""
     try:
         value = _decode(body.decode())
     except (ValueError, RecursionError):  # also for a number of 5,000 digits, and for endless brackets

@@ -38,10 +38,7 @@ _language = _Language()
 
 
 class RequestMiddleware:
-    """Sets the request's id, ignoring the caller's; logs and counts the response.
-
-    Log and metrics have the URL pattern, never the path, which can contain personal data.
-    """
+    """Sets the request's id, ignoring the caller's; logs and counts the response."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -97,6 +94,7 @@ class ApiMiddleware:
 
 def _log_and_count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     method = metrics.known_method(request.method)
+    # Never the path, which can contain personal data.
     route = request.resolver_match.route if request.resolver_match else None
     log.info(
         "request",

@@ -4,7 +4,6 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
-from django.http import HttpRequest
 from django.utils.functional import cached_property
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -30,10 +29,8 @@ class JsonNegotiation(BaseContentNegotiation):
     """Bodies must be JSON in UTF-8; responses are JSON, whatever `Accept` is (contract, section 1)."""
 
     def select_parser(self, request: "PartnerRequest", parsers: list[BaseParser]) -> BaseParser | None:  # type: ignore[override]
-        """The parser of the body's media type, or None.
-
-        Parameters are not decoded: Django's parser of Content-Type would use any codec that the caller names.
-        """
+        """The parser of the body's media type, or None."""
+        # Parameters are not decoded: Django's parser would use any codec that the caller names.
         media_type, *parameters = request.content_type.lower().split(";")
         pairs = [(name.strip(), value.strip().strip('"')) for name, _, value in (p.partition("=") for p in parameters)]
         if not {value for name, value in pairs if name == "charset"} <= _UTF_8:
@@ -147,8 +144,3 @@ class PartnerRequest(Request):
     @property
     def _query_bytes(self) -> bytes:
         return str(self._request.META.get("QUERY_STRING", "")).encode("latin-1")
-
-
-def has_body(request: HttpRequest) -> bool:
-    """Whether the request has a body, read or not."""
-    return request.META.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in request.META

@@ -9,40 +9,26 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, inline_serializer
 from rest_framework import serializers
 
-from partners.api.errors import (
-    MALFORMED_JSON,
-    REALM,
-    ApiError,
-    BadRequestError,
-    BodyTooLargeError,
-    FieldError,
-    InternalError,
-    TooManyRequestsError,
-    UnauthorizedError,
-    UnavailableError,
-    UnsupportedMediaTypeError,
-    invalid_parameter,
-)
+from partners.api import errors
 from partners.api.idempotency import HEADER, NOT_A_UUID
 from partners.api.request import QUERY_NOT_UTF_8
-from partners.authentication.signature_authentication import NOT_VALID
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
 
 ERRORS_OF_ALL = (
-    UnauthorizedError(NOT_VALID),
-    UnauthorizedError("Header X-Api-Key is missing."),
-    TooManyRequestsError(17),
-    InternalError(),
-    UnavailableError(),
-    BadRequestError(QUERY_NOT_UTF_8),
-    BodyTooLargeError(),
+    errors.UnauthorizedError(),
+    errors.UnauthorizedError("Header X-Api-Key is missing."),
+    errors.TooManyRequestsError(17),
+    errors.InternalError(),
+    errors.UnavailableError(),
+    errors.BadRequestError(QUERY_NOT_UTF_8),
+    errors.BodyTooLargeError(),
 )
 ERRORS_OF_WRITES = (
     *ERRORS_OF_ALL,
-    UnsupportedMediaTypeError(),
-    BadRequestError(MALFORMED_JSON),
-    invalid_parameter(HEADER, NOT_A_UUID),
+    errors.UnsupportedMediaTypeError(),
+    errors.BadRequestError(errors.MALFORMED_JSON),
+    errors.invalid_parameter(HEADER, NOT_A_UUID),
 )
 
 
@@ -68,7 +54,7 @@ def response_header(
 
 
 # A body that is too large is refused before the rate limit is counted.
-_COUNTED = [status for status in range(200, 600) if status != BodyTooLargeError.status_code]
+_COUNTED = [status for status in range(200, 600) if status != errors.BodyTooLargeError.status_code]
 COMMON_HEADERS = [
     response_header("X-Request-Id", "The request's id, for support.", REQUEST_ID, format="uuid"),
     response_header("Cache-Control", "Responses must not be cached.", "no-store", const="no-store"),
@@ -88,7 +74,7 @@ COMMON_HEADERS = [
         statuses=_COUNTED,
         required=False,
     ),
-    response_header("WWW-Authenticate", "How to authenticate.", REALM, const=REALM, statuses=[401]),
+    response_header("WWW-Authenticate", "How to authenticate.", errors.REALM, const=errors.REALM, statuses=[401]),
     response_header(
         "Retry-After", "The seconds to wait before a retry.", "17", pattern="^[1-9][0-9]*$", statuses=[429, 503]
     ),
@@ -100,10 +86,10 @@ def success(serializer: type[serializers.BaseSerializer[Any]], description: str,
     return OpenApiResponse(serializer, description, [OpenApiExample("Success", value=example, response_only=True)])
 
 
-def error_responses(*errors: ApiError, writes: bool = False) -> dict[int, OpenApiResponse]:
-    """An operation's error responses by status: `errors`, one for each example, and those of all operations."""
-    by_status: dict[int, list[ApiError]] = {}
-    for error in (*errors, *(ERRORS_OF_WRITES if writes else ERRORS_OF_ALL)):
+def error_responses(*particular: errors.ApiError, writes: bool = False) -> dict[int, OpenApiResponse]:
+    """An operation's error responses by status: `particular`, one for each example, and those of all operations."""
+    by_status: dict[int, list[errors.ApiError]] = {}
+    for error in (*particular, *(ERRORS_OF_WRITES if writes else ERRORS_OF_ALL)):
         by_status.setdefault(error.status_code, []).append(error)
     return {status: _error_response(by_status[status]) for status in sorted(by_status)}
 
@@ -144,7 +130,7 @@ class SignatureScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untype
         ]
 
 
-class FieldErrorSerializer(serializers.Serializer[FieldError]):
+class FieldErrorSerializer(serializers.Serializer[errors.FieldError]):
     """A field, parameter or header that is not valid."""
 
     field = serializers.CharField(help_text="Its name on the wire.")
@@ -166,21 +152,21 @@ def _error_serializer(code: str, *, with_fields: bool) -> serializers.Serializer
     return inline_serializer("".join(word.capitalize() for word in code.split("_")), fields)
 
 
-def _error_response(errors: list[ApiError]) -> OpenApiResponse:
-    first = errors[0]
+def _error_response(alike: list[errors.ApiError]) -> OpenApiResponse:
+    first = alike[0]
     examples = [
         OpenApiExample(
             f"{first.code}_{number}", value=error.body() | {"requestId": REQUEST_ID}, summary=_summary(error)
         )
-        for number, error in enumerate(errors, start=1)
+        for number, error in enumerate(alike, start=1)
     ]
-    serializer = _error_serializer(first.code, with_fields=isinstance(first, BadRequestError))
-    meanings = dict.fromkeys(str(type(error).__doc__).split("\n\n")[0].replace("\n", " ") for error in errors)
+    serializer = _error_serializer(first.code, with_fields=isinstance(first, errors.BadRequestError))
+    meanings = dict.fromkeys(str(type(error).__doc__).split("\n\n")[0].replace("\n", " ") for error in alike)
     return OpenApiResponse(serializer, " ".join(meanings), examples)
 
 
-def _summary(error: ApiError) -> str:
+def _summary(error: errors.ApiError) -> str:
     """The message, or the first field error."""
-    if isinstance(error, BadRequestError) and error.field_errors:
+    if isinstance(error, errors.BadRequestError) and error.field_errors:
         return ": ".join(error.field_errors[0])
     return error.message

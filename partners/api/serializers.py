@@ -13,7 +13,7 @@ from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 
 from partners.api import json
-from partners.api.errors import ApiError, BadRequestError, FieldError, invalid_fields
+from partners.api.errors import ApiError, BadRequestError, FieldError
 from partners.db import statements
 
 NAME_LENGTH_IN_ERRORS = 100
@@ -77,8 +77,10 @@ class StrictSerializer(serializers.Serializer[Instance]):
         """A BadRequestError with all `errors`."""
         if api_settings.NON_FIELD_ERRORS_KEY in self.errors:
             return BadRequestError("The body must be a JSON object.")
-        return invalid_fields(
-            [FieldError(_printable(name), message) for name, messages in self.errors.items() for message in messages]
+        return BadRequestError(
+            field_errors=[
+                FieldError(_printable(name), message) for name, messages in self.errors.items() for message in messages
+            ]
         )
 
     def run_validators(self, value: Any) -> None:

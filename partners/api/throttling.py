@@ -69,10 +69,9 @@ class LocalCounter:
 
 
 class RedisCircuit:
-    """A circuit breaker: opens when Redis fails, or is slow several times.
+    """A circuit breaker: opens when Redis fails, or is slow several times; after the pause one request tries again.
 
-    After the pause one request tries Redis; a slow answer opens the circuit again. Threads share it without a lock: a
-    lost update costs one more slow answer.
+    Threads share it without a lock: a lost update costs one more slow answer.
     """
 
     def __init__(self) -> None:

@@ -31,10 +31,6 @@ TOUCH_INTERVAL = timedelta(minutes=5)
 CACHE_SIZE = 10_000
 
 
-class KeyNotFoundError(LookupError):
-    """No API key has this value or prefix."""
-
-
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
     """A new key; the only place where its value and secret are readable."""
@@ -69,10 +65,6 @@ def _decrypt(encrypted: str) -> str:
     return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
 
 
-def _encrypt(secret: str) -> str:
-    return encryption.encrypt(secret, purpose=encryption.API_SECRETS)
-
-
 def digest(api_key: str) -> bytes:
     """The SHA-256 by which a key is stored."""
     return hashlib.sha256(api_key.encode()).digest()
@@ -86,7 +78,7 @@ def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = No
         partner=partner,
         prefix=api_key[: len(KEY_PREFIX) + VISIBLE_CHARACTERS],
         digest=digest(api_key),
-        encrypted_secret=_encrypt(secret),
+        encrypted_secret=encryption.encrypt(secret, purpose=encryption.API_SECRETS),
         label=label,
         expires_at=expires_at,
     )
@@ -96,13 +88,10 @@ def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = No
 
 
 def find(key_or_prefix: str) -> ApiKey:
-    """The key with this value or visible prefix. Raises KeyNotFoundError."""
+    """The key with this value or visible prefix. Raises ApiKey.DoesNotExist."""
     is_prefix = len(key_or_prefix) == len(KEY_PREFIX) + VISIBLE_CHARACTERS
     condition = {"prefix": key_or_prefix} if is_prefix else {"digest": digest(key_or_prefix)}
-    record = ApiKey.objects.select_related("partner").filter(**condition).first()
-    if record is None:
-        raise KeyNotFoundError("API key not found.")
-    return record
+    return ApiKey.objects.select_related("partner").get(**condition)
 
 
 def revoke(record: ApiKey) -> None:
@@ -120,12 +109,7 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     if overlap < timedelta():
         raise ValueError("The overlap must not be negative.")
     with transaction.atomic():
-        old = (
-            ApiKey.objects.filter(in_force(), pk=record.pk)
-            .select_for_update(of=("self",))
-            .select_related("partner")
-            .first()
-        )
+        old = ApiKey.objects.filter(in_force(), pk=record.pk).select_for_update().first()
         if old is None:
             raise ValueError(f"{record.prefix} is no longer in force: issue a new key instead.")
         # LEAST ignores nulls.
@@ -182,8 +166,7 @@ def last_caller(key_digest: bytes) -> Caller:
 @lru_cache(maxsize=1)
 def unknown_caller() -> Caller:
     """The caller for an unknown key, with a random secret: its signature is checked at the same cost."""
-    encrypted = _encrypt(secrets.token_bytes(ENTROPY_BYTES).hex())
-    return Caller(0, "", "", 0, "", _decrypt(encrypted), may_call=False, should_touch=False)
+    return Caller(0, "", "", 0, "", secrets.token_hex(ENTROPY_BYTES), may_call=False, should_touch=False)
 
 
 def touch(key_id: int) -> None:

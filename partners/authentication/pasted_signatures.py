@@ -1,7 +1,4 @@
-"""Finds the canonical request that a pasted signature was made for, for support.
-
-The secret is decrypted in memory, as for a request, and appears in no output.
-"""
+"""Finds the canonical request that a pasted signature was made for; no output contains the secret."""
 
 import base64
 import hmac
@@ -10,8 +7,7 @@ from typing import Any, NamedTuple
 
 from partners.authentication import keys
 from partners.doctor.diagnosis import CORRECT, Candidate, Diagnosis
-from partners.models import Partner
-from partners.services import keys_with_state
+from partners.models import ApiKey
 
 # By the state of the API key.
 _STATES = {
@@ -26,28 +22,25 @@ _STATES = {
 AS_ISSUED = "as issued"
 
 
-class Match(NamedTuple):
-    """The canonical request that was signed. secret_form: how the secret was used."""
-
-    candidate: Candidate
-    secret_form: str
-
-
 class Verification(NamedTuple):
-    """The result for support. tried: the number of canonical requests tried."""
+    """The result for support.
+
+    tried: the number of canonical requests tried. match: the one that was signed. secret_form: how the secret was used.
+    """
 
     key_state: str
     prefix: str = ""
     partner: str = ""
     tried: int = 0
-    match: Match | None = None
+    match: Candidate | None = None
+    secret_form: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The object for `--json`."""
         match = self.match and {
-            "cause": self.match.candidate.cause,
-            "title": self.match.candidate.title,
-            "secretForm": self.match.secret_form,
+            "cause": self.match.cause,
+            "title": self.match.title,
+            "secretForm": self.secret_form,
         }
         key = {"state": self.key_state, "prefix": self.prefix or None, "partner": self.partner or None}
         return {"apiKey": key, "tried": self.tried, "fits": match}
@@ -62,12 +55,11 @@ class Verification(NamedTuple):
                     " made with another secret, or for another request."
                 )
             return
-        candidate, form = self.match
-        used = "" if form == AS_ISSUED else f", with {form}"
-        if candidate.cause == CORRECT:
+        used = "" if self.secret_form == AS_ISSUED else f", with {self.secret_form}"
+        if self.match.cause == CORRECT:
             yield f"The signature matches the request{used or ': it was valid at its time'}."
         else:
-            yield f"The signature matches this mistake{used}: {candidate.title} [{candidate.cause}]"
+            yield f"The signature matches this mistake{used}: {self.match.title} [{self.match.cause}]"
 
 
 def verify(diagnosis: Diagnosis) -> Verification:
@@ -82,19 +74,18 @@ def verify(diagnosis: Diagnosis) -> Verification:
     candidates = list(diagnosis.candidates)
     if diagnosis.canonical is not None:
         candidates.append(Candidate("own", "The canonical request that the partner's code built", diagnosis.canonical))
-    match = _match(caller.secret, candidates, bytes.fromhex(signature))
-    return result._replace(tried=len(candidates), match=match)
+    match, secret_form = _match(caller.secret, candidates, bytes.fromhex(signature))
+    return result._replace(tried=len(candidates), match=match, secret_form=secret_form)
 
 
 def _state(caller: keys.Caller) -> str:
-    partner = Partner.objects.get(pk=caller.partner_id)
-    state = next(state for key, state in keys_with_state(partner) if key.pk == caller.key_id)
+    state = ApiKey.objects.get(pk=caller.key_id).state
     if state == "active" and not caller.may_call:
         return "partnerDisabled"
     return "secretLost" if state == "active" and caller.secret_is_lost else state
 
 
-def _match(secret: str, candidates: list[Candidate], signature: bytes) -> Match | None:
+def _match(secret: str, candidates: list[Candidate], signature: bytes) -> tuple[Candidate | None, str]:
     bare = secret.removeprefix(keys.SECRET_PREFIX)
     forms = {
         AS_ISSUED: secret.encode(),
@@ -105,5 +96,5 @@ def _match(secret: str, candidates: list[Candidate], signature: bytes) -> Match 
         for candidate in candidates:
             expected = hmac.digest(key, candidate.canonical_request.encode(), "sha256")
             if hmac.compare_digest(expected, signature):
-                return Match(candidate, form)
-    return None
+                return candidate, form
+    return None, ""

@@ -5,19 +5,17 @@ Safe while serving: a batch's rows are locked while they are written, and the pl
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from cryptography.fernet import InvalidToken
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from partners.authentication import encryption
 from partners.models import ApiKey
 
-Row = TypeVar("Row", bound=Model)
 
-
-class Store(NamedTuple, Generic[Row]):
+class Store(NamedTuple):
     """A table that holds one encrypted text in each row.
 
     key: the store's name in `--json`. title: its name for people. label: names a row whose text cannot be decrypted;
@@ -27,10 +25,10 @@ class Store(NamedTuple, Generic[Row]):
     key: str
     title: str
     purpose: str
-    rows: Callable[[], QuerySet[Row]]
-    read: Callable[[Row], str]
-    write: Callable[[Row, str], object]
-    label: Callable[[Row], str | None]
+    rows: Callable[[], QuerySet[Any]]
+    read: Callable[[Any], str]
+    write: Callable[[Any, str], object]
+    label: Callable[[Any], str | None]
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Count:
     unreadable: list[str] = field(default_factory=list)
 
 
-API_KEYS: Store[ApiKey] = Store(
+API_KEYS = Store(
     "apiKeys",
     "API keys",
     encryption.API_SECRETS,
@@ -53,7 +51,7 @@ API_KEYS: Store[ApiKey] = Store(
 )
 
 
-def reencrypt(store: Store[Any], *, batch_size: int, dry_run: bool) -> Count:
+def reencrypt(store: Store, *, batch_size: int, dry_run: bool) -> Count:
     """Re-encrypt the rows that are not under the newest key, in one transaction per batch. dry_run: only count."""
     count, last_pk = Count(), 0
     while True:
@@ -64,22 +62,18 @@ def reencrypt(store: Store[Any], *, batch_size: int, dry_run: bool) -> Count:
                 rows = rows.select_for_update(no_key=True, of=("self",))
             batch = list(rows[:batch_size])
             for row in batch:
-                _reencrypt_row(store, row, count, dry_run=dry_run)
+                try:
+                    renewed = encryption.reencrypt(store.read(row), purpose=store.purpose)
+                except InvalidToken:
+                    if label := store.label(row):
+                        count.unreadable.append(label)
+                    continue
+                if renewed is None:
+                    count.current += 1
+                    continue
+                count.renewed += 1
+                if not dry_run:
+                    store.write(row, renewed)
         if len(batch) < batch_size:
             return count
         last_pk = batch[-1].pk
-
-
-def _reencrypt_row(store: Store[Row], row: Row, count: Count, *, dry_run: bool) -> None:
-    try:
-        renewed = encryption.reencrypt(store.read(row), purpose=store.purpose)
-    except InvalidToken:
-        if (label := store.label(row)) is not None:
-            count.unreadable.append(label)
-        return
-    if renewed is None:
-        count.current += 1
-        return
-    count.renewed += 1
-    if not dry_run:
-        store.write(row, renewed)

@@ -22,8 +22,6 @@ from partners.usage.failures import AuthenticationFailure
 
 log = structlog.get_logger("partners.authentication")
 
-NOT_VALID = UnauthorizedError.default_detail
-
 
 class Signature(NamedTuple):
     """The signature of an authenticated request. value: 32 bytes. skew_seconds: the caller's clock minus ours."""
@@ -37,10 +35,7 @@ class SignatureAuthentication(BaseAuthentication):
     """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature."""
 
     def authenticate(self, request: PartnerRequest) -> tuple[Caller, Signature]:  # type: ignore[override]
-        """Return the caller and the verified signature.
-
-        Raises UnauthorizedError; InternalError if the secret of a key in force cannot be decrypted.
-        """
+        """Return the caller and the verified signature. Raises UnauthorizedError and InternalError."""
         _required_header(request, "X-Api-Key")
         timestamp = _required_header(request, "X-Request-Timestamp")
         signature = _required_header(request, "X-Request-Signature")
@@ -60,15 +55,15 @@ class SignatureAuthentication(BaseAuthentication):
         is_signed = (is_expected and secret == last_secret) or signing.verify(secret, canonical, signature)
 
         if caller is None:
-            raise unauthorized(request, AuthenticationFailure.UNKNOWN_KEY, NOT_VALID)
+            raise unauthorized(request, AuthenticationFailure.UNKNOWN_KEY)
         request_context.partner, request_context.key = caller.partner_slug, caller.key_prefix
         if caller.secret_is_lost and caller.may_call:
             metrics.count_undecryptable_secret()
             raise InternalError
         if not is_signed:
-            raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, NOT_VALID, skew_seconds=skew)
+            raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, skew_seconds=skew)
         if not caller.may_call:
-            raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, NOT_VALID, skew_seconds=skew)
+            raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, skew_seconds=skew)
         if caller.should_touch:
             keys.touch(caller.key_id)
         if rows:
@@ -108,7 +103,7 @@ def _checked_clock(request: PartnerRequest, timestamp: str) -> tuple[datetime, f
 
 
 def unauthorized(
-    request: PartnerRequest, failure: AuthenticationFailure, message: str, *, skew_seconds: float | None = None
+    request: PartnerRequest, failure: AuthenticationFailure, message: str = "", *, skew_seconds: float | None = None
 ) -> UnauthorizedError:
     """Log and count an authentication failure; return the error to raise. skew_seconds: if known."""
     skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}

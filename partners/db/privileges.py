@@ -1,7 +1,6 @@
-"""The serving role's privileges on each table: as declared, and as in effect.
+"""The serving role's privileges on each table, in the form of GRANT: as declared, and as in effect.
 
-Models declare them in `serving_privileges`, in the form of GRANT. Tables of Django and libraries have theirs in
-LIBRARY_TABLES, or DEFAULT_PRIVILEGES.
+Models declare `serving_privileges`; tables of Django and libraries are in LIBRARY_TABLES, or get DEFAULT_PRIVILEGES.
 """
 
 import re
@@ -83,10 +82,7 @@ def declared(connection: BaseDatabaseWrapper) -> Privileges:
 
 
 def effective(cursor: CursorWrapper, role: str) -> dict[str, set[str]]:
-    """The role's privileges on tables of the schema public, in the form of GRANT with columns sorted.
-
-    Tables without any are left out.
-    """
+    """The role's privileges by table of the schema public, if any, in the form of GRANT with columns sorted."""
     held: dict[str, set[str]] = {}
     cursor.execute(_TABLE_PRIVILEGES, {"role": role})
     for table, privilege, columns, is_in_part in cursor.fetchall():

@@ -1,16 +1,10 @@
-"""The serving role of the database, with its privileges (partners/db/privileges.py) and no others.
-
-The service connects as a role that does not own the tables: it can change neither history, stored conversions nor the
-schema. Triggers and checks are the second line of defence.
-"""
+"""The role that the service connects as, which can change neither history, stored conversions nor the schema."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connections, transaction
-from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
 from partners.db import privileges
@@ -41,11 +35,7 @@ def exists(role: str) -> bool:
 
 
 def set_up() -> tuple[str, int]:
-    """Create or update the serving role and its grants in one transaction; return its name and the number of tables.
-
-    Raises ImproperlyConfigured if the settings do not name two roles, the owner lacks the right, or the role has
-    further privileges.
-    """
+    """Create or update the role; return its name and the number of tables. Raises ImproperlyConfigured."""
     role = serving_role()
     if not role:
         raise ImproperlyConfigured(
@@ -68,8 +58,7 @@ def set_up() -> tuple[str, int]:
 
 
 def _create_or_update(role: str) -> None:
-    connection = connections[OWNER]
-    with connection.cursor() as cursor:
+    with connections[OWNER].cursor() as cursor:
         cursor.execute(
             "SELECT rolcanlogin, rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls"
             " FROM pg_roles WHERE rolname = %s",
@@ -85,17 +74,12 @@ def _create_or_update(role: str) -> None:
             cursor.execute(_compose("CREATE ROLE {} LOGIN", role))
         elif not can_login:
             cursor.execute(_compose("ALTER ROLE {} LOGIN", role))
-        _set_password(cursor, connection.connection, role)
-
-
-def _set_password(cursor: CursorWrapper, connection: psycopg.Connection[Any], role: str) -> None:
-    password = connections[SERVING].settings_dict["PASSWORD"]
-    if not password:
-        return
-    # Hashed here, to keep it out of the server's log.
-    verifier = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
-    statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier))
-    cursor.execute(statement.as_string(connection))
+        if password := connections[SERVING].settings_dict["PASSWORD"]:
+            # Hashed here, to keep it out of the server's log.
+            pgconn = cursor.connection.pgconn
+            verifier = pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
+            statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier))
+            cursor.execute(statement.as_string(cursor.connection))
 
 
 def grant(role: str) -> int:

@@ -1,7 +1,4 @@
-"""Prepared statements, for the few queries that every request makes; everything else uses the ORM.
-
-They run on Django's connection and in its transactions, by the methods that config/database/base.py adds to it.
-"""
+"""Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM."""
 
 import random
 import time
@@ -72,29 +69,25 @@ def fetch(query: Query[T], using: str = DEFAULT_DB_ALIAS) -> list[T]:
 def fetch_first(*queries: Query[Any]) -> list[list[Any]]:
     """The rows of the read-only queries that a request begins with, in one round trip.
 
-    Retried if the connection was lost while idle. Raises OperationalError at once while the database is known to be
-    unreachable.
+    Retried if the connection was lost while idle. Raises at once while the database is known to be unreachable.
     """
     return [result.rows for result in _connection().run_first(queries)]
 
 
 def fetch_all(statement: str, parameters: Sequence[object]) -> list[Row]:
     """All rows of a statement."""
-    query: Query[Row] = Query(statement, parameters)
-    return fetch(query)
+    return fetch(Query(statement, parameters))
 
 
 def fetch_one(statement: str, parameters: Sequence[object], using: str = DEFAULT_DB_ALIAS) -> Row | None:
     """The first row of a statement, or None."""
-    query: Query[Row] = Query(statement, parameters)
-    rows = fetch(query, using)
+    rows: list[Row] = fetch(Query(statement, parameters), using)
     return rows[0] if rows else None
 
 
 def run(statement: str, parameters: Sequence[object]) -> int:
     """Run a statement; return the number of changed rows."""
-    query: Query[Row] = Query(statement, parameters)
-    count: int = _connection().run((query,))[0].rows_affected
+    count: int = _connection().run((Query(statement, parameters),))[0].rows_affected
     return count
 
 
@@ -153,11 +146,9 @@ def is_stale_plan(failure: BaseException) -> bool:
 
 
 def is_unreachable(failure: BaseException) -> bool:
-    """Whether the database is unreachable or did not answer in time.
-
-    psycopg raises a plain DatabaseError without an SQLSTATE if libpq lost the server during an answer.
-    """
+    """Whether the database is unreachable or did not answer in time."""
     if isinstance(failure, (OperationalError, InterfaceError)):
         return True
+    # psycopg raises a plain DatabaseError without an SQLSTATE if libpq lost the server during an answer.
     cause = failure.__cause__
     return isinstance(failure, DatabaseError) and type(cause) is psycopg.DatabaseError and cause.sqlstate is None

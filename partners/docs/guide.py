@@ -10,7 +10,6 @@ from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.rates import parse_rate
 from partners.authentication import keys
-from partners.authentication.signature_authentication import NOT_VALID
 from partners.docs import example_files, openapi
 from partners.doctor.causes import LINES
 
@@ -33,8 +32,8 @@ SECTIONS = (
 )
 # The languages of the quick start.
 QUICK_LANGUAGES = ("Python", "Node.js", "Bash")
-_EXAMPLE_ERROR = errors.invalid_fields(
-    [
+_EXAMPLE_ERROR = errors.BadRequestError(
+    field_errors=[
         errors.FieldError("email", "Must be a valid email address."),
         errors.FieldError("dateOfBirth", "Must be a calendar date, YYYY-MM-DD."),
     ]
@@ -61,7 +60,7 @@ def page(base_url: str) -> str:
         "worked_lines": list(zip(LINES, worked["canonicalRequest"].split("\n"), strict=True)),
         "published": published,
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
-        "not_valid": NOT_VALID,
+        "not_valid": errors.UnauthorizedError.default_detail,
         "already_received": idempotency.ALREADY_RECEIVED,
         "realm": errors.REALM,
         "error_text": json.dumps(_EXAMPLE_ERROR, indent=2),

@@ -2,18 +2,17 @@
 
 import json
 import re
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.core.exceptions import NON_FIELD_ERRORS, ImproperlyConfigured, ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedTable
 
 from partners.api.json import rfc_3339
-from partners.authentication import keys
 from partners.authentication.keys import IssuedKey
 from partners.models import ApiKey, Partner
 
@@ -31,9 +30,11 @@ class ServiceCommand(BaseCommand):
     # Checked at the start of the service, not before each command.
     requires_system_checks = ()
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add --json; a subclass adds its own."""
+    def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
+        """Django's parser with --json."""
+        parser = super().create_parser(*args, **kwargs)
         parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
+        return parser
 
     def perform(self, *args: Any, **options: Any) -> Outcome:
         """Do the work. Raises CommandError with one line, or an exception that `handle` translates."""
@@ -48,6 +49,8 @@ class ServiceCommand(BaseCommand):
             raise CommandError(_one_line(error)) from error
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
+        except ApiKey.DoesNotExist as error:
+            raise CommandError("API key not found.") from error
         except (OperationalError, InterfaceError) as error:
             raise CommandError("The database cannot be reached, or did not answer in time.") from error
         except ProgrammingError as error:
@@ -68,14 +71,6 @@ def find_partner(slug: str) -> Partner:
         raise CommandError(f"Partner {slug!r} not found.") from None
 
 
-def find_key(key_or_prefix: str) -> ApiKey:
-    """The API key with this value or visible prefix. Raises CommandError."""
-    try:
-        return keys.find(key_or_prefix)
-    except keys.KeyNotFoundError as error:
-        raise CommandError(str(error)) from None
-
-
 def issued_key(issued: IssuedKey, further: Iterable[str] = ()) -> Outcome:
     """The outcome that shows a new key and its secret. further: lines for people."""
     record, slug = issued.record, issued.record.partner.slug
@@ -93,6 +88,19 @@ def issued_key(issued: IssuedKey, further: Iterable[str] = ()) -> Outcome:
     return Outcome(
         {"apiKey": issued.api_key, "secret": issued.secret, "label": record.label, "expiresAt": expires_at}, lines
     )
+
+
+def key_data(key: ApiKey) -> dict[str, Any]:
+    """An API key for `--json`."""
+    return {
+        "prefix": key.prefix,
+        "label": key.label,
+        "state": key.state,
+        "createdAt": rfc_3339(key.created_at),
+        "lastUsedAt": optional_rfc_3339(key.last_used_at),
+        "expiresAt": optional_rfc_3339(key.expires_at),
+        "revokedAt": optional_rfc_3339(key.revoked_at),
+    }
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:

@@ -1,8 +1,7 @@
 """Gauges that are read from the database at each scrape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 import psycopg
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -11,17 +10,7 @@ from psycopg.errors import UndefinedTable
 
 from partners.monitoring.probes import TIMEOUT_SECONDS, Probe, Session, connect
 
-
-class Sample(NamedTuple):
-    """One value of a gauge. name: without `psi_`. help: the same for all samples of a name."""
-
-    name: str
-    help: str
-    value: float
-    labels: Mapping[str, str] = {}
-
-
-Source = Callable[[Session], Iterable[Sample]]
+Source = Callable[[Session], Iterable[Metric]]
 
 _SESSIONS = """
     SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity
@@ -29,10 +18,12 @@ _SESSIONS = """
 """
 
 
-def sessions(database: Session) -> Iterator[Sample]:
+def sessions(database: Session) -> list[Metric]:
     """The service's sessions with this database, those of other machines included."""
+    gauge = GaugeMetricFamily("psi_database_sessions", "The service's sessions with the database.", labels=["state"])
     for state, number in database.execute(_SESSIONS).fetchall():
-        yield Sample("database_sessions", "The service's sessions with the database.", number, {"state": state})
+        gauge.add_metric([state], number)
+    return [gauge]
 
 
 class DatabaseCollector(Collector):
@@ -44,24 +35,17 @@ class DatabaseCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The gauges; only `psi_database_up` (0) if the database does not answer."""
-        samples: list[Sample] = []
-        try:
-            samples = self._probe.start().result(TIMEOUT_SECONDS)
-            is_up = 1
-        except (TimeoutError, psycopg.Error):
-            is_up = 0
+        gauges: list[Metric] | None = None
+        with suppress(TimeoutError, psycopg.Error):
+            gauges = self._probe.start().result(TIMEOUT_SECONDS)
+        is_up = gauges is not None
         yield GaugeMetricFamily("psi_database_up", "Whether the database answered this scrape.", value=is_up)
-        gauges: dict[str, GaugeMetricFamily] = {}
-        for name, text, value, labels in samples:
-            if name not in gauges:
-                gauges[name] = GaugeMetricFamily(f"psi_{name}", text, labels=list(labels))
-            gauges[name].add_metric(list(labels.values()), value)
-        yield from gauges.values()
+        yield from gauges or ()
 
-    def _read(self) -> list[Sample]:
-        samples: list[Sample] = []
+    def _read(self) -> list[Metric]:
+        gauges: list[Metric] = []
         with connect() as database:
             for source in self._sources:
                 with suppress(UndefinedTable):  # not migrated yet
-                    samples += source(database)
-        return samples
+                    gauges += source(database)
+        return gauges

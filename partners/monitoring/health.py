@@ -1,7 +1,4 @@
-"""Liveness, for the process manager, and readiness, for the load balancer.
-
-Problems have fixed texts: an exception's can contain addresses and values.
-"""
+"""Liveness for the process manager, readiness for the load balancer; their texts contain no addresses or values."""
 
 import time
 from concurrent.futures import Future
@@ -50,10 +47,7 @@ def liveness() -> Health:
 
 
 def readiness() -> Health:
-    """Whether requests can be answered: workers, database, migrations, and Redis if configured.
-
-    Returns within TIMEOUT_SECONDS.
-    """
+    """Whether requests can be answered: workers, database, migrations, Redis; within TIMEOUT_SECONDS."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     migrations, secrets = _migrations.start(), _undecryptable_secrets.start()
     redis = _redis.start() if settings.REDIS_URL else None

@@ -5,6 +5,8 @@ and nothing is lost with one that dies. Import this module in workers only: it s
 """
 
 import os
+from http import HTTPMethod
+from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
@@ -12,7 +14,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from partners.monitoring import multiprocess
 from partners.monitoring.request_context import RequestContext
 
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"})
+METHODS = frozenset(HTTPMethod)
 if os.environ.get(multiprocess.VARIABLE):
     multiprocess.mark_living()
 
@@ -64,17 +66,17 @@ def count_request(
 ) -> None:
     """Count a response. method: from `known_method`. route: the URL pattern, if one matched."""
     partner, path = context.partner or "", route or NO_ROUTE
-    _of(_requests, method, path, str(status), partner).inc()  # type: ignore[attr-defined]
-    _of(_seconds, method, path).observe(seconds)  # type: ignore[attr-defined]
+    _of(_requests, method, path, str(status), partner).inc()
+    _of(_seconds, method, path).observe(seconds)
     if context.statements:
         _statements.inc(context.statements)
         _statement_seconds.inc(context.sql_seconds)
     if status == UNAUTHORIZED and context.cause:
-        _of(_unauthorized, context.cause).inc()  # type: ignore[attr-defined]
+        _of(_unauthorized, context.cause).inc()
     elif status == TOO_MANY_REQUESTS:
-        _of(_throttled, partner).inc()  # type: ignore[attr-defined]
+        _of(_throttled, partner).inc()
     elif is_replay:
-        _of(_replays, partner).inc()  # type: ignore[attr-defined]
+        _of(_replays, partner).inc()
 
 
 def count_undecryptable_secret() -> None:
@@ -82,7 +84,7 @@ def count_undecryptable_secret() -> None:
     _undecryptable_secrets.inc()
 
 
-def _of(metric: MetricWrapperBase, *labels: str) -> MetricWrapperBase:
+def _of(metric: MetricWrapperBase, *labels: str) -> Any:
     key = (metric, labels)
     series = _series.get(key)
     if series is None:

@@ -42,10 +42,7 @@ def exposition(*further: Collector) -> bytes:
 
 
 def mark_living() -> None:
-    """Mark this process as alive until it ends; called before it counts anything.
-
-    By a file lock, which the kernel releases with the process: a process number can be reused.
-    """
+    """Mark this process as alive, before it counts anything, by a file lock that the kernel releases at its end."""
     global _mark  # noqa: PLW0603 - stays open as long as the process lives
     _mark = os.open(_marker(os.getpid()), os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     fcntl.flock(_mark, fcntl.LOCK_EX)

@@ -82,10 +82,7 @@ def applied_migrations() -> set[tuple[str, str]]:
 
 
 def count_undecryptable_secrets() -> int:
-    """How many of the MAX_KEYS keys in force used last have a secret that no present encryption key decrypts.
-
-    Raises psycopg.Error.
-    """
+    """How many of the MAX_KEYS keys in force used last have a secret that no present encryption key decrypts."""
     with connect() as database:
         secrets = [secret for (secret,) in database.execute(_SECRETS_OF_KEYS_IN_FORCE).fetchall()]
     count = len(secrets)

@@ -10,10 +10,7 @@ from prometheus_client.mmap_dict import MmapedDict
 
 
 def move_counts(source: Path, target: Path) -> None:
-    """Add the values of one metrics file to another, which may be missing, and remove the first.
-
-    Raises FileNotFoundError.
-    """
+    """Add a metrics file's values to another, which may be missing, and remove it. Raises FileNotFoundError."""
     values = list(MmapedDict.read_all_values_from_file(str(source)))  # type: ignore[no-untyped-call]
     sums = MmapedDict(str(target))  # type: ignore[no-untyped-call]
     for key, value, *_ in values:

@@ -1,7 +1,4 @@
-"""The request that this thread answers, as its log line and metrics describe it.
-
-A statement does not get the request as an argument, so it is noted per thread. No rule reads it.
-"""
+"""The request that this thread answers, for its log line and metrics; no rule reads it."""
 
 import threading
 

@@ -32,11 +32,10 @@ class Group(NamedTuple):
     hour: int
     # Of the API key that was sent; None if it is unknown or the limits are reached.
     key_digest: bytes | None
+    # The others as in ApiUsage.
     status: int
     replayed: bool = False
-    # The value of an AuthenticationFailure for status 401, else empty.
     failure: str = ""
-    # The caller's clock minus the server's, rounded; None if unknown.
     skew_seconds: int | None = None
 
 
@@ -114,8 +113,8 @@ _ADD = """
 def flush() -> int:
     """Write all counts of this process; return the number of rows inserted or updated.
 
-    Raises Django's database errors. If the database is unreachable or read-only, the counts are kept for the next call
-    (and may be written twice if the connection is lost during the commit); other errors discard them.
+    Raises Django's database errors. Keeps the counts if the database is unreachable or read-only (and may write them
+    twice if the connection is lost during the commit); other errors discard them.
     """
     counts = _counters.take()
     if not counts:

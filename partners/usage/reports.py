@@ -1,14 +1,10 @@
-"""A partner's requests, authentication failures and clock skew within a period, from partners_apiusage.
+"""A partner's requests, authentication failures and clock skew of the last whole hours, from partners_apiusage."""
 
-Periods are extended to whole hours. Requests without a known key belong to no partner.
-"""
-
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from itertools import accumulate
 from typing import NamedTuple
 
 from django.db.models import Max, Min, Q, QuerySet, Sum
@@ -38,12 +34,12 @@ class Requests:
 
     @property
     def total(self) -> int:
-        """The number of all requests."""
+        """All requests."""
         return sum(self.by_status.values())
 
     @property
     def errors(self) -> int:
-        """The number of requests answered with an error."""
+        """Requests answered with an error."""
         return sum(count for status, count in self.by_status.items() if status >= HTTPStatus.BAD_REQUEST)
 
     @property
@@ -115,7 +111,7 @@ def failures_of(partner_id: int | None, *, period: timedelta = DAY) -> list[Fail
 
 def clock_skew_of(partner_id: int, *, period: timedelta) -> dict[str, Skew]:
     """A partner's clock skew by key prefix, and under "" that of all keys; empty without a readable timestamp."""
-    by_key: dict[str, Counter[int]] = {}
+    by_key: defaultdict[str, Counter[int]] = defaultdict(Counter)
     counted = (
         _usage(partner_id, period)
         .filter(skew_seconds__isnull=False)
@@ -125,18 +121,18 @@ def clock_skew_of(partner_id: int, *, period: timedelta) -> dict[str, Skew]:
     )
     for prefix, skew, requests in counted:
         for name in ("", prefix):
-            by_key.setdefault(name, Counter())[skew] += requests
-    return {name: _skew(skews) for name, skews in by_key.items()}
+            by_key[name][skew] += requests
+    return {name: Skew(skews.total(), _median(skews), max(skews, key=abs)) for name, skews in by_key.items()}
 
 
-def _skew(requests: Mapping[int, int]) -> Skew:
-    """requests: their number for each clock skew in seconds."""
-    skews = sorted(requests)
-    total = sum(requests.values())
-    cumulative = zip(skews, accumulate(requests[skew] for skew in skews), strict=True)
-    median = next(skew for skew, count in cumulative if count * 2 >= total)
-    return Skew(total, median, max(skews, key=abs))
+def _median(counts: Counter[int]) -> int:
+    seen = 0
+    for value in sorted(counts):
+        seen += counts[value]
+        if seen * 2 >= counts.total():
+            break
+    return value
 
 
 def _usage(partner_id: int | None, period: timedelta) -> QuerySet[ApiUsage]:
-    return ApiUsage.objects.filter(Q(partner_id=partner_id), hour__gte=first_hour(period)).order_by()
+    return ApiUsage.objects.filter(Q(partner_id=partner_id), hour__gte=first_hour(period))

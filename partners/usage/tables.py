@@ -70,9 +70,7 @@ def _failure_row(failures: Failures, key: Any) -> tuple[Any, ...]:
         failures.failure.label,
         key,
         _request_count(failures),
-        format_html(
-            '<span class="bo-nowrap">{}–{}</span>', f"{begins:%H:%M}", f"{begins + timedelta(hours=1):%H:%M %Z}"
-        ),
+        format_html('<span class="bo-nowrap">{}</span>', f"{begins:%H:%M}–{begins + timedelta(hours=1):%H:%M %Z}"),
         format_html('<span class="bo-wide">{}</span>', failures.failure.advice),
     )
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 
-from partners.api.errors import FieldError, invalid_fields, invalid_parameter
+from partners.api.errors import BadRequestError, FieldError, invalid_parameter
 from partners.api.json import JsonRenderer, rfc_3339
 from partners.api.response import JsonResponse
 from transactions import keyset
@@ -60,7 +60,7 @@ class CursorPagination(BasePagination):
     ) -> list[Any]:
         """The page of a queryset of conversions or documents. Raises BadRequestError."""
         if errors := self.read(dict(request.GET.lists())):
-            raise invalid_fields(errors)
+            raise BadRequestError(field_errors=errors)
         ordered = queryset.order_by("-created_at", "-tiebreak")
         if self.start is not None:
             at, tiebreak = self.start

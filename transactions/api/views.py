@@ -9,7 +9,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 
 from partners.api.base import PartnerAPIView
-from partners.api.errors import InternalError, NotFoundError, UnavailableError, invalid_fields
+from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.db.statements import Query
@@ -49,7 +49,7 @@ class UserList(PartnerAPIView):
         """The query of the page. Raises BadRequestError."""
         self.paginator = self.pagination_class()
         if errors := [*external_id_errors(external_id), *self.paginator.read(self.request.parameters())]:
-            raise invalid_fields(errors)
+            raise BadRequestError(field_errors=errors)
         return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
 
     def get_read_ahead(self, request: PartnerRequest) -> Query[Any] | None:

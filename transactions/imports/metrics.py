@@ -1,8 +1,7 @@
 """How imports go, for metrics: read at each scrape, whichever machine they run on."""
 
-from collections.abc import Iterator
+from prometheus_client.core import GaugeMetricFamily, Metric
 
-from partners.monitoring.database_gauges import Sample
 from partners.monitoring.probes import Session
 
 # The latest by number, which an index has. One that was killed stays `running`, and is not told after a while.
@@ -14,17 +13,23 @@ _RUNS = """
 """
 
 
-def imports(database: Session) -> Iterator[Sample]:
+def imports(database: Session) -> list[Metric]:
     """The lines and the progress of each import under way, and when the latest ended in each way."""
+    lines = GaugeMetricFamily("psi_import_lines", "Lines of imports under way.", labels=["run", "outcome"])
+    progress = GaugeMetricFamily(
+        "psi_import_progress_ratio", "How much of its file an import has read.", labels=["run"]
+    )
+    ended = GaugeMetricFamily("psi_import_ended_timestamp_seconds", "When an import last ended so.", labels=["state"])
     last: dict[str, float] = {}
-    for run, state, is_running, progress, *lines, ended_at in database.execute(_RUNS).fetchall():
+    for run, state, is_running, share, *counts, ended_at in database.execute(_RUNS).fetchall():
         if ended_at is not None:
             last[state] = max(ended_at, last.get(state, 0.0))
         if not is_running:
             continue
-        for outcome, number in zip(("imported", "unchanged", "rejected"), lines, strict=True):
-            yield Sample("import_lines", "Lines of imports under way.", number, {"run": run, "outcome": outcome})
-        if progress is not None:
-            yield Sample("import_progress_ratio", "How much of its file an import has read.", progress, {"run": run})
-    for state, moment in last.items():
-        yield Sample("import_ended_timestamp_seconds", "When an import last ended so.", moment, {"state": state})
+        for outcome, number in zip(("imported", "unchanged", "rejected"), counts, strict=True):
+            lines.add_metric([run, outcome], number)
+        if share is not None:
+            progress.add_metric([run], share)
+    for state, seconds in last.items():
+        ended.add_metric([state], seconds)
+    return [lines, progress, ended]

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.base import PartnerAPIView
-from partners.api.errors import UnauthorizedError, invalid_fields
+from partners.api.errors import BadRequestError, UnauthorizedError
 from partners.api.idempotency import ALREADY_RECEIVED, Answer
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
@@ -144,4 +144,4 @@ class UserItem(UserView):
 def _check_external_id(external_id: str) -> None:
     """Raise BadRequestError where the externalId of a path is not valid."""
     if field_errors := errors.external_id_errors(external_id):
-        raise invalid_fields(field_errors)
+        raise BadRequestError(field_errors=field_errors)

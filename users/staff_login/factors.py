@@ -62,7 +62,7 @@ def _write(factor: Authenticator, text: str) -> None:
     factor.save(update_fields=["data"])
 
 
-SECOND_FACTORS: Store[Authenticator] = Store(
+SECOND_FACTORS = Store(
     "secondFactors",
     "Second factors",
     encryption.SECOND_FACTORS,

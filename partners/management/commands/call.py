@@ -27,7 +27,6 @@ class Command(ServiceCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("method", metavar="METHOD", type=_method, help="such as GET")
         parser.add_argument(
             "path",
@@ -41,27 +40,16 @@ class Command(ServiceCommand):
         parser.add_argument("--data", default="", metavar="JSON", help="the body")
         parser.add_argument("--idempotency-key", type=_visible_ascii, metavar="UUID", help="sent and signed unchanged")
 
-    def perform(
-        self,
-        *,
-        method: str,
-        path: str,
-        api_key: str | None,
-        secret: str | None,
-        base_url: str | None,
-        data: str,
-        idempotency_key: str | None,
-        **_: Any,
-    ) -> Outcome:
-        api_key = api_key or os.environ.get(API_KEY, "")
-        secret = secret or os.environ.get(SECRET, "")
+    def perform(self, *, method: str, path: str, **options: Any) -> Outcome:
+        api_key = options["api_key"] or os.environ.get(API_KEY, "")
+        secret = options["secret"] or os.environ.get(SECRET, "")
         if not (api_key and secret):
             raise CommandError(f"Nothing to sign with: give --api-key and --secret, or set {API_KEY} and {SECRET}.")
         if not _VISIBLE_ASCII.fullmatch(api_key):
             raise CommandError(f"{API_KEY} contains invalid characters.")
-        client = SignedClient(base_url or default_base_url(), api_key, secret)
+        client = SignedClient(options["base_url"] or default_base_url(), api_key, secret)
         try:
-            reply = client.send(method, path, data.encode(), idempotency_key)
+            reply = client.send(method, path, options["data"].encode(), options["idempotency_key"])
         except NoAnswerError as error:
             raise CommandError(str(error)) from error
         return _outcome(reply)

@@ -9,7 +9,6 @@ class Command(ServiceCommand):
     help = "Creates a partner."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="lower-case letters, digits and hyphens")
         parser.add_argument("--name", required=True, help="the partner's name, for staff")
         parser.add_argument("--rate-limit", default="", help="such as 600/minute (default: the service's)")

@@ -28,7 +28,6 @@ class Command(ServiceCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument(
             "request", nargs="?", default=STANDARD_INPUT, metavar="FILE", help="default: standard input"
         )

@@ -14,7 +14,6 @@ class Command(ServiceCommand):
     help = "Issues an API key and its secret, which are shown this once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("--label", default="", help="what the key is for, such as production")
         parser.add_argument("--expires-in-days", type=whole_number(1, MAX_DAYS), metavar="N", help="default: never")

@@ -14,7 +14,6 @@ class Command(ServiceCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument(
             "--batch-size",
             type=whole_number(1, MAX_BATCH_SIZE),

@@ -2,18 +2,17 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.authentication import keys
-from partners.management.base import Outcome, ServiceCommand, find_key, optional_rfc_3339
+from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339
 
 
 class Command(ServiceCommand):
     help = "Revokes an API key: it is refused from the next request on, for good."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX", help="the whole API key, or its visible prefix")
 
     def perform(self, *, api_key: str, **_: Any) -> Outcome:
-        record = find_key(api_key)
+        record = keys.find(api_key)
         verb = "was already revoked, at" if record.revoked_at else "is revoked, since"
         keys.revoke(record)
         revoked_at = optional_rfc_3339(record.revoked_at)

@@ -5,14 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.authentication import keys
-from partners.management.base import (
-    Outcome,
-    ServiceCommand,
-    find_key,
-    issued_key,
-    optional_rfc_3339,
-    whole_number,
-)
+from partners.management.base import Outcome, ServiceCommand, issued_key, optional_rfc_3339, whole_number
 
 MAX_HOURS = 24 * 365
 
@@ -21,7 +14,6 @@ class Command(ServiceCommand):
     help = "Issues an API key in place of another, which expires when the overlap ends."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX", help="the whole API key, or its visible prefix")
         parser.add_argument(
             "--overlap-hours",
@@ -32,7 +24,7 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, api_key: str, overlap_hours: int, **_: Any) -> Outcome:
-        old = find_key(api_key)
+        old = keys.find(api_key)
         try:
             issued = keys.rotate(old, overlap=timedelta(hours=overlap_hours))
         except ValueError as error:

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand, find_partner
-from partners.services import change_partner, effective_rate_limit
+from partners.services import change_partner
 
 DEFAULT = "default"
 
@@ -13,7 +13,6 @@ class Command(ServiceCommand):
     help = "Changes a partner's rate limit, or disables or enables it, from its next request on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT} for the service's")
         switch = parser.add_mutually_exclusive_group()
@@ -28,7 +27,7 @@ class Command(ServiceCommand):
         partner = change_partner(
             partner=find_partner(slug), rate_limit="" if rate_limit == DEFAULT else rate_limit, enabled=enabled
         )
-        rate = effective_rate_limit(partner)
+        rate = partner.effective_rate_limit
         state = "enabled" if partner.enabled else "disabled: its requests are refused"
         return Outcome(
             {"slug": partner.slug, "name": partner.name, "enabled": partner.enabled, "rateLimit": rate},

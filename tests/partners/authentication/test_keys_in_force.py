@@ -14,9 +14,9 @@ from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
 from partners.api import throttling
+from partners.api.errors import UnauthorizedError
 from partners.api.rates import Rate
 from partners.authentication import keys
-from partners.authentication.signature_authentication import NOT_VALID
 from partners.db import serving_role
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
 from partners.usage import recording, reports
@@ -140,7 +140,7 @@ def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
     before, (in_window, answered, _) = stored(known.partner), counted(known.partner)
     for refusals in (1, 2):
         answer = send(known)
-        assert assert_error(answer, 401)["message"] == NOT_VALID
+        assert assert_error(answer, 401)["message"] == UnauthorizedError.default_detail
         assert answer.header("RateLimit") is None
         assert stored(known.partner) == before
         assert counted(known.partner) == (

@@ -10,7 +10,7 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
 
-from partners.authentication.signature_authentication import NOT_VALID
+from partners.api.errors import UnauthorizedError
 from partners.models import ApiKey, Partner
 from partners.usage import recording
 from tests import factories
@@ -61,7 +61,7 @@ def test_a_key_that_is_not_in_force_is_refused_like_any_other(
     else:
         ApiKey.objects.filter(partner=partner).update(**change)
     answer = lost.get("/v1/ping")
-    assert (answer.status, answer.json()["message"]) == (401, NOT_VALID)
+    assert (answer.status, answer.json()["message"]) == (401, UnauthorizedError.default_detail)
 
 
 def test_a_key_is_good_again_once_its_encryption_key_is_back(partner: Partner, settings: Settings) -> None:

@@ -41,7 +41,6 @@ class Command(ServiceCommand):
     rejects: IO[bytes] | None = None
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
         parser.add_argument("--rejects", help="a file for the rejected lines, each truncated after 64 KiB")
         parser.add_argument("--dry-run", action="store_true", help="report what an import would do, and write nothing")

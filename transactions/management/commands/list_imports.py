@@ -12,7 +12,6 @@ class Command(ServiceCommand):
     help = "List the imports of conversions, newest first, with their progress and outcome."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("--limit", type=whole_number(1, 10_000), default=20, help="the number of imports (20)")
 
     def perform(self, *, limit: int, **_: Any) -> Outcome:

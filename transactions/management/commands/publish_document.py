@@ -18,7 +18,6 @@ class Command(ServiceCommand):
     help = "Store a file and list it among a user's documents. Each run publishes another document."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the user's externalId")
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")

@@ -15,7 +15,6 @@ class Command(ServiceCommand):
     help = "Create a demo partner with a key, staff, users in every status, conversions, documents. Only if DEBUG=true."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("--users", type=whole_number(0, MOST), default=40, help="users in all (40)")
         parser.add_argument("--conversions", type=whole_number(0, MOST), default=600, help="conversions in all (600)")
 

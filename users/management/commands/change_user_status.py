@@ -13,7 +13,6 @@ class Command(ServiceCommand):
     help = "Moves a user's status, with the rules and the history of the back office."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
         parser.add_argument("status", metavar="STATUS", choices=Status.values, help="the new status")

@@ -10,7 +10,6 @@ class Command(ServiceCommand):
     help = "Creates a staff account and prints its one-time password, once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("username", metavar="USERNAME", help="the login name")
         parser.add_argument("--email", required=True, help="for people; no mail is sent to it")
         parser.add_argument("--role", required=True, choices=list(ROLES), help="the permissions of the account")

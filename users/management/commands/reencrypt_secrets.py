@@ -3,11 +3,11 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
-from partners.authentication.reencryption import API_KEYS, Count, Store, reencrypt
+from partners.authentication.reencryption import API_KEYS, Count, reencrypt
 from partners.management.base import Outcome, ServiceCommand, whole_number
 from users.staff_login.factors import SECOND_FACTORS
 
-STORES: tuple[Store[Any], ...] = (API_KEYS, SECOND_FACTORS)
+STORES = (API_KEYS, SECOND_FACTORS)
 MAX_BATCH_SIZE = 10_000
 
 
@@ -18,7 +18,6 @@ class Command(ServiceCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="only count; change nothing")
         parser.add_argument(
             "--batch-size",

@@ -9,7 +9,6 @@ class Command(ServiceCommand):
     help = "Removes a lost second factor and ends the person's sessions; they enrol again at the next login."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
         parser.add_argument("username", metavar="USERNAME", help="the login name")
         parser.add_argument("--reason", required=True, help="stored permanently: how you verified their identity")
 
