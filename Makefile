@@ -114,5 +114,5 @@ lock: install ## resolves requirements/*.in, with hashes and without an index's 
 	    --custom-compile-command 'make lock' $$name.in -o $$name.txt; done
 
 clean: ## removes everything that the other targets created, the embedded database included
-	@test ! -d .local/postgres || $(BIN)/python -m config.embedded.stop
+	@test ! -d .local/postgres || $(BIN)/python -m config.embedded.server
 	rm -rf $(VENV) .local staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -34,10 +34,8 @@ def document_storage(url: str, *, default: Path | None) -> dict[str, Any]:
         raise ValueError("remove user and password; S3 credentials come from AWS's own variables.")
     if parts.scheme not in {"file", "s3"} or parts.fragment:
         raise ValueError(f"{_FORMS}.")
-    return _folder_of(parts) if parts.scheme == "file" else _bucket_of(parts)
-
-
-def _folder_of(parts: SplitResult) -> dict[str, Any]:
+    if parts.scheme == "s3":
+        return _bucket(parts)
     folder = Path(unquote(parts.path))
     if parts.netloc or parts.query or not folder.is_absolute() or folder == Path("/") or ".." in folder.parts:
         raise ValueError("set it to an absolute folder: file:///absolute/folder.")
@@ -50,7 +48,7 @@ def _folder(folder: Path) -> dict[str, Any]:
     return {"BACKEND": "transactions.documents.storage.folder.DocumentFolder", "OPTIONS": options}
 
 
-def _bucket_of(parts: SplitResult) -> dict[str, Any]:
+def _bucket(parts: SplitResult) -> dict[str, Any]:
     if not _BUCKET.fullmatch(parts.netloc):
         raise ValueError("name a bucket: s3://bucket/prefix?region=….")
     if not _PREFIX.fullmatch(parts.path):

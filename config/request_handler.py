@@ -63,15 +63,13 @@ class ServiceHandler(WSGIHandler):
     request_class = ServiceRequest
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # type: ignore[override]
-        """Respond to a request; stream only responses that count their threads (partners/streaming.py).
-
-        WhiteNoise's files, in pieces, would each hold a thread until the slowest reader has them.
-        """
+        """Respond to a request; stream only responses that count their threads (partners/streaming.py)."""
         if is_api_path(environ["PATH_INFO"]):
             return self._respond_api(environ, start_response)
         response = super().__call__(environ, start_response)
         if not response.streaming or isinstance(response, LimitedStreamingResponse):
             return response
+        # WhiteNoise's files, in pieces, would each hold a thread until the slowest reader has them.
         with closing(response):
             return [b"".join(response)]
 

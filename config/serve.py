@@ -5,7 +5,7 @@ import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any
 
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
@@ -29,17 +29,6 @@ IDLE_SECONDS = 75
 STOPPING_SECONDS = 30
 
 
-class ServeSettings(NamedTuple):
-    """The settings of the same names in capitals."""
-
-    host: str
-    port: int
-    web_workers: int
-    staff_port: int
-    internal_host: str
-    internal_port: int
-
-
 def main() -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP replaces the workers one by one, with new code and settings."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -57,7 +46,7 @@ def main() -> None:
     )
     slots = _slots(settings)
     with TemporaryDirectory(prefix="psi-metrics-", ignore_cleanup_errors=True) as folder:
-        if settings.internal_port:
+        if settings["INTERNAL_PORT"]:
             os.environ[METRICS_FOLDER] = folder
         master = Master(slots, factory, stopping_seconds=STOPPING_SECONDS)
         master.serve()
@@ -65,32 +54,34 @@ def main() -> None:
         sys.exit("The service cannot be loaded.")
 
 
-def read_settings() -> ServeSettings:
-    """Read the settings; exit with one line if one is bad."""
+def read_settings() -> dict[str, Any]:
+    """Return the settings of the addresses; exit with one line if one is bad."""
     from django.conf import settings  # noqa: PLC0415
     from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
 
+    names = ("HOST", "PORT", "WEB_WORKERS", "STAFF_PORT", "INTERNAL_HOST", "INTERNAL_PORT")
     try:
-        return ServeSettings(*(getattr(settings, name.upper()) for name in ServeSettings._fields))
+        return {name: getattr(settings, name) for name in names}
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
 
 
-def _slots(settings: ServeSettings) -> list[Slot]:
+def _slots(settings: dict[str, Any]) -> list[Slot]:
     """Return a slot for each worker. Exits with one line if an address cannot be bound."""
-    # The settings of the address; host, port, what the workers serve, and their number.
+    # The settings of the host and the port, what the workers serve, and their number.
     table = [
-        ("HOST, PORT", settings.host, settings.port, Kind.PARTNERS, settings.web_workers),
-        ("HOST, STAFF_PORT", settings.host, settings.staff_port, Kind.STAFF, 1),
-        ("INTERNAL_HOST, INTERNAL_PORT", settings.internal_host, settings.internal_port, Kind.INTERNAL, 1),
+        ("HOST", "PORT", Kind.PARTNERS, settings["WEB_WORKERS"]),
+        ("HOST", "STAFF_PORT", Kind.STAFF, 1),
+        ("INTERNAL_HOST", "INTERNAL_PORT", Kind.INTERNAL, 1),
     ]
     slots = []
-    for names, host, port, kind, number in table:
+    for host_name, port_name, kind, number in table:
+        host, port = settings[host_name], settings[port_name]
         try:
             slots += [Slot(host, port, kind, backlog=BACKLOG) for _ in range(number if port else 0)]
         except OSError as error:
             reason = str(error.strerror).partition(" (")[0]
-            sys.exit(f"Configuration: {names}: cannot listen on {host}:{port}: {reason}.")
+            sys.exit(f"Configuration: {host_name}, {port_name}: cannot listen on {host}:{port}: {reason}.")
     return slots
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from config import logs, unfold
 from config import setting_types as types
 from config.document_storage import document_storage
-from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, checkout_server
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = types.Env()
@@ -68,9 +68,8 @@ types.require(_serving or DEBUG, "DATABASE_URL: not set; set it to postgresql://
 _engine = "config.database"
 if not _serving:
     _engine = "config.embedded"
-    _embedded = EmbeddedServer(BASE_DIR / ".local" / "postgres")
-    _serving = types.database(_embedded.url(SERVICE_ROLE))
-    _owner = _owner or types.database(_embedded.url(OWNER_ROLE))
+    _serving = types.database(checkout_server.url(SERVICE_ROLE))
+    _owner = _owner or types.database(checkout_server.url(OWNER_ROLE))
 types.require(
     DEBUG or not _owner or _owner["USER"] != _serving["USER"],
     "OWNER_DATABASE_URL: names the role of DATABASE_URL; set DATABASE_URL to the URL of a role of its own, which"
@@ -87,7 +86,7 @@ def _connection(
     session = f"-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1 {session}"
     return url | {
         "ENGINE": engine,
-        # How long to wait for an answer (config/database/bounded.py): a server that hangs enforces no timeout.
+        # How long to wait for an answer (config/database/pipeline.py): a server that hangs enforces no timeout.
         "ANSWER_SECONDS": answer_seconds,
         # Each thread keeps a connection; the backend replaces broken ones.
         "CONN_MAX_AGE": None,
@@ -161,14 +160,14 @@ MIDDLEWARE = [
     # Answers all of /v1.
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "users.staff_login.csp.ContentSecurityPolicyMiddleware",
+    "users.middleware.ContentSecurityPolicyMiddleware",
     # Answers /docs, which has no session.
     "partners.docs.middleware.DocsMiddleware",
     # Static files and the back office.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "users.backoffice.time_zone.TimeZoneMiddleware",
+    "users.middleware.TimeZoneMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -22,53 +22,37 @@ UNFOLD_TEXTS = (
 
 
 class Link(NamedTuple):
-    """A link of the sidebar; its title is also the page's name in the breadcrumbs.
-
-    view: the name of the URL. permission: required to see the link. below: a further path of pages that belong to it.
-    query: added to the address for users with query_permission.
-    """
+    """A link of the sidebar, for users with a permission; its title is also the page's name in the breadcrumbs."""
 
     title: Any
     icon: str
     view: str
     permission: str
-    below: str = ""
-    query: str = ""
-    query_permission: str = ""
-
-    def address(self, request: HttpRequest) -> str:
-        """Return the address for the user of this request."""
-        return reverse(self.view) + (self.query if request.user.has_perm(self.query_permission) else "")
-
-    def match_length(self, path: str) -> int:
-        """Return the length of the longest prefix of a path that belongs to the link, or 0."""
-        return max(
-            len(prefix) if prefix and path.startswith(prefix) else 0 for prefix in (reverse(self.view), self.below)
-        )
 
 
-def _list_of(app: str, model: str, icon: str, **options: str) -> Link:
+def _list_of(app: str, model: str, icon: str) -> Link:
     """Return the link to the admin's list of a model, titled by the model's plural name."""
 
     def title() -> str:
         return str(capfirst(apps.get_model(app, model)._meta.verbose_name_plural))  # noqa: SLF001 - documented by Django
 
-    return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}", **options)
+    return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}")
 
 
-DECIDE = "users.decide_user"
+QUEUE = Link(_("Queue"), "inbox", "admin:users_queueduser_changelist", "users.view_user")
+USERS = _list_of("users", "user", "group")
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
         (
-            Link(_("Queue"), "inbox", "admin:users_queueduser_changelist", "users.view_user", below="/admin/cases/"),
+            QUEUE,
             Link(
                 _("Changed since approval"),
                 "published_with_changes",
                 "admin:users_changeduser_changelist",
                 "users.view_user",
             ),
-            _list_of("users", "user", "group", query="?status__exact=pendingCompliance", query_permission=DECIDE),
+            USERS,
             _list_of("transactions", "conversion", "currency_exchange"),
             _list_of("transactions", "document", "description"),
         ),
@@ -97,25 +81,19 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the links that the user may follow, in Unfold's form, with the present page's marked active."""
-    groups = [(title, [link for link in links if request.user.has_perm(link.permission)]) for title, links in SIDEBAR]
-    lengths = {link.view: link.match_length(request.path) for _title, links in groups for link in links}
-    longest = max(lengths.values(), default=0)
-    return [
-        {
-            "title": title,
-            "items": [
-                {
-                    "title": link.title,
-                    "icon": link.icon,
-                    "link": link.address(request),
-                    "active": 0 < lengths[link.view] == longest,
-                }
-                for link in links
-            ],
-        }
-        for title, links in groups
-        if links
-    ]
+    groups = []
+    for title, links in SIDEBAR:
+        if items := [_item(link, request) for link in links if request.user.has_perm(link.permission)]:
+            groups.append({"title": title, "items": items})
+    return groups
+
+
+def _item(link: Link, request: HttpRequest) -> dict[str, Any]:
+    address = reverse(link.view)
+    is_active = request.path.startswith(address) or (link is QUEUE and request.path.startswith("/admin/cases/"))
+    if link is USERS and request.user.has_perm("users.decide_user"):
+        address += "?status__exact=pendingCompliance"
+    return {"title": link.title, "icon": link.icon, "link": address, "active": is_active}
 
 
 def _file(name: str) -> Callable[[HttpRequest], str]:

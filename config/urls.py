@@ -3,17 +3,28 @@
 from allauth.account import views as account
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-from config import api_urls
+import partners.api.urls
+import transactions.api.urls
+import users.api.urls
+from partners.api.base import UnknownPath
 from users.staff_login.views import nothing
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
+# A flat list of views, as partners/api/middleware.py needs.
+api_urlpatterns = [
+    *transactions.api.urls.urlpatterns,
+    *users.api.urls.urlpatterns,
+    *partners.api.urls.urlpatterns,
+    # Django's own 404 page is HTML. A prefix, because `.` does not match a line feed.
+    re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
+]
 urlpatterns = [
-    *api_urls.urlpatterns,
+    *api_urlpatterns,
     path("", include("partners.docs.urls")),
     # In place of the admin's own pages, which have no second factor.
     path("admin/account/", include("users.staff_login.urls")),

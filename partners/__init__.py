@@ -1,1 +1,1 @@
-"""The gate: who is asking, may they, how often, at most once; how every answer looks."""
+"""Partners, API keys, authentication, rate limits, idempotency and errors."""

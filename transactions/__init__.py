@@ -1,1 +1,1 @@
-"""What happened on a user's account: conversions and documents, in paged lists."""
+"""Conversions and documents of users."""

@@ -1,4 +1,4 @@
-"""The app of what happens on a user's account."""
+"""The app of conversions and documents."""
 
 from django.apps import AppConfig
 
@@ -10,6 +10,7 @@ class TransactionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Add the sections of the case page."""
-        from transactions.case_sections import register_sections  # noqa: PLC0415
+        from transactions.case_sections import CONVERSIONS, DOCUMENTS  # noqa: PLC0415
+        from users.backoffice.case.sections import SECTIONS  # noqa: PLC0415
 
-        register_sections()
+        SECTIONS.extend((CONVERSIONS, DOCUMENTS))

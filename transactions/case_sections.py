@@ -1,7 +1,6 @@
 """A user's conversions and documents on the case page and in the evidence pack."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 from django.template.defaultfilters import filesizeformat
@@ -11,41 +10,30 @@ from django.utils.translation import gettext_lazy as _
 
 from transactions import keyset
 from transactions.keyset import MOST_ROWS
-from transactions.models import Document
-from users.backoffice.case.sections import SECTIONS, Section
+from users.backoffice.case.sections import Section
 from users.models import User
-
-# Rows in memory at once. Each statement returns one more, where the next one begins.
-ROWS_AT_ONCE = MOST_ROWS - 1
-
-
-def register_sections() -> None:
-    """Add both lists to the case page and the evidence pack."""
-    SECTIONS.extend((CONVERSIONS, DOCUMENTS))
 
 
 def _all_rows(query: keyset.UserRows[Any], user: User) -> Iterator[Any]:
-    rows = query.fetch(_owner(user), None, ROWS_AT_ONCE + 1)
+    """The rows in pages. Each statement returns one more row, where the next page begins."""
+    owner = keyset.Owner(user.partner_id, user.external_id)
+    rows = query.fetch(owner, None, MOST_ROWS)
     while rows:
-        yield from rows[:ROWS_AT_ONCE]
-        following = rows[ROWS_AT_ONCE:]
-        rows = query.fetch(_owner(user), keyset.position(following[0]), ROWS_AT_ONCE + 1) if following else []
-
-
-def _owner(user: User) -> keyset.Owner:
-    return keyset.Owner(user.partner_id, user.external_id)
+        yield from rows[: MOST_ROWS - 1]
+        following = rows[MOST_ROWS - 1 :]
+        rows = query.fetch(owner, keyset.position(following[0]), MOST_ROWS) if following else []
 
 
 def _conversion_cells(user: User, count: int) -> list[tuple[Any, ...]]:
     return [
         (
-            datetime.fromisoformat(row.created_at),
-            f"{row.from_amount} {row.from_currency}",
-            f"{row.to_amount} {row.to_currency}",
-            row.rate,
+            row.created_at,
+            f"{row.from_amount:f} {row.from_currency}",
+            f"{row.to_amount:f} {row.to_currency}",
+            f"{row.rate:f}",
             row.conversion_id,
         )
-        for row in keyset.CONVERSIONS.fetch(_owner(user), None, count)
+        for row in user.conversions.order_by("-created_at", "-tiebreak")[:count]
     ]
 
 
@@ -66,7 +54,7 @@ def _document_cells(user: User, count: int) -> list[tuple[Any, ...]]:
             format_html(link, reverse("admin:transactions_document_change", args=(row.pk,)), row.title),
             filesizeformat(row.size_bytes),
         )
-        for row in Document.objects.filter(user=user).order_by("-created_at", "-tiebreak")[:count]
+        for row in user.documents.order_by("-created_at", "-tiebreak")[:count]
     ]
 
 

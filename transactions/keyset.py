@@ -107,10 +107,7 @@ class UserRows(Generic[Row]):
     """The rows of a table that belong to a user."""
 
     def __init__(self, table: str, columns: Sequence[str], row_class: type[Any]) -> None:
-        """table: with `user_id`, and an index on (user_id, created_at, tiebreak).
-
-        row_class: a NamedTuple of `user_id`, `created_at`, `tiebreak` and the other columns in their order.
-        """
+        """table: with an index on (user_id, created_at, tiebreak). row_class: those three, then `columns`."""
         listed = ", ".join(("created_at", "tiebreak", *columns))
         # PostgreSQL uses a generic plan only if known values would not make a custom one look cheaper. So the inner
         # limit is a constant, and SELECT hides the start from the planner.
@@ -133,10 +130,9 @@ class UserRows(Generic[Row]):
         self._row: RowMaker[Row] = partial(tuple.__new__, row_class)
 
     def query(self, owner: Owner, start: Position | None, count: int) -> Query[Row]:
-        """At most `count` rows of the user, newest first, from the row at `start` on (included).
+        """At most `count` (up to MOST_ROWS) rows of the user, newest first, from the row at `start` on (included).
 
         It returns no row for an unknown user, and a placeholder for one without rows.
-        Raises ValueError for more than MOST_ROWS.
         """
         if count > MOST_ROWS:
             raise ValueError(f"At most {MOST_ROWS} rows can be read at once.")

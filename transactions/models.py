@@ -2,6 +2,7 @@
 
 import uuid
 from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import pgtrigger
 from django.db import models
@@ -11,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.models import Partner
-from transactions.decimal_field import NumericField
 from transactions.timestamps import EARLIEST, LATEST
 from users.models import User
 
@@ -22,15 +22,33 @@ SHA256_BYTES = 32
 
 models.BinaryField.register_lookup(Length)
 
+if TYPE_CHECKING:
+    _Field = models.Field[Decimal | str, Decimal]
+else:  # Django's own class takes no parameters
+    _Field = models.Field
+
+
+class NumericField(_Field):
+    """PostgreSQL's numeric without a scale: `100.00` stays `100.00`, which numeric(38,18) would pad."""
+
+    def db_type(self, connection: Any) -> str:
+        """The column's type."""
+        return "numeric"
+
+
+@NumericField.register_lookup
+class Scale(models.Transform):
+    """The number of digits after the point."""
+
+    lookup_name = "scale"
+    function = "scale"
+    output_field = models.IntegerField()
+
 
 def _plain_decimal(name: str, *, above_zero: bool = False) -> Q:
     # To PostgreSQL NaN and infinity are greater than any number: the upper bound excludes them too.
     lowest = Q(**{f"{name}__gt" if above_zero else f"{name}__gte": Decimal(0)})
     return lowest & Q(**{f"{name}__lt": Decimal(HIGHEST), f"{name}__scale__lte": MOST_DECIMALS})
-
-
-def _random_tiebreak() -> Func:
-    return Func(template="(random() * 9223372036854775000)::bigint", output_field=models.BigIntegerField())
 
 
 class UserRow(models.Model):
@@ -50,7 +68,9 @@ class UserRow(models.Model):
     )
     created_at = models.DateTimeField(_("created at"))
     # The order of rows with the same created_at. Random, because cursors show it.
-    tiebreak = models.BigIntegerField(db_default=_random_tiebreak())
+    tiebreak = models.BigIntegerField(
+        db_default=Func(template="(random() * 9223372036854775000)::bigint", output_field=models.BigIntegerField())
+    )
     recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")

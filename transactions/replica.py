@@ -31,10 +31,7 @@ _HAS_REPLAYED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::
 
 
 def fetch(query: Query[Row], start: Position | None) -> list[Row]:
-    """A page of a user's list, from the replica or the primary. Raises the primary's errors.
-
-    query: of UserRows, from `start` on.
-    """
+    """The rows of a list's query from `start` on, from the replica or the primary. Raises the primary's errors."""
     replica = _replica()
     rows = replica.read(partial(statements.fetch, query, ALIAS)) if replica else None
     if rows and keyset.without_placeholder(rows) and start in {None, keyset.position(rows[0])}:

@@ -22,9 +22,8 @@ from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_tr
 from django.db.transaction import TransactionManagementError
 from psycopg import errors
 
-from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
-from config.database.pipeline import BEGIN, COMMIT, Pipeline
+from config.database.pipeline import BEGIN, COMMIT, AnswerTimeoutError, BoundedConnection, Pipeline
 from partners.db.statements import Query, Result, is_stale_plan
 from partners.monitoring.request_context import request_context
 
@@ -40,7 +39,6 @@ class DatabaseWrapper(PostgresWrapper):
     pipeline: Pipeline
 
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
-        """As Django's."""
         super().__init__(settings_dict, alias)
         self._queued: list[Query[Any]] = []
 
@@ -115,10 +113,9 @@ class DatabaseWrapper(PostgresWrapper):
         self.close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
-        """Send a statement of the present transaction with the next one, or with COMMIT.
+        """Send a statement with the next one of its transaction, or with COMMIT if it has no `check`.
 
-        One with a `check` must be sent before the transaction ends (`run_queued`). Raises TransactionManagementError
-        outside a transaction: nothing stays in the queue for another request.
+        Raises TransactionManagementError outside a transaction: nothing stays in the queue for another request.
         """
         if not self.in_atomic_block or self.closed_in_transaction:
             raise TransactionManagementError("Statements can be queued only within an open transaction.")
@@ -216,15 +213,9 @@ class DatabaseWrapper(PostgresWrapper):
 
     # --- Cursors ---
 
-    def cursor(self) -> Any:
-        """As Django's, after the queued statements."""
+    def _cursor(self, name: str | None = None) -> Any:
         self.run_queued()
-        return super().cursor()
-
-    def chunked_cursor(self) -> Any:
-        """As Django's, after the queued statements."""
-        self.run_queued()
-        return super().chunked_cursor()
+        return super()._cursor(name)  # type: ignore[misc]
 
     def make_cursor(self, cursor: Any) -> CursorWrapper:
         """Return a cursor with timed statements."""
@@ -252,23 +243,13 @@ class DatabaseWrapper(PostgresWrapper):
             driver.answer_seconds = before
 
 
-@contextmanager
-def _timed() -> Iterator[None]:
-    begun = time.perf_counter()
-    try:
-        yield
-    finally:
-        request_context.add_statements(1, time.perf_counter() - begun)
-
-
 class _TimedCursor(CursorWrapper):
-    def execute(self, sql: Any, params: Any = None) -> Any:
-        with _timed():
-            return super().execute(sql, params)
-
-    def executemany(self, sql: Any, param_list: Any) -> Any:
-        with _timed():
-            return super().executemany(sql, param_list)
+    def _execute_with_wrappers(self, *args: Any, **kwargs: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return super()._execute_with_wrappers(*args, **kwargs)  # type: ignore[misc]
+        finally:
+            request_context.add_statements(1, time.perf_counter() - begun)
 
 
 class _TimedDebugCursor(_TimedCursor, CursorDebugWrapper):

@@ -1,4 +1,4 @@
-"""Prepared statements of a connection, several in one round trip (libpq's pipeline mode).
+"""A connection with a limit to the wait for an answer, and its prepared statements (libpq's pipeline mode).
 
 psycopg's cursors send, wait and read in steps that each release the interpreter's lock. This module uses psycopg.pq,
 below the cursors, with psycopg's conversion of values: a statement costs a third (docs/performance.md).
@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from psycopg import OperationalError, adapters, errors
+from psycopg import Connection, OperationalError, adapters, errors
+from psycopg.abc import RV, PQGen
 from psycopg.adapt import AdaptersMap, PyFormat, Transformer
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.types.string import TextLoader
 
-from config.database.bounded import BoundedConnection
 from partners.db.statements import Query, Result
 
 _PLACEHOLDER = re.compile(r"%s|%%")
@@ -26,6 +26,36 @@ _UTC = frozenset({b"UTC", b"Etc/UTC"})
 
 BEGIN: Query[Any] = Query("BEGIN", ())
 COMMIT: Query[Any] = Query("COMMIT", ())
+
+
+class AnswerTimeoutError(OperationalError):
+    """The server has not answered a statement in time; the connection is closed."""
+
+
+class BoundedConnection(Connection[Any]):
+    """A connection that is closed if an answer takes longer than `answer_seconds` (None: no limit).
+
+    A late answer would be taken for the answer to the next statement.
+    """
+
+    answer_seconds: float | None = None
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        """As psycopg's, with a limit. Raises AnswerTimeoutError."""
+        if timeout is not None or self.answer_seconds is None:
+            return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, self.answer_seconds)
+        except OperationalError as error:
+            # While a statement is active, the only error is that of the limit.
+            if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+                raise
+            raise self.give_up() from error
+
+    def give_up(self) -> AnswerTimeoutError:
+        """Close the connection and return the error to raise."""
+        self.close()
+        return AnswerTimeoutError("The database did not answer in time.")
 
 
 class Pipeline:
@@ -54,7 +84,8 @@ class Pipeline:
         """
         statements = [self._prepared(query) for query in queries]
         if len(statements) == 1:
-            results = [self._send_one(statements[0], queries[0].parameters)]
+            bound = statements[0].bound(queries[0].parameters)
+            results = [self._await_result(lambda: self._pgconn.send_query_prepared(*bound))]
         else:
             results = self._send_together(
                 [statement.bound(query.parameters) for statement, query in zip(statements, queries, strict=True)]
@@ -82,10 +113,6 @@ class Pipeline:
         status = self._pgconn.parameter_status
         if status(b"TimeZone") not in _UTC or not (status(b"DateStyle") or b"").startswith(b"ISO"):
             raise ValueError("The session needs time zone UTC and date style ISO.")
-
-    def _send_one(self, statement: "_PreparedStatement", parameters: Sequence[object]) -> PGresult:
-        bound = statement.bound(parameters)
-        return self._await_result(lambda: self._pgconn.send_query_prepared(*bound))
 
     def _send_together(self, bound: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
         pgconn = self._pgconn

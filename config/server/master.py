@@ -99,25 +99,25 @@ class Master:
             if slot.worker is not None and not slot.worker.is_running:
                 slot.empty(slot.worker)
             if slot.worker is None and time.monotonic() >= slot.start_at:
-                self._start(slot)
+                slot.worker = self._spawn(slot)
+                if slot.worker is None:
+                    slot.pause(RETRY_SECONDS)
+                else:
+                    slot.failed_to_load = False
         if all(slot.failed_to_load for slot in self._slots if slot.kind != Kind.INTERNAL):
             self.has_failed = self._is_stopping = True
 
-    def _start(self, slot: Slot) -> None:
+    def _spawn(self, slot: Slot) -> Worker | None:
+        """Start a worker; log and return None if the system cannot."""
         try:
             if slot.listener.fileno() < 0:
                 slot.bind()
-            slot.worker = self._spawn(slot)
+            loaded = CONTEXT.Event()
+            process = self._factory.process(slot.listener, partial(self._load, slot, loaded))
+            process.start()
         except OSError as error:
             logger.error("A worker cannot be started: %s", error.strerror)
-            slot.pause(RETRY_SECONDS)
-        else:
-            slot.failed_to_load = False
-
-    def _spawn(self, slot: Slot) -> Worker:
-        loaded = CONTEXT.Event()
-        process = self._factory.process(slot.listener, partial(self._load, slot, loaded))
-        process.start()
+            return None
         return Worker(process, loaded)
 
     def _load(self, slot: Slot, loaded: Event) -> draining.DrainingApplication:
@@ -136,10 +136,8 @@ class Master:
 
     def _replace(self, slot: Slot, old: Worker) -> bool:
         """Start a new worker, then drain the old one. Return whether the reload goes on."""
-        try:
-            new = self._spawn(slot)
-        except OSError as error:
-            logger.error("A worker cannot be started: %s", error.strerror)
+        new = self._spawn(slot)
+        if new is None:
             return False
         deadline = time.monotonic() + LOADING_SECONDS
         while not new.loaded.is_set():

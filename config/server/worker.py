@@ -71,13 +71,6 @@ class Kind(Enum):
     INTERNAL = auto()
 
 
-APPLICATIONS = {
-    Kind.PARTNERS: "config.wsgi",
-    Kind.STAFF: "config.wsgi",
-    Kind.INTERNAL: "config.server.internal_app",
-}
-
-
 class Slot:
     """The place of one worker. worker: None while the slot is empty."""
 
@@ -135,7 +128,8 @@ class Slot:
 
         try:
             django.setup(set_prefix=False)
-            application = import_module(APPLICATIONS[self.kind]).application
+            module = "config.server.internal_app" if self.kind == Kind.INTERNAL else "config.wsgi"
+            application = import_module(module).application
         except ImproperlyConfigured as error:
             sys.exit(f"Configuration: {error}")
         draining_application = draining.DrainingApplication(application, self.listener)

@@ -1,24 +1,26 @@
 """The admin of API keys. Digest and secret are on no page; a new secret is shown once, where it is issued."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils import timezone
 from django.utils.module_loading import import_string
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from partners.admin.key_columns import age, expiry, state
-from partners.admin.key_forms import RevokeForm, RotateForm, newest_key
 from partners.admin.pages import ReadOnlyAdmin
 from partners.authentication import keys
 from partners.authentication.keys import KEY_PREFIX, VISIBLE_CHARACTERS, IssuedKey
@@ -26,6 +28,46 @@ from partners.models import ApiKey, Partner
 
 MAY_ISSUE = "partners.add_apikey"
 MAY_REVOKE = "partners.change_apikey"
+MAX_OVERLAP_HOURS = 30 * 24
+
+
+class IssueForm(forms.Form):
+    """The label and the expiry of a new key."""
+
+    label = forms.CharField(
+        label=_("Label"), max_length=100, required=False, help_text=_("What it is for, such as production.")
+    )
+    expires_at = forms.DateTimeField(
+        label=_("Expires at"),
+        required=False,
+        help_text=format_lazy(_("Time zone {zone}; empty for never."), zone=settings.COMPLIANCE_TIME_ZONE),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+
+    def clean_expires_at(self) -> datetime | None:
+        """Raises ValidationError for the past."""
+        value: datetime | None = self.cleaned_data["expires_at"]
+        if value is not None and value <= timezone.now():
+            raise ValidationError(_("This is in the past."))
+        return value
+
+
+class RotateForm(forms.Form):
+    """How long the old key stays in force."""
+
+    overlap_hours = forms.IntegerField(
+        label=_("Overlap in hours"),
+        min_value=0,
+        max_value=MAX_OVERLAP_HOURS,
+        initial=24,
+        help_text=_("For so long both keys are accepted; then the old one is refused."),
+    )
+
+
+class RevokeForm(forms.Form):
+    """A confirmation."""
+
+    confirmed = forms.BooleanField(label=_("Yes, refuse this key from the next request on"))
 
 
 @admin.register(ApiKey)
@@ -56,16 +98,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [one for one in actions if possible[one.action_name.rpartition("_")[2]]]
 
-    def has_issue_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
-        """Whether the person may issue keys."""
-        return request.user.has_perm(MAY_ISSUE)
-
-    def has_revoke_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
-        """Whether the person may revoke keys."""
-        return request.user.has_perm(MAY_REVOKE)
-
     @action(  # type: ignore[untyped-decorator]
-        description=_("Rotate"), permissions=["view", "issue"], icon="autorenew", variant=ActionVariant.PRIMARY
+        description=_("Rotate"), permissions=["view", MAY_ISSUE], icon="autorenew", variant=ActionVariant.PRIMARY
     )
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Issue a key's successor and show it, with its secret, once."""
@@ -90,7 +124,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         )
 
     @action(  # type: ignore[untyped-decorator]
-        description=_("Revoke"), permissions=["view", "revoke"], icon="block", variant=ActionVariant.DANGER
+        description=_("Revoke"), permissions=["view", MAY_REVOKE], icon="block", variant=ActionVariant.DANGER
     )
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Revoke a key at once."""
@@ -118,8 +152,10 @@ def issue_from_form(
 
     row: the partner, or the key to replace. issue: may raise ValueError. texts: title, button and note of the page.
     """
-    if request.method == "POST" and (reauthentication := require_reauthentication(request)) is not None:
-        return reauthentication
+    if request.method == "POST":
+        second_factor: HttpResponse | None = import_string(settings.REQUIRE_REAUTHENTICATION)(request)
+        if second_factor is not None:
+            return second_factor
     partner_id = row.pk if isinstance(row, Partner) else row.partner_id
     with transaction.atomic():
         # One of two forms that are sent at once is refused.
@@ -137,16 +173,15 @@ def issue_from_form(
     return page.ask(request, row, form, version=version, **texts)
 
 
+def newest_key(partner_id: int) -> str:
+    """The version of the forms that make keys: a form that is sent twice makes one key."""
+    newest = ApiKey.objects.filter(partner=partner_id).order_by("-pk").values_list("pk", flat=True).first()
+    return str(newest or "")
+
+
 def _show_once(page: ReadOnlyAdmin, request: HttpRequest, issued: IssuedKey) -> HttpResponse:
     # The response to the POST itself, which no cache keeps (admin_view sends no-store): nothing else holds the secret.
     context = {"title": _("New API key"), "opts": ApiKey._meta, "issued": issued}  # noqa: SLF001
     return TemplateResponse(
         request, "admin/partners/apikey/issued.html", page.admin_site.each_context(request) | context
     )
-
-
-def require_reauthentication(request: HttpRequest) -> HttpResponse | None:
-    """A redirect to the second factor, before a secret is shown; None where it was given just now."""
-    check = import_string(settings.REQUIRE_REAUTHENTICATION)
-    response: HttpResponse | None = check(request)
-    return response

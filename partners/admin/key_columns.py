@@ -4,14 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from partners.admin.date_formatting import moment
-from partners.models import ApiKey, Partner, in_force
+from partners.models import ApiKey
 
 # A key should be rotated by then: by now too many people and backups have had it.
 MAX_AGE = timedelta(days=180)
@@ -46,14 +45,6 @@ def expiry(key: ApiKey) -> Any:
     text = moment(key.expires_at)
     is_soon = key.is_in_force and key.expires_at - timezone.now() < EXPIRES_SOON
     return format_html("{} {}", text, badge(_("soon"), "warning")) if is_soon else text
-
-
-def with_keys_in_force(partners: QuerySet[Partner]) -> QuerySet[Partner]:
-    """Partners with the number of their keys in force, and the creation of the oldest of these."""
-    condition = in_force("api_keys__")
-    return partners.annotate(
-        keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
-    )
 
 
 @admin.display(description=_("keys in force"))

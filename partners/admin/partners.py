@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
@@ -11,12 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from partners.admin.api_keys import MAY_ISSUE, issue_from_form
-from partners.admin.key_columns import age, expiry, keys_in_force, state, with_keys_in_force
-from partners.admin.key_forms import IssueForm
+from partners.admin.api_keys import MAY_ISSUE, IssueForm, issue_from_form
+from partners.admin.key_columns import age, expiry, keys_in_force, state
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from partners.authentication import keys
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, Partner, in_force
 from partners.usage.tables import failures_table, requests_table
 
 admin.site.index_title = _("Back office")
@@ -37,8 +36,12 @@ class PartnerAdmin(ReadOnlyAdmin):
     actions_detail = ("issue",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Partner]:
-        """Partners with their keys in force."""
-        return with_keys_in_force(super().get_queryset(request))
+        """Partners with the number of their keys in force, and the creation of the oldest of these."""
+        condition = in_force("api_keys__")
+        partners: QuerySet[Partner] = super().get_queryset(request)
+        return partners.annotate(
+            keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
+        )
 
     def matching(self, term: str) -> Q:
         """Partners are few, so a part of the slug or of the name is enough."""
@@ -65,12 +68,8 @@ class PartnerAdmin(ReadOnlyAdmin):
         yield requests_table(obj)
         yield failures_table(obj)
 
-    def has_issue_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
-        """Whether the person may issue keys."""
-        return request.user.has_perm(MAY_ISSUE)
-
     @action(  # type: ignore[untyped-decorator]
-        description=_("Issue an API key"), permissions=["view", "issue"], icon="key", variant=ActionVariant.PRIMARY
+        description=_("Issue an API key"), permissions=["view", MAY_ISSUE], icon="key", variant=ActionVariant.PRIMARY
     )
     def issue(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Issue a key and show it, with its secret, once."""

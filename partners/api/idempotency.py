@@ -25,7 +25,7 @@ HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
 # Claims fail and find no record if the record is purged between the two; repeatedly only by a defect.
 CLAIM_ATTEMPTS = 3
-ALREADY_RECEIVED = "This request has already taken effect: sign each request anew."
+ALREADY_RECEIVED = "This request was already processed. Sign a new request."
 KEY_REUSED = "Already used for another request within 24 hours."
 NOT_A_UUID = "Must be a UUID of 36 characters."
 

@@ -3,26 +3,20 @@
 import json
 import unicodedata
 from threading import Lock
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, unquote
+from typing import Any
+from urllib.parse import unquote
 
 from django.conf import settings
-from django.http import HttpRequest, JsonResponse
-from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_http_methods
+from django.http import HttpRequest
+from django.template.loader import render_to_string
 
 from partners.authentication import keys, signing
 from partners.docs import example_files
-from partners.docs.responses import private, private_page, public_page
-from partners.doctor import NotUnderstoodError, SecretPastedError, diagnose
+from partners.doctor import diagnose
 from partners.doctor.causes import LINES
 
 LARGEST_BYTES = 256 * 1024
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
-_TEMPLATE = "docs/doctor.html"
-_FIELDS = ("request", "canonicalRequest")
-_MOST_FORM_FIELDS = 10
-_LEVELS = {"error": ("✕", "Error"), "warning": ("▲", "Warning"), "note": ("•", "Note")}
 # Has the form of a key, but was never issued.
 _EXAMPLE_KEY = keys.KEY_PREFIX + ("example-" * 6)[:43]
 _SYMBOLS = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
@@ -39,29 +33,7 @@ class RefusedError(Exception):
         self.status = status
 
 
-# No CSRF token: nothing is stored, and no cookie identifies the reader.
-@require_http_methods(["GET", "HEAD", "POST"])
-def doctor(request: HttpRequest) -> HttpResponseBase:
-    """The page with its form; by POST the diagnosis, in JSON for a program that sends JSON."""
-    if request.method != "POST":
-        return public_page(request, _TEMPLATE, context())
-    texts = ("", "")
-    try:
-        texts = _read(request)
-        diagnosis = _diagnose(*texts)
-    except (RefusedError, NotUnderstoodError) as error:
-        status = error.status if isinstance(error, RefusedError) else 400
-        if request.content_type == JSON:
-            return private(JsonResponse({"message": str(error)}, status=status))
-        # A secret is not put back into the form.
-        shown = ("", "") if isinstance(error, SecretPastedError) else texts
-        return private_page(_TEMPLATE, context(*shown, message=str(error)), status=status)
-    if request.content_type == JSON:
-        return private(JsonResponse(diagnosis))
-    return private_page(_TEMPLATE, context(*texts, diagnosis=diagnosis))
-
-
-def _read(request: HttpRequest) -> tuple[str, str]:
+def read(request: HttpRequest) -> tuple[str, str]:
     """Return the request and the canonical request of a form or a JSON object. Raises RefusedError."""
     declared = request.META.get("CONTENT_LENGTH") or "0"
     if not declared.isdecimal() or len(declared) > 9 or int(declared) > LARGEST_BYTES:  # noqa: PLR2004 - digits enough
@@ -69,22 +41,19 @@ def _read(request: HttpRequest) -> tuple[str, str]:
     if request.content_type not in {FORM, JSON}:
         raise RefusedError(f"Send {JSON} or {FORM}.", status=415)
     try:
-        fields = json.loads(request.body) if request.content_type == JSON else _form_fields(request.body)
-        pasted, canonical = (fields.get(name) or "" for name in _FIELDS)
+        fields = json.loads(request.body) if request.content_type == JSON else request.POST
+        pasted, canonical = fields.get("request") or "", fields.get("canonicalRequest") or ""
     except (ValueError, AttributeError, RecursionError):
         raise RefusedError("The texts cannot be decoded.", status=400) from None
     if not isinstance(pasted, str) or not isinstance(canonical, str) or not pasted.strip():
         raise RefusedError("There is no request: paste one.", status=400)
+    if request.content_type == FORM:
+        # A browser sends each line end of a form's field as CRLF.
+        return pasted.replace("\r\n", "\n"), canonical.replace("\r\n", "\n")
     return pasted, canonical
 
 
-def _form_fields(body: bytes) -> dict[str, str]:
-    pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FORM_FIELDS)
-    # A browser sends each line end of a form's field as CRLF.
-    return {name: value.replace("\r\n", "\n") for name, value in pairs}
-
-
-def _diagnose(pasted: str, canonical: str) -> dict[str, Any]:
+def diagnose_one(pasted: str, canonical: str) -> dict[str, Any]:
     """Return the diagnosis. Raises NotUnderstoodError, and RefusedError during another diagnosis."""
     if not diagnosing.acquire(blocking=False):
         raise RefusedError("The doctor is busy: try again in a moment.", status=503)
@@ -94,28 +63,9 @@ def _diagnose(pasted: str, canonical: str) -> dict[str, Any]:
         diagnosing.release()
 
 
-class Side(NamedTuple):
-    """One of two texts: up to the first difference, the character there ("" at the end), the rest."""
-
-    before: str
-    mark: str = ""
-    after: str = ""
-    marked: bool = False
-
-    @property
-    def character(self) -> str:
-        """The character in words, for people who cannot see the mark."""
-        if not self.mark or self.mark.startswith("U+"):
-            return self.mark or "the end of the line"
-        is_plain = self.mark.isascii() or self.mark in _SYMBOLS.values()
-        return f"“{self.mark}”" + ("" if is_plain else f" (U+{ord(self.mark):04X})")
-
-
-def context(
-    pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | None = None, message: str = ""
-) -> dict[str, Any]:
-    """Return the context of the page. pasted, canonical: what the form holds. message: why there is no diagnosis."""
-    return {
+def page(pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | None = None, message: str = "") -> str:
+    """Render the page. pasted, canonical: the texts in the form. message: why there is no diagnosis."""
+    context = {
         "here": "doctor",
         "pasted": pasted,
         "canonical": canonical,
@@ -124,6 +74,7 @@ def context(
         "example": _example(),
         "largest_kib": LARGEST_BYTES // 1024,
     }
+    return render_to_string("docs/doctor.html", context)
 
 
 def _result(diagnosis: dict[str, Any], canonical: str) -> dict[str, Any]:
@@ -136,10 +87,7 @@ def _result(diagnosis: dict[str, Any], canonical: str) -> dict[str, Any]:
     return diagnosis | {
         "compared": bool(canonical),
         "lines": [_line(number, line, titles) for number, line in enumerate(diagnosis["lines"], start=1)],
-        "findings": [
-            one | {"badge": _LEVELS[one["level"]], "lineTitle": titles.get(one["line"], "")}
-            for one in diagnosis["findings"]
-        ],
+        "findings": [one | {"lineTitle": titles.get(one["line"], "")} for one in diagnosis["findings"]],
         # As JSON: HTML would turn their carriage returns into line feeds.
         "candidates": [one | {"json": json.dumps(one["canonicalRequest"])} for one in candidates],
     }
@@ -151,30 +99,38 @@ def _line(number: int, line: dict[str, Any], titles: dict[str, str]) -> dict[str
     return line | sides | {"number": number, "title": titles[line["name"]]}
 
 
-def _side(text: str, offset: int | None) -> Side:
-    """Split a text at the character of the first byte that differs. offset: of that byte, in UTF-8."""
+def _side(text: str, offset: int | None) -> dict[str, Any]:
+    """Split a text at the character of the first byte that differs. offset: of that byte, in UTF-8.
+
+    character: the same in words, for people who cannot see the mark.
+    """
     if offset is None:
-        return Side(text)
+        return {"before": text}
     before = text.encode()[:offset].decode(errors="ignore")
-    mark, rest = text[len(before) : len(before) + 1], text[len(before) + 1 :]
-    if mark in _SYMBOLS:
+    mark, after = text[len(before) : len(before) + 1], text[len(before) + 1 :]
+    if not mark:
+        character = "the end of the line"
+    elif mark in _SYMBOLS:
         mark = _SYMBOLS[mark]
-    elif mark and unicodedata.category(mark)[0] in "CZ":
-        mark = f"U+{ord(mark):04X}"
-    return Side(before, mark, rest, marked=True)
+        character = f"“{mark}”"
+    elif unicodedata.category(mark)[0] in "CZ":
+        mark = character = f"U+{ord(mark):04X}"
+    else:
+        character = f"“{mark}”" + ("" if mark.isascii() else f" (U+{ord(mark):04X})")
+    return {"before": before, "mark": mark, "after": after, "character": character, "marked": True}
 
 
-def _example() -> dict[str, str]:
+def _example() -> dict[str, Any]:
     """Return a request with a decoded query in its signature, made from the published vectors."""
     published = json.loads(example_files.VECTORS.read_bytes())
     vector = next(one for one in published["vectors"] if unquote(one["query"]) != one["query"])
     lines = vector["canonicalRequest"].split("\n")
     lines[2] = unquote(lines[2])
     canonical = "\n".join(lines)
-    command = (
-        f"curl 'https://partners.example{vector['path']}?{vector['query']}' \\",
-        f"  -H 'X-Api-Key: {_EXAMPLE_KEY}' \\",
-        f"  -H 'X-Request-Timestamp: {vector['timestamp']}' \\",
-        f"  -H 'X-Request-Signature: {signing.sign(published['secret'], canonical)}'",
-    )
-    return {"request": "\n".join(command), "canonical": canonical, "secret": published["secret"]}
+    return {
+        "vector": vector,
+        "api_key": _EXAMPLE_KEY,
+        "canonical": canonical,
+        "signature": signing.sign(published["secret"], canonical),
+        "secret": published["secret"],
+    }

@@ -2,8 +2,6 @@
 
 import json
 from functools import lru_cache
-from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.template.loader import render_to_string
@@ -11,7 +9,7 @@ from django.template.loader import render_to_string
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.rates import parse_rate
-from partners.authentication import keys, signing
+from partners.authentication import keys
 from partners.docs import example_files, openapi
 from partners.doctor.causes import LINES
 
@@ -34,17 +32,6 @@ SECTIONS = (
 )
 # The languages of the quick start.
 QUICK_LANGUAGES = ("Python", "Node.js", "Bash")
-_ENVIRONMENT = "export PSI_BASE_URL='{base_url}'\nexport PSI_API_KEY='{key}…'\nexport PSI_SECRET='{secret}…'"
-_REQUEST = """\
-{method} {path} HTTP/1.1
-Content-Type: application/json
-X-Api-Key: {prefix}…
-X-Request-Timestamp: {timestamp}
-X-Request-Signature: {signature}
-Idempotency-Key: {idempotencyKey}
-
-{body}"""
-_RATE = 'RateLimit-Policy: "default";q={amount};w={seconds}\nRateLimit: "default";r={left};t={time}'
 _EXAMPLE_ERROR = errors.BadRequestError(
     field_errors=[
         errors.FieldError("email", "Must be a valid email address."),
@@ -57,17 +44,20 @@ _EXAMPLE_ERROR = errors.BadRequestError(
 def page(base_url: str) -> str:
     """Render the page, once in each process and for each address. base_url: without a slash at the end."""
     published = json.loads(example_files.VECTORS.read_bytes())
+    worked = published["vectors"][0]
     rate = parse_rate(settings.PARTNER_RATE_LIMIT)
     context = {
         "here": "guide",
         "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
-        "environment": _ENVIRONMENT.format(base_url=base_url, key=keys.KEY_PREFIX, secret=keys.SECRET_PREFIX),
+        "base_url": base_url,
         "key_prefix": keys.KEY_PREFIX,
         "secret_prefix": keys.SECRET_PREFIX,
         "quick_languages": QUICK_LANGUAGES,
         "clients": example_files.clients(),
         "snippets": example_files.snippets(),
-        "worked": _worked_example(published["vectors"][0], published["secret"]),
+        "worked": worked,
+        "worked_body_bytes": len(worked["body"].encode()),
+        "worked_lines": list(zip(LINES, worked["canonicalRequest"].split("\n"), strict=True)),
         "published": published,
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
         "not_valid": errors.UnauthorizedError.default_detail,
@@ -79,38 +69,15 @@ def page(base_url: str) -> str:
         "skew": settings.CLOCK_SKEW_SECONDS,
         "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
         "rate": rate,
-        "rate_text": _RATE.format(**rate._asdict(), left=rate.amount - 1, time=rate.seconds * 7 // 10),
+        "rate_example": {"left": rate.amount - 1, "seconds": rate.seconds * 7 // 10},
         "counts_by_process": not settings.REDIS_URL,
         "limit": _limit_schema(),
     }
     return render_to_string("docs/guide.html", context)
 
 
-def _worked_example(vector: dict[str, str], secret: str) -> dict[str, Any]:
-    """Return a published vector, signed here."""
-    canonical = signing.canonical_request(
-        vector["method"],
-        unquote_to_bytes(vector["path"]),
-        vector["query"].encode(),
-        vector["timestamp"],
-        vector["idempotencyKey"],
-        vector["body"].encode(),
-    )
-    signature = signing.sign(secret, canonical)
-    return {
-        "vector": vector,
-        "secret": secret,
-        "canonical": canonical,
-        "signature": signature,
-        "request": _REQUEST.format(**vector | {"prefix": keys.KEY_PREFIX, "signature": signature}),
-        "body_bytes": len(vector["body"].encode()),
-        "lines": list(zip(LINES, canonical.split("\n"), strict=True)),
-    }
-
-
 def _limit_schema() -> dict[str, int]:
     """Return the schema of the parameter `limit`, which belongs to the lists of a higher layer."""
-    operations = (operation for path in openapi.document()["paths"].values() for operation in path.values())
-    parameters = (parameter for operation in operations for parameter in operation.get("parameters", []))
-    schema: dict[str, int] = next(one["schema"] for one in parameters if one.get("name") == "limit")
+    parameters = (one for operation in openapi.operations(openapi.document()) for one in operation.parameters)
+    schema: dict[str, int] = next(one["schema"] for one in parameters if one["name"] == "limit")
     return schema

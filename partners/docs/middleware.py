@@ -1,13 +1,13 @@
 """The middleware that answers requests for the docs."""
 
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any, cast
 
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
+from django.utils.cache import get_conditional_response, set_response_etag
 
 _PATHS = ("/docs", "/openapi.json", "/llms.txt", "/favicon.ico")
 
@@ -15,7 +15,8 @@ _PATHS = ("/docs", "/openapi.json", "/llms.txt", "/favicon.ico")
 class DocsMiddleware:
     """Answers requests for the docs, so that the staff's middlewares after it (sessions, for example) do not run.
 
-    Sets Content-Length: without it the server sends a response in chunks, and a HEAD without a length.
+    Caches may keep what a view says; this has an ETag, and a 304 if the reader has it already. Sets Content-Length:
+    without it the server sends a response in chunks, and a HEAD without a length.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -28,9 +29,12 @@ class DocsMiddleware:
         if request.path_info not in _PATHS and not request.path_info.startswith("/docs/"):
             return self.get_response(request)
         response: Any = self._respond(request)
-        response.headers.setdefault("Cache-Control", "no-store")
-        if isinstance(response, HttpResponse) and response.status_code != HTTPStatus.NOT_MODIFIED:
+        if isinstance(response, HttpResponse):
             response["Content-Length"] = str(len(response.content))
+        response.headers.setdefault("Cache-Control", "no-store")
+        if response["Cache-Control"] != "no-store":
+            set_response_etag(response)
+            response = get_conditional_response(request, etag=response["ETag"], response=response)
         return cast("HttpResponseBase", response)
 
 

@@ -6,13 +6,11 @@ from functools import lru_cache
 from html import escape, unescape
 from typing import NamedTuple
 
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString, mark_safe
 
-from partners.docs import changelog, doctor_page, guide
-from partners.docs.reference import operations
+from partners.docs import changelog, doctor_page, guide, reference
 
 LONGEST_QUERY = 100
 MOST_WORDS = 8
@@ -43,24 +41,15 @@ class Entry(NamedTuple):
     haystack: str
 
 
-class Result(NamedTuple):
-    """A match. excerpt: some of the section's text, with the words marked."""
-
-    page: str
-    title: str
-    href: str
-    excerpt: SafeString
-
-
-def search(query: str) -> list[Result]:
-    """Return the sections with every word of the query, best first. A longer query is cut."""
+def search(query: str) -> list[tuple[Entry, SafeString]]:
+    """Return the sections with every word of the query, best first, each with an excerpt. A longer query is cut."""
     typed = dict.fromkeys(query[:LONGEST_QUERY].lower().split())
     words = [word for word in typed if len(word) >= SHORTEST_WORD][:MOST_WORDS]
     if not words:
         return []
     matches = [entry for entry in index() if all(word in entry.haystack for word in words)]
     matches.sort(key=lambda entry: _weight(entry, words), reverse=True)
-    return [Result(one.page, one.title, one.href, _excerpt(one.text, words)) for one in matches[:MOST_RESULTS]]
+    return [(entry, _excerpt(entry.text, words)) for entry in matches[:MOST_RESULTS]]
 
 
 def _weight(entry: Entry, words: list[str]) -> int:
@@ -69,7 +58,7 @@ def _weight(entry: Entry, words: list[str]) -> int:
 
 
 def _excerpt(text: str, words: list[str]) -> SafeString:
-    """Return the text around the first occurrence of a word."""
+    """Return the text around the first occurrence of a word, with the words marked."""
     places = [place for word in words if (place := text.lower().find(word)) >= 0]
     start = max(min(places, default=0) - EXCERPT_CHARACTERS // 3, 0)
     start = text.find(" ", start) + 1 if start else 0
@@ -88,8 +77,8 @@ def index() -> tuple[Entry, ...]:
     """Return every section of every page."""
     pages: dict[str, tuple[str, Callable[[], str]]] = {
         "Guide": ("docs", lambda: guide.page("")),
-        "Reference": ("docs_reference", operations.page),
-        "Signature doctor": ("docs_doctor", lambda: render_to_string("docs/doctor.html", doctor_page.context())),
+        "Reference": ("docs_reference", reference.page),
+        "Signature doctor": ("docs_doctor", doctor_page.page),
         "Changelog": ("docs_changelog", changelog.page),
     }
     return tuple(entry for title, (name, render) in pages.items() for entry in _entries(title, reverse(name), render()))

@@ -4,7 +4,6 @@ from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from partners.docs import views
-from partners.docs.doctor_page import doctor
 
 urlpatterns = [
     path("openapi.json", views.openapi_json, name="openapi"),
@@ -13,7 +12,7 @@ urlpatterns = [
     path("docs", views.guide, name="docs"),
     path("docs/", RedirectView.as_view(pattern_name="docs", permanent=True)),
     path("docs/reference", views.reference, name="docs_reference"),
-    path("docs/doctor", doctor, name="docs_doctor"),
+    path("docs/doctor", views.doctor, name="docs_doctor"),
     path("docs/changelog", views.changelog, name="docs_changelog"),
     path("docs/search", views.search, name="docs_search"),
     path("docs/postman.json", views.postman_json, name="docs_postman"),

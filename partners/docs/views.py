@@ -1,21 +1,32 @@
 """Pages and files of the docs."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from partners.docs import changelog as changelog_page
-from partners.docs import example_files, openapi, postman
+from partners.docs import doctor_page, example_files, openapi, postman
 from partners.docs import guide as guide_page
+from partners.docs import reference as reference_page
 from partners.docs import search as search_page
-from partners.docs.reference import operations as reference_page
-from partners.docs.responses import private_page, public
+from partners.doctor import NotUnderstoodError, SecretPastedError
 
 FAVICON = Path(__file__).parents[1] / "static" / "docs" / "favicon.ico"
 _JSON, _TEXT = "application/json", "text/plain; charset=utf-8"
+
+
+def public(
+    content: str | bytes, content_type: str | None = None, *, shared: bool = True, disposition: str = ""
+) -> HttpResponse:
+    """Return a response that caches may keep for minutes. shared: caches of several readers too."""
+    response = HttpResponse(content, content_type=content_type)
+    response["Cache-Control"] = f"{'public' if shared else 'private'}, max-age=300"
+    if disposition:
+        response["Content-Disposition"] = disposition
+    return response
 
 
 def _base_url(request: HttpRequest) -> str:
@@ -23,74 +34,80 @@ def _base_url(request: HttpRequest) -> str:
     return request.build_absolute_uri("/").rstrip("/")
 
 
+def published(content: Callable[[], str | bytes], content_type: str | None = None) -> Callable[..., HttpResponse]:
+    """Return the view of a page or file that is the same for all readers."""
+    return require_safe(lambda _request: public(content(), content_type))
+
+
+reference = published(reference_page.page)
+changelog = published(changelog_page.page)
+openapi_json = published(openapi.document_bytes, _JSON)
+signing_vectors = published(example_files.VECTORS.read_bytes, _JSON)
+# For programs that request the icon at the root.
+favicon = published(FAVICON.read_bytes, "image/x-icon")
+
+
 @require_safe
-def guide(request: HttpRequest) -> HttpResponseBase:
+def guide(request: HttpRequest) -> HttpResponse:
     """The guide."""
-    return public(request, guide_page.page(_base_url(request)), shared=False)
+    return public(guide_page.page(_base_url(request)), shared=False)
 
 
 @require_safe
-def reference(request: HttpRequest) -> HttpResponseBase:
-    """Every operation with its parameters, fields and responses."""
-    return public(request, reference_page.page())
-
-
-@require_safe
-def changelog(request: HttpRequest) -> HttpResponseBase:
-    """The changelog."""
-    return public(request, changelog_page.page())
-
-
-@require_safe
-def search(request: HttpRequest) -> HttpResponseBase:
+def search(request: HttpRequest) -> HttpResponse:
     """The sections of the docs that match the query `q`."""
     query = request.GET.get("q", "")[: search_page.LONGEST_QUERY].strip()
-    return private_page("docs/search.html", {"here": "search", "query": query, "results": search_page.search(query)})
+    context = {"here": "search", "query": query, "results": search_page.search(query)}
+    return HttpResponse(render_to_string("docs/search.html", context))
+
+
+# No CSRF token: nothing is stored, and no cookie identifies the reader.
+@require_http_methods(["GET", "HEAD", "POST"])
+def doctor(request: HttpRequest) -> HttpResponse:
+    """The signature doctor with its form; by POST the diagnosis, in JSON for a program that sends JSON."""
+    if request.method != "POST":
+        return public(doctor_page.page())
+    texts = ("", "")
+    try:
+        texts = doctor_page.read(request)
+        diagnosis = doctor_page.diagnose_one(*texts)
+    except (doctor_page.RefusedError, NotUnderstoodError) as error:
+        status = error.status if isinstance(error, doctor_page.RefusedError) else 400
+        if request.content_type == _JSON:
+            return JsonResponse({"message": str(error)}, status=status)
+        # A secret is not put back into the form.
+        shown = ("", "") if isinstance(error, SecretPastedError) else texts
+        return HttpResponse(doctor_page.page(*shown, message=str(error)), status=status)
+    if request.content_type == _JSON:
+        return JsonResponse(diagnosis)
+    return HttpResponse(doctor_page.page(*texts, diagnosis=diagnosis))
 
 
 @require_safe
-def openapi_json(request: HttpRequest) -> HttpResponseBase:
-    """The OpenAPI 3.1 description."""
-    return public(request, openapi.document_bytes(), _JSON)
-
-
-@require_safe
-def postman_json(request: HttpRequest) -> HttpResponseBase:
+def postman_json(request: HttpRequest) -> HttpResponse:
     """The Postman collection for the address of this request."""
     disposition = 'attachment; filename="partner-service.postman_collection.json"'
     content = postman.collection_bytes(_base_url(request))
-    return public(request, content, _JSON, shared=False, disposition=disposition)
+    return public(content, _JSON, shared=False, disposition=disposition)
 
 
 @require_safe
-def signing_vectors(request: HttpRequest) -> HttpResponseBase:
-    """Requests with their canonical form and signature."""
-    return public(request, example_files.VECTORS.read_bytes(), _JSON)
-
-
-@require_safe
-def llms_txt(request: HttpRequest) -> HttpResponseBase:
+def llms_txt(request: HttpRequest) -> HttpResponse:
     """An overview of the docs for language models (llmstxt.org)."""
     base_url = _base_url(request)
     context = {"base_url": base_url, "sections": guide_page.SECTIONS, "clients": example_files.clients()}
-    return public(request, render_to_string("docs/llms.txt", context), _TEXT, shared=False)
+    return public(render_to_string("docs/llms.txt", context), _TEXT, shared=False)
 
 
 @require_safe
-def favicon(request: HttpRequest) -> HttpResponseBase:
-    """The icon for programs that request it at the root."""
-    return public(request, FAVICON.read_bytes(), "image/x-icon")
-
-
-@require_safe
-def example(request: HttpRequest, name: str) -> HttpResponseBase:
+def example(request: HttpRequest, name: str) -> HttpResponse:
     """A file of docs/examples or of its snippets, as text."""
     path = example_files.files().get(name)
     if path is None:
         return not_found(request)
-    return public(request, path.read_bytes(), _TEXT, disposition=f'inline; filename="{name}"')
+    return public(path.read_bytes(), _TEXT, disposition=f'inline; filename="{name}"')
 
 
-def not_found(_request: HttpRequest) -> HttpResponseBase:
+def not_found(_request: HttpRequest) -> HttpResponse:
     """The docs' own 404 page."""
-    return private_page("docs/not_found.html", {}, status=404)
+    return HttpResponse(render_to_string("docs/not_found.html"), status=404)

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
 
-from partners.doctor.causes import CANONICAL_REQUEST, LINES, Finding, Part, Verdict, counted, first_finding
+from partners.doctor.causes import Finding, Verdicts, counted, finding, first_finding
 from partners.doctor.mistakes import instant
 from partners.doctor.request import LARGEST_BODY_BYTES, WRITES, PastedRequest, is_utf8
 
@@ -35,59 +34,44 @@ _IF_SENT_NOW = "Ignore this if you sent the request earlier."
 # Time zones differ by quarters of an hour, at most by 14 hours.
 _QUARTER_SECONDS, _FARTHEST_SECONDS, _NEAR_SECONDS = 15 * 60, 14 * 3600, 90
 
-_API_KEY = Part("An API key is psi_key_ and 43 letters, digits, - or _: 51 characters.", "Copy the whole key.")
-_SIGNATURE = Part(
-    "X-Request-Signature is the HMAC-SHA256 of the canonical request: 64 hex digits and nothing else.",
-    "Send the HMAC as 64 hex digits.",
-)
-_CONTENT_TYPE = Part(
-    "The service accepts application/json in UTF-8 only (415). curl -d declares a form.",
-    "Send Content-Type: application/json.",
-)
-_METHOD, _PATH, _QUERY, _TIMESTAMP, _IDEMPOTENCY_KEY, _BODY = LINES
 
-_Verdicts = dict[str, Verdict]
-
-
-class Clock(NamedTuple):
-    """The service's time, and by how many seconds a timestamp may differ from it."""
-
-    now: datetime
-    skew_seconds: int
-
-
-def check(request: PastedRequest, clock: Clock) -> Iterator[Finding]:
+def check(request: PastedRequest, *, now: datetime, clock_skew_seconds: int) -> Iterator[Finding]:
     """Yield the problems of a request: of each group of verdicts the first one that applies."""
     groups = (
-        (_API_KEY, _api_key(request.api_key)),
-        (_TIMESTAMP, _timestamp(request.timestamp) | _clock_skew(request.timestamp, clock)),
-        (_SIGNATURE, _signature(request.signature)),
+        _api_key(request.api_key),
+        _timestamp(request.timestamp),
+        _clock_skew(request.timestamp, now, clock_skew_seconds),
+        _signature(request.signature),
         *_target(request),
         *_headers(request),
-        (_CONTENT_TYPE, _content_type(request)),
-        (_BODY, _body(request)),
+        _content_type(request),
+        _body(request),
     )
-    return filter(None, (first_finding(part, verdicts) for part, verdicts in groups))
+    return filter(None, map(first_finding, groups))
 
 
-def _api_key(key: str) -> _Verdicts:
+def _api_key(key: str) -> Verdicts:
     return {
         "api-key-missing": not key,
         "api-key-quoted": _is_quoted(key),
-        "api-key-malformed": not API_KEY.fullmatch(key) and f"{_API_KEY.rule} This one has {len(key)}.",
+        "api-key-malformed": not API_KEY.fullmatch(key) and _of_length("api-key-malformed", key),
     }
+
+
+def _of_length(code: str, value: str) -> str:
+    return f"{finding(code)['explanation']} This one has {len(value)}."
 
 
 def _is_quoted(value: str) -> bool:
     return value.startswith(_QUOTES) or value.endswith(_QUOTES)
 
 
-def _timestamp(text: str) -> _Verdicts:
+def _timestamp(text: str) -> Verdicts:
     return {
         "timestamp-missing": not text,
         "timestamp-quoted": _is_quoted(text),
-        "timestamp-is-number": bool(_NUMBER.fullmatch(text)),
-        "timestamp-without-zone": bool(_WITHOUT_ZONE.fullmatch(text)),
+        "timestamp-is-number": _NUMBER.fullmatch(text),
+        "timestamp-without-zone": _WITHOUT_ZONE.fullmatch(text),
         "timestamp-with-space": " " in text and instant(text.replace(" ", "T")) is not None,
         "timestamp-of-http": _is_date_header(text),
         "timestamp-malformed": instant(text) is None,
@@ -101,17 +85,17 @@ def _is_date_header(text: str) -> bool:
         return False
 
 
-def _clock_skew(timestamp: str, clock: Clock) -> _Verdicts:
+def _clock_skew(timestamp: str, now: datetime, skew_seconds: int) -> Verdicts:
     signed_at = instant(timestamp)
-    seconds = 0 if signed_at is None else round((signed_at - clock.now).total_seconds())
-    if abs(seconds) <= clock.skew_seconds:
+    seconds = 0 if signed_at is None else round((signed_at - now).total_seconds())
+    if abs(seconds) <= skew_seconds:
         return {}
     direction = "ahead of" if seconds > 0 else "behind"
     off = f"The timestamp is {counted(abs(seconds), 'second')} {direction} the service's time"
     quarters, rest = divmod(abs(seconds) + _NEAR_SECONDS, _QUARTER_SECONDS)
     is_zone = 0 < quarters <= _FARTHEST_SECONDS / _QUARTER_SECONDS and rest <= 2 * _NEAR_SECONDS
     zones = counted(quarters * 15, "minute") if quarters < 4 else counted(quarters / 4, "hour")  # noqa: PLR2004
-    allowed = f"{off}; at most {counted(clock.skew_seconds, 'second')} are allowed."
+    allowed = f"{off}; at most {counted(skew_seconds, 'second')} are allowed."
     return {
         "local-time-as-utc": is_zone and f"{off}, about {zones}, like local time. {_IF_SENT_NOW}",
         "clock-ahead": seconds > 0 and allowed,
@@ -119,15 +103,15 @@ def _clock_skew(timestamp: str, clock: Clock) -> _Verdicts:
     }
 
 
-def _signature(text: str) -> _Verdicts:
+def _signature(text: str) -> Verdicts:
     return {
         "signature-missing": not text,
         "signature-quoted": _is_quoted(text),
-        "signature-labelled": bool(_LABELLED.fullmatch(text)),
+        "signature-labelled": _LABELLED.fullmatch(text),
         "base64-instead-of-hex": _base64_to_hex(text) is not None,
-        "signature-of-other-length": bool(_HEX.fullmatch(text))
+        "signature-of-other-length": _HEX.fullmatch(text)
         and len(text) != _HEX_DIGITS
-        and f"{_SIGNATURE.rule} This one has {len(text)}.",
+        and _of_length("signature-of-other-length", text),
         "signature-malformed": not _HEX_SHA256.fullmatch(text),
     }
 
@@ -149,40 +133,34 @@ def _base64_to_hex(text: str) -> str | None:
     return decoded.decode().lower() if decoded.isascii() and _HEX_SHA256.fullmatch(decoded.decode()) else None
 
 
-def _target(request: PastedRequest) -> Iterator[tuple[Part, _Verdicts]]:
-    path, prefix, path_is_utf8 = request.path, request.prefix, is_utf8(request.decoded_path)
-    not_utf8 = "Its decoded bytes are not UTF-8, so it cannot be signed; the service answers bad_request."
-    is_v1 = path == "/v1" or path.startswith("/v1/")
-    belongs = f"{prefix} belongs to the base URL, and a proxy before the service has to remove it."
-    yield _PATH, {"not-under-v1": not is_v1, "path-prefix": prefix and belongs}
-    yield _PATH, {"path-not-utf8": not path_is_utf8 and not_utf8}
-    yield _QUERY, {"query-not-utf8": path_is_utf8 and not request.is_utf8 and not_utf8}
-    is_cut = "A client encodes them, refuses them or truncates the URL; here they are read as UTF-8."
-    is_encoded = not request.is_utf8 or _TARGET.fullmatch(request.target)
-    yield CANONICAL_REQUEST, {"target-not-encoded": not is_encoded and is_cut}
-    yield _PATH, {"path-sent-encoded-twice": bool(_ENCODED_TWICE.search(path))}
-    yield _QUERY, {"query-sent-encoded-twice": bool(_ENCODED_TWICE.search(request.query))}
-    yield _PATH, {"dot-segment": bool(_DOT_SEGMENT.search(path))}
+def _target(request: PastedRequest) -> Iterator[Verdicts]:
+    path, path_is_utf8 = request.path, is_utf8(request.decoded_path)
+    belongs = f"{request.prefix} belongs to the base URL, and a proxy before the service has to remove it."
+    yield {
+        "not-under-v1": path != "/v1" and not path.startswith("/v1/"),
+        "path-prefix": request.prefix and belongs,
+    }
+    yield {"path-not-utf8": not path_is_utf8, "query-not-utf8": not request.is_utf8}
+    yield {"target-not-encoded": request.is_utf8 and not _TARGET.fullmatch(request.target)}
+    yield {"path-sent-encoded-twice": _ENCODED_TWICE.search(path)}
+    yield {"query-sent-encoded-twice": _ENCODED_TWICE.search(request.query)}
+    yield {"dot-segment": _DOT_SEGMENT.search(path)}
 
 
-def _headers(request: PastedRequest) -> Iterator[tuple[Part, _Verdicts]]:
+def _headers(request: PastedRequest) -> Iterator[Verdicts]:
     repeated = ", ".join(name for name in _SIGNING_HEADERS if len(request.values(name)) > 1)
     not_ascii = ", ".join(name for name in _SIGNING_HEADERS if not request.header(name).isascii())
     underscored = ", ".join(name for name, _ in request.headers if _UNDERSCORED.fullmatch(name))
-    yield CANONICAL_REQUEST, {"header-repeated": repeated and f"The values are joined by a comma: {repeated}."}
-    yield CANONICAL_REQUEST, {"header-not-ascii": not_ascii and f"They may arrive changed or empty: {not_ascii}."}
-    yield CANONICAL_REQUEST, {"header-underscore": underscored and f"The service may not read {underscored}."}
-    key = request.idempotency_key
-    yield (
-        _IDEMPOTENCY_KEY,
-        {
-            "idempotency-key-empty": "" in request.values("Idempotency-Key"),
-            "idempotency-key-not-uuid": bool(key) and not _UUID.fullmatch(key),
-        },
-    )
+    yield {"header-repeated": repeated and f"The values are joined by a comma: {repeated}."}
+    yield {"header-not-ascii": not_ascii and f"They may arrive changed or empty: {not_ascii}."}
+    yield {"header-underscore": underscored and f"The service may not read {underscored}."}
+    yield {
+        "idempotency-key-empty": "" in request.values("Idempotency-Key"),
+        "idempotency-key-not-uuid": request.idempotency_key and not _UUID.fullmatch(request.idempotency_key),
+    }
 
 
-def _content_type(request: PastedRequest) -> _Verdicts:
+def _content_type(request: PastedRequest) -> Verdicts:
     content_type, is_write = request.header("Content-Type").lower(), request.method in WRITES
     media_type, *parameters = content_type.split(";")
     charsets = [match[1] for parameter in parameters if (match := _CHARSET.fullmatch(parameter))]
@@ -193,10 +171,10 @@ def _content_type(request: PastedRequest) -> _Verdicts:
     }
 
 
-def _body(request: PastedRequest) -> _Verdicts:
+def _body(request: PastedRequest) -> Verdicts:
     body, is_write = request.body, request.method in WRITES
     return {
-        "body-without-write": bool(body) and not is_write,
+        "body-without-write": body and not is_write,
         "body-too-large": len(body) > LARGEST_BODY_BYTES,
         "body-byte-order-mark": body.startswith(b"\xef\xbb\xbf"),
         "body-not-json": is_write and not _is_json(body),

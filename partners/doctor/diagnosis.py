@@ -6,20 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice, zip_longest
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from partners.doctor import checks, layout, parsing
-from partners.doctor.causes import BODY, CAUSES, LINES, PATH, QUERY, Finding, Level, finding
+from partners.doctor.causes import BODY, LINES, PATH, QUERY, Finding, Level, finding
 from partners.doctor.mistakes import WrongLine, line_finding, wrong_lines
 from partners.doctor.request import PastedRequest
 
 MOST_CANDIDATES = 60
 CORRECT = "correct"
 
-_UNSEEN = (
-    "What your program signed cannot be seen from the request, nor whether the secret is the right one. The signature"
-    " was not made without a secret, with an empty one or with the API key: that was tried."
-)
 # Signatures that need no secret: the cause, the function of text and API key, and what it computes.
 _UNSAFE_SIGNATURES: tuple[tuple[str, Callable[[bytes, bytes], bytes], str], ...] = (
     ("signed-with-empty-secret", lambda text, _: hmac.digest(b"", text, "sha256"), "the HMAC under an empty secret"),
@@ -86,13 +83,16 @@ def diagnose(
     theirs = parsing.masked(canonical) if canonical else None
     wrong = wrong_lines(pasted)
     candidates = list(islice(_candidates(pasted, wrong), MOST_CANDIDATES)) if pasted.is_utf8 else []
-    clock = checks.Clock(now or datetime.now(UTC), clock_skew_seconds)
-    findings = [*pasted.findings, *checks.check(pasted, clock), *_unsafe_signature(pasted, candidates, theirs)]
+    findings = [
+        *pasted.findings,
+        *checks.check(pasted, now=now or datetime.now(UTC), clock_skew_seconds=clock_skew_seconds),
+        *_unsafe_signature(pasted, candidates, theirs),
+    ]
     if theirs is not None:
-        findings.extend([parsing.API_KEY_ELSEWHERE] if theirs != canonical else [])
+        findings.extend([finding("api-key-elsewhere")] if theirs != canonical else [])
         findings.extend(_compare(pasted, wrong, theirs))
     elif all(one["level"] is Level.NOTE or one["cause"] in _OF_THE_CLOCK for one in findings):
-        findings.append(finding("well-formed", explanation=_UNSEEN))
+        findings.append(finding("well-formed"))
     findings.sort(key=lambda one: list(Level).index(one["level"]))
     return Diagnosis(pasted, theirs, findings, candidates)
 
@@ -101,7 +101,7 @@ def _compare(request: PastedRequest, wrong: list[WrongLine], theirs: str) -> Ite
     """Yield what is wrong with the partner's canonical request."""
     ours = request.canonical_lines
     if theirs == "\n".join(ours):
-        yield finding("canonical-right", explanation="It is the same, byte for byte: the HMAC or the key is wrong.")
+        yield finding("canonical-right")
         return
     for cause, correct in layout.CORRECTIONS.items():
         corrected = correct(theirs, ours)
@@ -136,7 +136,7 @@ def _candidates(request: PastedRequest, wrong: list[WrongLine]) -> Iterator[Cand
     for cause, text in [*layout.wrong_layouts(lines), *of_lines]:
         if text not in seen:
             seen.add(text)
-            yield Candidate(cause, CAUSES[cause].title, text)
+            yield Candidate(cause, finding(cause)["title"], text)
 
 
 def _with_line(lines: Sequence[str], index: int, form: str) -> str:
@@ -154,7 +154,7 @@ def _unsafe_signature(request: PastedRequest, candidates: list[Candidate], their
         for cause, sign, function in _UNSAFE_SIGNATURES:
             if sign(candidate.canonical_request.encode(), request.api_key.encode()).hex() == signature:
                 also = "" if candidate.cause == CORRECT else f" The signed text is wrong too: {candidate.title}."
-                yield finding(cause, explanation=f"It is {function}.{also}")
+                yield finding(cause, f"It is {function}.{also}")
                 return
 
 
@@ -184,7 +184,4 @@ def _side_by_side(ours: Sequence[str], theirs: str | None) -> dict[str, Any]:
 
 def _first_difference(one: str, other: str) -> int | None:
     """Return the first byte at which two texts differ, or at which the shorter one ends; None if they are equal."""
-    if one == other:
-        return None
-    a, b = one.encode(), other.encode()
-    return next((index for index, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return None if one == other else len(commonprefix([one.encode(), other.encode()]))  # noqa: RUF071 - of any text

@@ -64,7 +64,7 @@ def align(ours: _Lines, theirs: _Lines) -> tuple[Sequence[str | None], list[Find
     if len(theirs) > len(LINES):
         kept = max(combinations(theirs[:_MOST_LINES], len(LINES)), key=lambda lines: _equal(ours, lines))
         extra = counted(len(theirs) - len(LINES), "line")
-        return kept, [finding("too-many-lines", explanation=f"Yours has {extra} too many.")]
+        return kept, [finding("too-many-lines", f"Yours has {extra} too many.")]
 
     def fit(places: tuple[int, ...]) -> tuple[int, int]:
         """Rate places for their lines: how many lines are right there, and how few empty lines are left out."""
@@ -73,7 +73,7 @@ def align(ours: _Lines, theirs: _Lines) -> tuple[Sequence[str | None], list[Find
     places = max(combinations(range(len(LINES)), len(theirs)), key=fit)
     by_place = dict(zip(places, theirs, strict=True))
     left_out = [index for index in range(len(LINES)) if index not in by_place]
-    findings = [finding("line-missing" if ours[i] else "empty-line-missing", LINES[i]) for i in left_out]
+    findings = [finding("line-missing" if ours[i] else "empty-line-missing", line=LINES[i]) for i in left_out]
     return [by_place.get(index) for index in range(len(LINES))], findings
 
 

@@ -9,20 +9,32 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_to_bytes
-from uuid import UUID
 
 from partners.authentication import signing
-from partners.doctor.causes import LINES, PATH, QUERY, Finding, Verdict, counted, finding, first_finding
+from partners.doctor.causes import LINES, PATH, QUERY, Finding, Verdicts, counted, finding, first_finding
 from partners.doctor.request import LARGEST_BODY_BYTES, PastedRequest
-from partners.doctor.serialisation import serialised_again
 
 # What common functions leave unencoded: encodeURIComponent, RFC 3986 within a path, Java's URLEncoder.
 _LEFT_UNENCODED = ("!'()*", "!$&'()*+,;=:@", "*")
+_OTHER_ENCODERS: tuple[Callable[[str], str], ...] = (
+    *(partial(quote, safe=left) for left in _LEFT_UNENCODED),
+    *(partial(quote_plus, safe=left) for left in _LEFT_UNENCODED),
+    *(partial(quote, safe=f"{left}/?") for left in _LEFT_UNENCODED),
+    lambda text: quote_plus(text).replace("~", "%7E"),
+    lambda text: quote(text, safe="").replace("~", "%7E"),
+)
 _NULLS = ("null", "None", "undefined", "nil", "-")
 _BODY_PLACEHOLDERS = (b"{}", b"null", b'""', b"undefined", b"None", b"[]", b" ", b"\n")
 _ENCODINGS = ("utf-8-sig", "latin-1", "cp1252", "utf-16-le", "utf-16-be", "utf-16")
+# No larger JSON is serialised again, and none with more brackets: indenting costs the product of size and depth.
+_LARGEST_JSON_BYTES = 8 * 1024
+_MOST_BRACKETS = 100
+# From here on JavaScript writes a number with an exponent.
+_EXPONENT_FROM = 1e21
+_GO_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _OTHER_HASHES = ("sha1", "md5", "sha512", "sha384", "sha224", "sha3_256")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile("[\u00a0\u2007\u202f\u3000]")
@@ -64,40 +76,40 @@ def line_finding(request: PastedRequest, wrong: list[WrongLine], index: int, lin
     """Return the cause of a line that differs."""
     for cause, remove in SURROUNDINGS.items():
         if remove(line) == request.canonical_lines[index]:
-            return finding(cause, LINES[index])
+            return finding(cause, line=LINES[index])
     exact = next((one.cause for one in wrong if one.line == index and line in one.forms), None)
-    return finding(exact, LINES[index]) if exact else _inexact(request, index, line)
+    return finding(exact) if exact else _inexact(request, index, line)
 
 
 def _inexact(request: PastedRequest, index: int, line: str) -> Finding:
     """Return the cause of a line that is none of the listed forms."""
-    sent, signed = instant(request.timestamp), instant(line)
-    verdicts: tuple[dict[str, Verdict], ...] = (
+    key, sent, signed = request.idempotency_key, instant(request.timestamp), instant(line)
+    verdicts: tuple[Verdicts, ...] = (
         {"method-differs": True},
         {
             "query-in-path": "?" in line and line.partition("?")[0] in {request.canonical_lines[PATH], request.path},
-            "url-instead-of-path": bool(re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", line)),
+            "url-instead-of-path": re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", line),
             "path-differs": True,
         },
         {"query-differs": True},
         {
-            "timestamp-reformatted": _same_second(sent, signed),
-            "timestamp-signed-as-number": bool(re.fullmatch(r"\d{9,19}(?:\.\d+)?", line, re.ASCII)),
-            "timestamp-of-another-moment": _time_between(sent, signed),
+            "timestamp-reformatted": sent and signed and sent.replace(microsecond=0) == signed.replace(microsecond=0),
+            "timestamp-signed-as-number": re.fullmatch(r"\d{9,19}(?:\.\d+)?", line, re.ASCII),
+            "timestamp-of-another-moment": sent and signed and _time_between(sent, signed),
             "timestamp-differs": True,
         },
         {
-            "idempotency-key-not-sent": not request.idempotency_key and bool(line.strip()),
-            "idempotency-key-reformatted": _same_uuid(request.idempotency_key, line),
+            "idempotency-key-not-sent": not key and line.strip() != "",
+            "idempotency-key-reformatted": re.sub("urn:uuid:|[{}-]", "", line.lower()) == key.replace("-", "").lower(),
             "idempotency-key-differs": True,
         },
         {
-            "body-itself": bool(request.body) and _without_line_ends(line) == _without_line_ends(request.body_text),
+            "body-itself": request.body_text and line.split() == request.body_text.split(),
             "body-digest-malformed": not re.fullmatch(r"[0-9a-fA-F]{64}", line),
             "body-differs": True,
         },
     )
-    found = first_finding(LINES[index], verdicts[index])
+    found = first_finding(verdicts[index])
     assert found is not None  # noqa: S101 - the last verdict of each line is True
     return found
 
@@ -110,27 +122,10 @@ def instant(text: str) -> datetime | None:
         return None
 
 
-def _same_second(sent: datetime | None, signed: datetime | None) -> bool:
-    return bool(sent and signed and int(sent.timestamp()) == int(signed.timestamp()))
-
-
-def _time_between(sent: datetime | None, signed: datetime | None) -> Verdict:
-    if sent is None or signed is None:
-        return False
+def _time_between(sent: datetime, signed: datetime) -> str:
     seconds = (signed - sent).total_seconds()
     offset = f"{counted(abs(seconds), 'second')} {'later' if seconds > 0 else 'earlier'}"
     return f"Line 4 is {offset} than X-Request-Timestamp, as if the clock had been read twice."
-
-
-def _same_uuid(one: str, other: str) -> bool:
-    try:
-        return UUID(one) == UUID(other)
-    except ValueError:
-        return False
-
-
-def _without_line_ends(text: str) -> str:
-    return text.replace("\r", "").strip()
 
 
 _Mistakes = Iterator[tuple[str, Iterable[str]]]
@@ -188,7 +183,7 @@ def _query(request: PastedRequest) -> _Mistakes:
     without_sign = "&".join(f"{name}={value}" if value else name for name, value in sorted(pairs))
     yield "query-empty-value-lost", [without_sign, _join(pair for pair in sorted(pairs) if pair[1])]
     yield "query-repetition-lost", [_join(sorted(dict(one).items())) for one in (pairs, reversed(pairs))]
-    yield "query-encoded-otherwise", [query for encode in _other_encoders() for query in encoded(encode)]
+    yield "query-encoded-otherwise", [query for encode in _OTHER_ENCODERS for query in encoded(encode)]
     yield "query-as-sent", [sent]
 
 
@@ -198,15 +193,6 @@ def _sorted_otherwise(pairs: list[tuple[str, str]], decoded: list[tuple[str, str
     yield "&".join(sorted(_join([pair]) for pair in pairs))
     yield _join((_encode(name), _encode(value)) for name, value in sorted(decoded))
     yield _join(sorted(pairs, key=lambda pair: (pair[0].lower(), pair[1].lower())))
-
-
-def _other_encoders() -> Iterator[Callable[[str], str]]:
-    for left in _LEFT_UNENCODED:
-        yield lambda text, safe=left: quote(text, safe=safe)  # type: ignore[misc]
-        yield lambda text, safe=left: quote_plus(text, safe=safe)  # type: ignore[misc]
-        yield lambda text, safe=left: quote(text, safe=f"{safe}/?")  # type: ignore[misc]
-    yield lambda text: quote_plus(text).replace("~", "%7E")
-    yield lambda text: _encode(text).replace("~", "%7E")
 
 
 def _encode(text: str) -> str:
@@ -243,7 +229,7 @@ def _body(request: PastedRequest) -> _Mistakes:
     crlf = lf.replace(b"\n", b"\r\n")
     yield "body-digest-upper-case", [digest.hexdigest().upper()]
     yield "body-digest-left-out", [""]
-    yield "body-serialised-again", _digests(serialised_again(body))
+    yield "body-serialised-again", _digests(_serialised_again(body))
     yield "body-not-hashed", _digests([b""])
     yield "body-placeholder-hashed", _digests(() if body else _BODY_PLACEHOLDERS)
     yield "body-end-differs", _digests([body.rstrip(b"\r\n"), body + b"\n", body + b"\r\n", body.strip()])
@@ -265,3 +251,35 @@ def _body(request: PastedRequest) -> _Mistakes:
 
 def _digests(bodies: Iterable[bytes]) -> list[str]:
     return [signing.body_digest(body) for body in bodies]
+
+
+def _serialised_again(body: bytes) -> Iterator[bytes]:
+    """Yield a body's JSON in other bytes; nothing if it is not JSON, or too large."""
+    if len(body) > _LARGEST_JSON_BYTES or body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
+        return
+    try:
+        values = json.loads(body), json.loads(body, parse_float=_javascript_number)
+    except ValueError:
+        return
+    for value in values:
+        for text in _serialised(value):
+            # A lone surrogate can be escaped, but not encoded.
+            yield text.encode(errors="replace")
+
+
+def _javascript_number(text: str) -> float | int:
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < _EXPONENT_FROM else number
+
+
+def _serialised(value: Any) -> Iterator[str]:
+    for sort_keys in (False, True):
+        for ensure_ascii in (False, True):
+            compact = json.dumps(value, sort_keys=sort_keys, ensure_ascii=ensure_ascii, separators=(",", ":"))
+            yield compact
+            yield json.dumps(value, sort_keys=sort_keys, ensure_ascii=ensure_ascii)
+            # PHP; Go.
+            yield compact.replace("/", "\\/")
+            yield compact.translate(_GO_ESCAPES)
+        for indent in (2, 4, "\t"):
+            yield json.dumps(value, sort_keys=sort_keys, ensure_ascii=False, indent=indent)

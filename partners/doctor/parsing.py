@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from urllib.parse import quote_plus, unquote
 
-from partners.doctor.causes import BODY, LINES, QUERY, counted, finding
+from partners.doctor.causes import counted, finding
 from partners.doctor.request import PastedRequest
 
 # The service accepts 64 KiB of body; escaped, that may be more.
@@ -51,16 +51,6 @@ _LONG_OPTIONS = re.findall(
     location no-buffer no-progress-meter path-as-is progress-bar show-error silent verbose
     """,
 )
-
-API_KEY_ELSEWHERE = finding(
-    "api-key-elsewhere", explanation="It is not signed, and in a URL it ends up in logs. It is masked here."
-)
-_OF_CURL = {
-    "variable-not-known": finding("variable-not-known", explanation="Their values are not known here."),
-    "file-not-read": finding("file-not-read", explanation="It is ignored here: the canonical request may differ."),
-    "form-not-read": finding("form-not-read", LINES[BODY], "The service accepts JSON only."),
-    "url-cut": finding("url-cut", LINES[QUERY], "Without quotation marks, the shell ends the command at the first &."),
-}
 
 
 class NotUnderstoodError(ValueError):
@@ -114,7 +104,7 @@ def _with_keys_masked(request: PastedRequest) -> PastedRequest:
     headers = [(name, value if _API_KEY_HEADER.fullmatch(name) else masked(value)) for name, value in request.headers]
     if target == request.target and headers == request.headers:
         return request
-    findings = [*request.findings, API_KEY_ELSEWHERE]
+    findings = [*request.findings, finding("api-key-elsewhere")]
     return PastedRequest(request.method, request.origin, target, headers, request.body, findings)
 
 
@@ -136,7 +126,7 @@ def _from_http(text: str) -> PastedRequest:
             headers.append((name, value.strip(" \t\r")))
         elif line.strip():
             ignored = f"Line {number} has no name with a colon after it, and is ignored here."
-            findings.append(finding("header-unreadable", explanation=ignored))
+            findings.append(finding("header-unreadable", ignored))
     values = {name.lower(): value for name, value in headers}
     declared = values.get("content-length")
     if declared and declared != str(len(body)) and not values.get("transfer-encoding"):
@@ -145,7 +135,7 @@ def _from_http(text: str) -> PastedRequest:
         restored = f"The body is read {how}: only then does it have the declared length, {declared}."
         differs = f"Content-Length is {declared}, but the pasted body has {length}, so line 6 may differ."
         code, explanation = ("body-restored", restored) if how else ("content-length-differs", differs)
-        findings.append(finding(code, LINES[BODY], explanation))
+        findings.append(finding(code, explanation))
     origin, target = _split_url(url)
     origin = origin or (f"https://{values['host']}" if "host" in values else "")
     return PastedRequest(method, origin, target, headers, body, findings)
@@ -200,7 +190,7 @@ def _from_curl(arguments: str) -> PastedRequest:
     if not _METHOD.fullmatch(method):
         raise NotUnderstoodError("The value of --request is not a method.")
     origin, target = _split_url(url if "://" in url else f"https://{url}")
-    found = [_OF_CURL[code] for code, applies in findings.items() if applies]
+    found = [finding(code) for code, applies in findings.items() if applies]
     return PastedRequest(method.upper(), origin, target, headers, (body or "").encode(), found)
 
 

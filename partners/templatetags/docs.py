@@ -1,4 +1,4 @@
-"""Syntax highlighting on the server: Pygments reads the code, static/docs/code.css has the colours.
+"""Code on the pages, highlighted on the server: Pygments reads the code, static/docs/code.css has the colours.
 
 Pygments' own HTML formatter gives every comma a span, which makes a page three times as long.
 """
@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from pygments.lexers import get_lexer_by_name
@@ -30,6 +31,15 @@ CLASSES: dict[Any, str] = {
     Name.Function: "name",
     Name.Variable: "variable",
 }
+
+
+@register.simple_block_tag
+def code(content: str, name: str, syntax: str = "", form: str = "") -> str:
+    """A figure with the code between the tags, which has `autoescape off`: the figure escapes."""
+    # Of a subclass of str, such as a SafeString, strip makes a str.
+    return render_to_string(
+        "docs/parts/code.html", {"text": content.strip(), "name": name, "syntax": syntax, "form": form}
+    )
 
 
 @register.filter

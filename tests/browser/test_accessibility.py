@@ -46,7 +46,7 @@ def open_page(request: pytest.FixtureRequest, new_page: Callable[..., Page]) -> 
 
 @pytest.fixture
 def odd(register: Register) -> User:
-    """A case with hints, some of which name another user, and a neighbour in the queue without any."""
+    """A case with risk flags, some of which name another user, and a neighbour in the queue without any."""
     register(email="charles@example.com", firstName="Charles", lastName="Babbage")
     register(externalId="odd-twin")
     return register(postalCode="V5K 0A1", isCiroAffiliate=True)

@@ -31,13 +31,13 @@ SHORT_SQL = re.compile(
 )
 
 
-def complaints(migration: migrations.Migration) -> Iterator[str]:
+def violations(migration: migrations.Migration) -> Iterator[str]:
     """What in a migration would hold up, or break, the version that serves. A table that it makes itself is free."""
     made = {one.name.lower() for one in migration.operations if isinstance(one, migrations.CreateModel)}
     for operation in migration.operations:
         if str(getattr(operation, "model_name", "")).lower() not in made:
-            for complaint in _of(operation, made):
-                yield f"{migration}: {operation.describe()}: {complaint}"
+            for violation in _of(operation, made):
+                yield f"{migration}: {operation.describe()}: {violation}"
 
 
 def _of(operation: Operation, made: set[str]) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _of(operation: Operation, made: set[str]) -> Iterator[str]:
     elif isinstance(operation, migrations.AddField):
         yield from _of_field(operation.field)
     elif not isinstance(operation, SHORT):
-        yield "is not known to be short: a new way is thought through, and then added to SHORT"
+        yield 'is not on the list of short operations: see "A migration" in docs/architecture.md'
 
 
 def _of_sql(operation: migrations.RunSQL) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _of_sql(operation: migrations.RunSQL) -> Iterator[str]:
     for statement in statements:
         text = str(statement[0] if isinstance(statement, (list, tuple)) else statement).strip()
         if text and not SHORT_SQL.fullmatch(text):
-            yield f"is not known to be short: {text[:60]}"
+            yield f"is not on the list of short statements: {text[:60]}"
 
 
 def _of_field(field: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.models.functions import Now, Random
 
-from tests.database.migration_rules import complaints
+from tests.database.migration_rules import violations
 
 # Before there was a version to serve: its tables were empty.
 BEFORE = {"partners": "0001_initial", "users": "0001_initial", "transactions": "0001_initial"}
@@ -54,21 +54,21 @@ def migration(*operations: Operation) -> migrations.Migration:
 def test_every_migration_of_a_version_in_use_leaves_the_one_before_it_serving() -> None:
     held = [one for (app, name), one in MigrationLoader(None).disk_migrations.items() if name > BEFORE.get(app, "~")]
     assert held
-    assert [complaint for one in held for complaint in complaints(one)] == []
+    assert [violation for one in held for violation in violations(one)] == []
 
 
 @pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED)
 def test_a_migration_with_a_long_lock_is_refused(operation: Operation) -> None:
-    assert list(complaints(migration(operation)))
+    assert list(violations(migration(operation)))
 
 
 @pytest.mark.parametrize("operation", ALLOWED.values(), ids=ALLOWED)
 def test_a_migration_with_a_short_lock_is_accepted(operation: Operation) -> None:
-    assert list(complaints(migration(operation))) == []
+    assert list(violations(migration(operation))) == []
 
 
 def test_a_table_that_the_migration_makes_may_get_anything() -> None:
     table = migrations.CreateModel(
         "Note", [("id", models.BigAutoField(primary_key=True)), ("city", models.TextField())]
     )
-    assert list(complaints(migration(table, migrations.AddIndex("note", INDEX)))) == []
+    assert list(violations(migration(table, migrations.AddIndex("note", INDEX)))) == []

@@ -16,8 +16,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from config.embedded.base import server as shared
-from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, programs
+from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, checkout_server, programs
 from partners.client import SignedClient
 from partners.db import privileges
 from tests.live.conftest import production, start_server
@@ -81,12 +80,12 @@ def run(command: list[str], environment: Mapping[str, str], cwd: Path = ROOT) ->
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[Place]:
     """An empty database."""
-    shared.ensure_running()
+    checkout_server.ensure_running()
     name = f"psi_backup_{secrets.token_hex(4)}"
-    with psycopg.connect(shared.url(OWNER_ROLE), autocommit=True) as connection:
+    with psycopg.connect(checkout_server.url(OWNER_ROLE), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
         try:
-            serving, owner = (f"postgresql://{role}@/{name}?host={shared.socket_folder}" for role in ROLES)
+            serving, owner = (f"postgresql://{role}@/{name}?host={checkout_server.socket_folder}" for role in ROLES)
             yield Place(serving, owner, tmp_path / "documents")
         finally:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ class Watched(Server):
 
 def _files_of(process: int) -> list[Path]:
     """Return the metrics files of a process; only workers have some."""
-    return list(Path(tempfile.gettempdir()).glob(f"psi-metrics-*/*_{process}.db"))
+    # Unlike Path.glob, glob passes over the folder of another service that disappears meanwhile.
+    return [Path(name) for name in glob(f"{tempfile.gettempdir()}/psi-metrics-*/*_{process}.db")]  # noqa: PTH207
 
 
 def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) -> None:

@@ -18,7 +18,7 @@ from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from django.utils import timezone
 
-from partners.admin import key_forms
+from partners.admin import api_keys
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories
@@ -179,7 +179,7 @@ def approval(world: World) -> Mapping[str, Any]:
 
 
 def issues(world: World) -> dict[str, str]:
-    return {"version": key_forms.newest_key(world.partner.pk)}
+    return {"version": api_keys.newest_key(world.partner.pk)}
 
 
 ADDED_STAFF = {

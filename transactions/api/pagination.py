@@ -65,13 +65,11 @@ class CursorPagination(BasePagination):
         if self.start is not None:
             at, tiebreak = self.start
             ordered = ordered.filter(Q(created_at__lt=at) | Q(created_at=at, tiebreak__lte=tiebreak))
-        return self._page(list(ordered[: self.count]), lambda row: Position(rfc_3339(row.created_at), row.tiebreak))
+        rows = list(ordered[: self.count])
+        return self.paginate_rows(rows, lambda row: Position(rfc_3339(row.created_at), row.tiebreak))
 
-    def paginate_rows(self, rows: list[keyset.Row]) -> list[keyset.Row]:
+    def paginate_rows(self, rows: list[Row], position: Callable[[Any], Position] = keyset.position) -> list[Row]:
         """The page of the first `count` rows from `start` on. Raises BadRequestError for a cursor of another list."""
-        return self._page(rows, keyset.position)
-
-    def _page(self, rows: list[Row], position: Callable[[Row], Position]) -> list[Row]:
         if self.start is not None:
             if not rows or position(rows[0]) != self.start:
                 raise invalid_parameter("cursor", NOT_A_CURSOR)

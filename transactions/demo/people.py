@@ -21,8 +21,6 @@ OCCUPATIONS = ("Engineer", "Nurse", "Teacher", "Carpenter", "Translator", "Accou
 
 PENDING, ACTIVE, REJECTED = Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.REJECTED
 SUSPENDED, CLOSED = Status.SUSPENDED, Status.CLOSED
-NEW_NAME = {"lastName": "Okafor-Gagnon"}
-NEW_ADDRESS = {"addressLine1": "55 Water St", "addressLine2": "Unit 4"}
 
 # A decision of compliance, or fields sent by the partner.
 Event = Status | Mapping[str, Any]
@@ -33,11 +31,11 @@ COURSES: tuple[tuple[Event, ...], ...] = (
     (),
     (ACTIVE, SUSPENDED),
     (REJECTED,),
-    (ACTIVE, NEW_NAME),
+    (ACTIVE, {"lastName": "Okafor-Gagnon"}),
     (),
     (ACTIVE, CLOSED),
     (ACTIVE, SUSPENDED, ACTIVE),
-    (REJECTED, NEW_ADDRESS, PENDING),
+    (REJECTED, {"addressLine1": "55 Water St", "addressLine2": "Unit 4"}, PENDING),
 )
 
 FIRST_PERSON = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}

@@ -79,10 +79,7 @@ class Seeded:
 
 
 def seed(*, users: int, conversions: int, report: Callable[[str], None] = lambda _: None) -> Seeded:
-    """Create what is missing of a partner with a key, staff, and this many users and conversions, with documents.
-
-    report: receives a line before each step.
-    """
+    """Create what is missing of a partner with a key, staff, and this many users and conversions, with documents."""
     partner, _ = Partner.objects.get_or_create(slug=PARTNER, defaults={"name": "Demo Bank"})
     staff = [_staff_account(username, role) for username, role in ACCOUNTS.items()]
     began = timezone.now()

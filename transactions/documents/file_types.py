@@ -30,11 +30,7 @@ def content_type_of(file_name: str) -> str:
 
 
 def content_disposition(title: str, content_type: str) -> str:
-    """Content-Disposition (RFC 6266) of a document: an attachment named after its title.
-
-    The name is in ASCII, and also in UTF-8 if that differs. It contains no folder and no character that changes the
-    direction of text and could disguise the extension.
-    """
+    """Content-Disposition (RFC 6266) of an attachment named after its title, in ASCII, and in UTF-8 if that differs."""
     extension = EXTENSIONS.get(content_type, EXTENSIONS[UNKNOWN])
     name = _safe(title) + extension
     ascii_name = _safe(unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()) + extension
@@ -43,6 +39,7 @@ def content_disposition(title: str, content_type: str) -> str:
 
 
 def _safe(title: str) -> str:
+    # No folder, and no character that changes the direction of text and could disguise the extension.
     readable = "".join(c if unicodedata.category(c)[0] in "LMNPSZ" else " " for c in title)
     name = " ".join(_NOT_IN_NAMES.sub("-", readable).split())
     cut = name.encode()[:_LONGEST_NAME_BYTES].decode(errors="ignore")

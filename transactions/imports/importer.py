@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from transactions.imports.lines import LineProblem, parse_line
-from transactions.imports.runs import Counts
-from transactions.imports.staging import Batch, Database, Stored
+from transactions.imports.staging import Batch, Counts, Database, Stored
 
 BATCH = 5000
 # Lines may be long: this many bytes are a batch too.
@@ -29,8 +28,7 @@ class Rejected(NamedTuple):
 class Importer:
     """Parses lines and has them stored, in constant memory.
 
-    store: takes the batches in order. executor: runs it while further lines are read; without one it runs in the
-    caller's thread, and transaction.
+    executor: stores a batch while further lines are read; without one, the caller's thread and transaction do.
     """
 
     store: Callable[[Batch], Stored] = field(default_factory=Database)
@@ -54,12 +52,12 @@ class Importer:
                 continue
             number, line = numbered
             try:
-                conversion = parse_line(line)
+                values = parse_line(line)
             except LineProblem as problem:
                 self._batch.refused += 1
                 yield self._reject(number, line, str(problem))
                 continue
-            self._batch.add(number, line, conversion)
+            self._batch.add(number, line, values)
             if len(self._batch.lines) >= BATCH or self._batch.size >= BATCH_BYTES:
                 yield from self._flush()
         yield from self._flush()

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from partners.db import statements
 from partners.db.statements import answers_within
-from transactions.imports import runs
-from transactions.imports.lines import ImportedConversion
+from transactions.models import ImportRun
 
 UNKNOWN_PARTNER = "partner not found"
 UNKNOWN_USER = "user not found"
@@ -92,6 +93,15 @@ _MISMATCHES_REHEARSED = _MISMATCHES_IN.format(
 )
 
 
+@dataclass(slots=True)
+class Counts:
+    """Numbers of lines. Each line is in one of the three."""
+
+    imported: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+
+
 class Stored(NamedTuple):
     """The outcome of a batch. problems: the reasons of rejected lines by number."""
 
@@ -113,20 +123,16 @@ class Batch:
     refused: int = 0
     bytes_read: int = 0
 
-    def add(self, number: int, line: bytes, c: ImportedConversion) -> None:
-        """Add a line. Of the characters that COPY escapes, only a backslash can occur, in an externalId."""
-        external_id = c.external_id.replace("\\", "\\\\")
-        self.rows.append(
-            f"{number}\t{c.partner}\t{external_id}\t{c.conversion_id}\t{c.created_at.isoformat()}\t{c.type}\t"
-            f"{c.from_currency}\t{c.from_amount}\t{c.to_currency}\t{c.to_amount}\t{c.rate}\n"
-        )
+    def add(self, number: int, line: bytes, values: str) -> None:
+        """Add a line. values: of `parse_line`."""
+        self.rows.append(f"{number}\t{values}\n")
         self.lines[number] = line
         self.size += len(line)
 
 
 @dataclass
 class Database:
-    """Stores batches. With a run, each batch updates the run's record in the same transaction."""
+    """Stores batches. With a run, each batch updates the run's record in the same transaction, so that both agree."""
 
     insert: ClassVar = _INSERT
     mismatches: ClassVar = _MISMATCHES
@@ -156,9 +162,9 @@ class Database:
             imported, problems = self._insert(len(batch.rows))
             known = len(batch.rows) - len(problems)
             if self.run is not None:
-                counts = runs.Counts(imported, known - imported, batch.refused + len(problems))
+                counts = Counts(imported, known - imported, batch.refused + len(problems))
                 # After a commit whose answer was lost, a retry finds all rows unchanged. The record has the truth.
-                imported = runs.record(self.run, max(batch.lines), batch.bytes_read, counts) - self._imported
+                imported = _record(self.run, max(batch.lines), batch.bytes_read, counts) - self._imported
         self._imported += imported
         self._mostly_existing = imported * 2 < len(batch.rows)
         return Stored(imported, known - imported, problems)
@@ -193,6 +199,20 @@ def _stage(batch: Batch) -> None:
     statements.run(_CREATE_STAGED, ())
     with connection.wrap_database_errors, connection.connection.cursor().copy(_COPY) as copy:
         copy.write("".join(batch.rows))
+
+
+def _record(run: int, line: int, bytes_read: int, counts: Counts) -> int:
+    """Add a batch that ends at this line, unless it is recorded already; return the run's imported conversions."""
+    row = ImportRun.objects.filter(pk=run)
+    row.filter(line__lt=line).update(
+        line=line,
+        bytes_read=bytes_read,
+        imported=F("imported") + counts.imported,
+        unchanged=F("unchanged") + counts.unchanged,
+        rejected=F("rejected") + counts.rejected,
+        updated_at=Now(),
+    )
+    return row.values_list("imported", flat=True).get()
 
 
 def _problems(mismatches: list[statements.Row]) -> dict[int, str]:

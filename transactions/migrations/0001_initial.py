@@ -6,7 +6,7 @@ import django.db.models.functions.datetime
 import partners.db.triggers
 import pgtrigger.compiler
 import pgtrigger.migrations
-import transactions.decimal_field
+import transactions.models
 import uuid
 from decimal import Decimal
 from django.db import migrations, models
@@ -31,10 +31,10 @@ class Migration(migrations.Migration):
                 ('tiebreak', models.BigIntegerField(db_default=models.Func(output_field=models.BigIntegerField(), template='(random() * 9223372036854775000)::bigint'))),
                 ('type', models.CharField(db_default='conversion', max_length=20, verbose_name='type')),
                 ('from_currency', models.CharField(max_length=10, verbose_name='from currency')),
-                ('from_amount', transactions.decimal_field.NumericField(verbose_name='from amount')),
+                ('from_amount', transactions.models.NumericField(verbose_name='from amount')),
                 ('to_currency', models.CharField(max_length=10, verbose_name='to currency')),
-                ('to_amount', transactions.decimal_field.NumericField(verbose_name='to amount')),
-                ('rate', transactions.decimal_field.NumericField(verbose_name='rate')),
+                ('to_amount', transactions.models.NumericField(verbose_name='to amount')),
+                ('rate', transactions.models.NumericField(verbose_name='rate')),
                 ('recorded_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='recorded at')),
                 ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
                 ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='users.user', verbose_name='user')),

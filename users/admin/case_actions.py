@@ -1,30 +1,46 @@
-"""The actions of the lists of users: claim, release and approve the selected.
+"""The columns and actions that the lists of users share: claim, release and approve the selected.
 
 The rules are those of the case page: users/services/claims.py and users/services/bulk_approval.py.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from partners.admin.date_formatting import moment
+from partners.admin.key_columns import badge
 from partners.admin.pages import ReadOnlyAdmin
 from users.backoffice.access import request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
-from users.backoffice.waiting_time import age_of
-from users.models import Claim, Staff, Status, StatusChange, User
+from users.backoffice.waiting_time import AgeState, age_of
+from users.models import Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
-from users.services.changes import Version
+from users.services.changes import versions_of
 from users.services.risk_flags import count_risk_flags
+
+_STATUS_KINDS = {
+    Status.PENDING_COMPLIANCE: "off",
+    Status.ACTIVE: "good",
+    Status.REJECTED: "bad",
+    Status.SUSPENDED: "warning",
+    Status.CLOSED: "bad",
+}
+_AGE_KINDS = {
+    AgeState.IN_TIME: ("good", "check_circle"),
+    AgeState.DUE_SOON: ("warning", "schedule"),
+    AgeState.LATE: ("bad", "error"),
+}
 
 
 class CaseActionsAdmin(ReadOnlyAdmin):
@@ -38,6 +54,16 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     def partner_name(self, user: User) -> str:
         """The partner's name."""
         return user.partner.name
+
+    @admin.display(description=gettext_lazy("status"))
+    def status_badge(self, user: User) -> str:
+        """The status as a badge."""
+        return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
+
+    @admin.display(description=gettext_lazy("waiting"))
+    def waiting(self, user: User) -> str:
+        """How long a case has waited for a decision, and whether that is too long."""
+        return age_cell(user.status_since) if user.status == Status.PENDING_COMPLIANCE else "–"
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         """Whether the person may decide."""
@@ -100,7 +126,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         for user in users:
             try:
                 rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
-            except claims.ClaimRefusedError as refusal:
+            except (claims.ClaimRefusedError, compliance.DecisionRefusedError) as refusal:
                 refusals[str(refusal)].append(user.external_id)
         for reason, external_ids in refusals.items():
             messages.error(request, f"{', '.join(external_ids)}: {reason}")
@@ -115,39 +141,35 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         return []
 
 
+def age_cell(since: datetime, *, is_due: bool = True) -> str:
+    """An age and its beginning. is_due: whether it is compared with the target."""
+    age = age_of(since, now=timezone.now())
+    kind, icon = _AGE_KINDS[age.state]
+    state = badge(icon_and_text(icon, age.state.label), kind) if is_due else ""
+    cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
+    return format_html(cell, state, age.text, moment(since))
+
+
+def icon_and_text(icon: str, text: object) -> str:
+    """A text after an icon that screen readers skip."""
+    return format_html('<span class="material-symbols-outlined" aria-hidden="true">{}</span>{}', icon, text)
+
+
 def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
     """The context of the page that asks for the reason; three statements, however many users there are."""
     versions, unread = versions_of(users), bulk_approval.users_with_unseen_flags([user.pk for user in users])
     flags = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     # The version that the person saw first, so that a change between the two pages is noticed.
     seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
-    now, staff = timezone.now(), staff_of(request)
+    now = timezone.now()
     rows = [
         {
             "user": user,
             "age": age_of(user.status_since, now=now),
             "risk_flags": flags[user.pk],
             "is_unread": user.pk in unread,
-            "held_by": _other_holder(user, staff),
             "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, versions[user.pk]),
         }
         for user in users
     ]
     return {"title": _("Approve the selected users"), "rows": rows, "approval": form}
-
-
-def _other_holder(user: User, staff: Staff) -> str:
-    claim: Claim | None = getattr(user, "claim", None)
-    return claim.staff.get_username() if claim is not None and claim.staff_id != staff.pk else ""
-
-
-def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
-    """The version of each user, as Version.of computes it, in one statement."""
-    last = (
-        StatusChange.objects.filter(user__in=[user.pk for user in users])
-        .order_by("user", "-created_at", "-id")
-        .distinct("user")
-        .values_list("user", "pk")
-    )
-    decisions: dict[UUID, int] = dict(last) if users else {}
-    return {user.pk: Version(user.updated_at.isoformat(), decisions.get(user.pk, 0)) for user in users}

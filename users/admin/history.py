@@ -1,6 +1,6 @@
 """The tables of a user's decisions and profile history."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -42,8 +42,9 @@ def made_through(context: Mapping[str, str] | None) -> str:
 def status_changes(user: User) -> Table:
     """The latest decisions about a user."""
     latest = user.status_changes.select_related("by").order_by("-created_at", "-id")[: TABLE_ROWS + 1]
-    return latest_rows(
-        _name_of(StatusChange),
+    return _table(
+        StatusChange,
+        user,
         (_("when"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),
         [
             (
@@ -56,7 +57,6 @@ def status_changes(user: User) -> Table:
             )
             for change in latest
         ],
-        all_rows=_list_of(StatusChange, user),
     )
 
 
@@ -64,8 +64,9 @@ def events(user: User) -> Table:
     """The latest changes of a user's row; the values are on each event's own page."""
     # One more than is shown, to see whether there are more, and to compare the last one with.
     latest = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: TABLE_ROWS + 1])
-    return latest_rows(
-        _name_of(UserEvent),
+    return _table(
+        UserEvent,
+        user,
         (_("when"), _("changed"), _("by"), _("through"), _("status")),
         [
             (
@@ -77,7 +78,6 @@ def events(user: User) -> Table:
             )
             for event, changed in _with_changes(latest)
         ],
-        all_rows=_list_of(UserEvent, user),
     )
 
 
@@ -93,10 +93,7 @@ def _link(model: str, pk: object, when: datetime) -> str:
     return format_html('<a href="{}">{}</a>', reverse(f"admin:users_{model}_change", args=(pk,)), moment(when))
 
 
-def _name_of(model: Any) -> str:
-    """The title of the list, as in the sidebar."""
-    return str(capfirst(model._meta.verbose_name_plural))  # noqa: SLF001
-
-
-def _list_of(model: Any, user: User) -> str:
-    return reverse(f"admin:users_{model._meta.model_name}_changelist") + f"?q={user.pk}"  # noqa: SLF001
+def _table(model: Any, user: User, headings: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Table:
+    title = capfirst(model._meta.verbose_name_plural)  # noqa: SLF001
+    url = reverse(f"admin:users_{model._meta.model_name}_changelist", query={"q": user.pk})  # noqa: SLF001
+    return latest_rows(title, headings, rows, all_rows=url)

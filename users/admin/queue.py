@@ -14,13 +14,13 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilt
 
 from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
 from partners.admin.key_columns import badge
-from users.admin import filters, prefix_search
-from users.admin.case_actions import CaseActionsAdmin, versions_of
-from users.admin.user_columns import age_cell, icon_and_text, status
+from users.admin import filters
+from users.admin.case_actions import CaseActionsAdmin, age_cell, icon_and_text
 from users.backoffice.access import staff_of
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
-from users.services import claims, compliance
+from users.services import compliance, search
+from users.services.changes import versions_of
 from users.services.risk_flags import count_risk_flags
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
@@ -65,10 +65,10 @@ class CaseListAdmin(CaseActionsAdmin):
         """The users that match, and a warning where they are too many to examine."""
         if not (term := search_term.strip()):
             return queryset, False
-        if prefix_search.is_cut(term):
-            limit = prefix_search.MATCH_LIMIT
+        if search.is_cut(term):
+            limit = search.MATCH_LIMIT
             messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
-        return queryset.filter(prefix_search.matches(term)), False
+        return queryset.filter(search.matches(term)), False
 
     def row_filter(self, request: HttpRequest) -> RowFilter | None:
         """The users with risk flags, or without."""
@@ -85,16 +85,11 @@ class CaseListAdmin(CaseActionsAdmin):
         """Attach the number of risk flags, the claim and the possible buttons to each user, in two statements."""
         staff, versions = staff_of(request), versions_of(rows)
         counts = count_risk_flags(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
-        may_claim, may_decide = staff.has_perm(claims.PERMISSION), staff.has_perm(compliance.PERMISSION)
         for user in rows:
             held: Claim | None = getattr(user, "claim", None)
             user.held, user.flag_count, user.version = held, counts[user.pk], versions[user.pk]
             user.is_mine = held is not None and held.staff_id == staff.pk
-            user.may = {
-                "reviewed": may_decide and (held is None or user.is_mine) and user.identity_changed_at is not None,
-                "claim": may_claim and held is None and claims.waits(user),
-                "release": may_claim and held is not None and claims.may_release(held, staff),
-            }
+            user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list below its tabs."""
@@ -149,8 +144,8 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description="")
     def buttons(self, user: Any) -> str:
-        """Buttons of users/backoffice/case_buttons.py, in the form of the list's head."""
-        name = {"name": f"{user.first_name} {user.last_name}"}
+        """Buttons of users/backoffice/case/views.py, in the form of the list's head."""
+        name = {"name": user.full_name}
         texts = {
             "reviewed": (_("Mark %(name)s as reviewed") % name, _("Reviewed")),
             "claim": (_("Claim %(name)s") % name, _("Claim")),
@@ -181,13 +176,8 @@ class QueueAdmin(CaseListAdmin):
     def get_list_display(self, request: HttpRequest) -> Any:
         """With the status where the users are of other statuses than the queue's."""
         if filters.has_all_statuses(request) or request.GET.get("status"):
-            return ("in_status", "user", status, *_COLUMNS[1:])
+            return ("in_status", "user", "status_badge", *_COLUMNS[1:])
         return super().get_list_display(request)
-
-    @admin.display(description=gettext_lazy("waiting"))
-    def waiting(self, user: Any) -> str:
-        """The age of the case, which is compared with the target."""
-        return age_cell(user.status_since)
 
     @admin.display(description=gettext_lazy("in this status"))
     def in_status(self, user: Any) -> str:

@@ -20,7 +20,6 @@ from users.admin import history
 from users.admin.case_actions import CaseActionsAdmin
 from users.admin.filters import CountryFilter, StatusFilter
 from users.admin.records import SEARCH_HELP
-from users.admin.user_columns import status, waiting
 from users.backoffice.access import record_access, staff_of
 from users.backoffice.case.page import header_context
 from users.backoffice.case.views import USER_PAGE
@@ -37,7 +36,7 @@ _PROFILE = tuple("born" if column == "date_of_birth" else column for column in P
 class UserAdmin(CaseActionsAdmin):
     """Users; nothing is edited. Decisions are made by the forms of the case page."""
 
-    list_display = ("name", "external_id", "partner_name", status, waiting, "created_at")
+    list_display = ("name", "external_id", "partner_name", "status_badge", "waiting", "created_at")
     list_filter = (("status", StatusFilter), ("partner", RelatedDropdownFilter), CountryFilter)
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
@@ -91,7 +90,7 @@ class UserAdmin(CaseActionsAdmin):
             # The window's title has nothing personal.
             "title": _("User %(id)s") % {"id": str(user.pk)[:8]},
             "subtitle": None,
-            "page_name": f"{user.first_name} {user.last_name}",
+            "page_name": user.full_name,
             # The page that a decision returns to.
             "decided_on": USER_PAGE,
             "links_to_case": True,
@@ -100,10 +99,7 @@ class UserAdmin(CaseActionsAdmin):
         return super().render_change_form(request, context, **kwargs)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the profile history of this user; the admin's own log has no edits of users.
-
-        Raises PermissionDenied.
-        """
+        """Redirect to the user's profile history: the admin's log has no edits of users. Raises PermissionDenied."""
         if not request.user.has_perm("users.view_userevent"):
             raise PermissionDenied
         return redirect(reverse("admin:users_userevent_changelist", query={"q": object_id}))
@@ -111,7 +107,7 @@ class UserAdmin(CaseActionsAdmin):
     @admin.display(description=_("name"))
     def name(self, user: User) -> str:
         """First and last name."""
-        return f"{user.first_name} {user.last_name}"
+        return user.full_name
 
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:

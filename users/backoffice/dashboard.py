@@ -1,4 +1,4 @@
-"""The dashboard: how many users wait and for how long, the decisions, and how long those took."""
+"""The page on which each role begins, and the dashboard: who waits and for how long, decisions, and their times."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -7,15 +7,17 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from users.backoffice.case.views import QUEUE
 from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, Percentiles, gather
 from users.backoffice.waiting_time import format_duration
 from users.models import Status
+from users.services import compliance
 
 PERMISSION = "users.view_dashboard"
 PERIODS = (7, 30, 90)
@@ -29,6 +31,24 @@ _OUTCOMES: Mapping[Status, Any] = {
     Status.CLOSED: gettext_lazy("Closed"),
     Status.PENDING_COMPLIANCE: gettext_lazy("Reopened"),
 }
+
+# The first one permitted: reviewers decide, auditors supervise, viewers look users up.
+_PAGES = (
+    (compliance.PERMISSION, QUEUE),
+    (PERMISSION, "backoffice_dashboard"),
+    ("users.view_user", QUEUE),
+    ("partners.view_partner", "admin:partners_partner_changelist"),
+    ("users.view_staff", "admin:users_staff_changelist"),
+)
+
+
+@require_safe
+def landing(request: HttpRequest) -> HttpResponse:
+    """Redirect to the first page that the person may see; without a role, say so."""
+    for permission, url_name in _PAGES:
+        if request.user.has_perm(permission):
+            return redirect(url_name)
+    return render(request, "backoffice/no_role.html", admin.site.each_context(request) | {"title": _("No role")})
 
 
 @require_safe

@@ -3,20 +3,18 @@
 from django.contrib import admin
 from django.urls import URLPattern, path, re_path
 
-from users.backoffice import case_buttons
 from users.backoffice.case import views as case
-from users.backoffice.dashboard import dashboard
+from users.backoffice.dashboard import dashboard, landing
 from users.backoffice.exports import views as exports
-from users.backoffice.landing import landing
 
 _staff = admin.site.admin_view
 
 urlpatterns: list[URLPattern] = [
     path("", _staff(landing), name="backoffice_landing"),
-    path("cases/next/", _staff(case_buttons.next_case), name="backoffice_next"),
-    path("cases/<uuid:user_id>/claim/", _staff(case_buttons.claim), name="backoffice_claim"),
-    path("cases/<uuid:user_id>/release/", _staff(case_buttons.release), name="backoffice_release"),
-    path("cases/<uuid:user_id>/reviewed/", _staff(case_buttons.reviewed), name="backoffice_reviewed"),
+    path("cases/next/", _staff(case.next_case), name="backoffice_next"),
+    path("cases/<uuid:user_id>/claim/", _staff(case.claim), name="backoffice_claim"),
+    path("cases/<uuid:user_id>/release/", _staff(case.release), name="backoffice_release"),
+    path("cases/<uuid:user_id>/reviewed/", _staff(case.reviewed), name="backoffice_reviewed"),
     path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
     path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
     path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),

@@ -1,7 +1,6 @@
 """Users, staff, and the decisions, claims and access records of staff."""
 
-from users.models.case import AccessKind, AccessRecord, Claim
-from users.models.queue import ChangedUser, QueuedUser
+from users.models.case import AccessKind, AccessRecord, ChangedUser, Claim, QueuedUser
 from users.models.statuses import Status
 from users.models.user import Staff, StatusChange, User, UserEvent
 

@@ -1,4 +1,4 @@
-"""Claims on cases, and the access log."""
+"""Cases: the lists of users who wait, claims, and the access log."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,6 +8,26 @@ from django.utils.translation import gettext_lazy as _
 from partners.db.triggers import append_only
 from users.models.triggers import ACCESS_TRIGGERS
 from users.models.user import Staff, User
+
+
+class QueuedUser(User):  # type: ignore[django-manager-missing]  # as of User
+    """A user who waits for a decision: a proxy for the admin of the queue, with the permissions of users."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+
+
+class ChangedUser(User):  # type: ignore[django-manager-missing]
+    """An active user whose name or birth date changed since the approval: a proxy for the admin of a list."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
 
 
 class Claim(models.Model):

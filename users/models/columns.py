@@ -23,6 +23,9 @@ class Profile(NamedTuple):
 
 PROFILE_COLUMNS = Profile._fields
 
+# A change of one of these in an active user asks for a review.
+REVIEWED_COLUMNS = ("first_name", "last_name", "date_of_birth")
+
 # Who holds the permission sees birth date and address. Province and country alone identify nobody.
 IDENTITY_PERMISSION = "users.view_identity"
 IDENTITY_COLUMNS = frozenset({"date_of_birth", "address_line1", "address_line2", "city", "postal_code"})

@@ -7,13 +7,15 @@ user; an update of the status without such a row is refused.
 import pgtrigger
 
 from partners.db.triggers import PermanentTrigger, append_only, refuse
-from users.models.columns import PROFILE_COLUMNS
+from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
 from users.models.statuses import TRANSITIONS, Status
 
 _ALLOWED_MOVES = ", ".join(f"('{start.value}', '{end.value}')" for start, ends in TRANSITIONS.items() for end in ends)
 
 _OLD_PROFILE = ", ".join(f"OLD.{column}" for column in PROFILE_COLUMNS)
 _NEW_PROFILE = ", ".join(f"NEW.{column}" for column in PROFILE_COLUMNS)
+_OLD_REVIEWED = ", ".join(f"OLD.{column}" for column in REVIEWED_COLUMNS)
+_NEW_REVIEWED = ", ".join(f"NEW.{column}" for column in REVIEWED_COLUMNS)
 
 USER_TRIGGERS = [
     PermanentTrigger(
@@ -63,8 +65,8 @@ USER_TRIGGERS = [
             NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');
             IF ROW({_OLD_PROFILE}) IS DISTINCT FROM ROW({_NEW_PROFILE}) THEN
                 NEW.profile_changed_at := NEW.updated_at;
-                IF NEW.status = 'active' AND (OLD.first_name, OLD.last_name, OLD.date_of_birth)
-                    IS DISTINCT FROM (NEW.first_name, NEW.last_name, NEW.date_of_birth) THEN
+                IF NEW.status = 'active' AND ({_OLD_REVIEWED})
+                    IS DISTINCT FROM ({_NEW_REVIEWED}) THEN
                     NEW.identity_changed_at := NEW.updated_at;
                 END IF;
             END IF;

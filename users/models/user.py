@@ -110,6 +110,11 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         # In the admin's log and in page titles: nothing personal.
         return str(self.id)
 
+    @property
+    def full_name(self) -> str:
+        """The first and the last name."""
+        return f"{self.first_name} {self.last_name}"
+
 
 class UserEvent(
     pghistory.create_event_model(  # type: ignore[misc]

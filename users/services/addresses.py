@@ -77,10 +77,7 @@ def _fold(code: str) -> str:
 
 
 def _provinces(country: str, keys: Iterator[str]) -> dict[str, Province]:
-    """The provinces of a country by their folded names. An ISO code wins over another province's key.
-
-    keys: in every language of the country.
-    """
+    """The provinces of a country by their folded names; an ISO code wins over another province's key."""
     codes = _iso_codes(country)
     provinces = {_fold(key): Province(key, codes.get(key, key), key) for key in keys}
     # Reversed: the main language's key, which comes first, is to stay.

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from psycopg.errors import LockNotAvailable
 
 from users.models import AccessKind, AccessRecord, Staff, Status, User
-from users.services import compliance, decisions
+from users.services import compliance
 from users.services.changes import Meanwhile, Version
 from users.services.risk_flags import count_risk_flags, same_email, same_person
 
@@ -122,7 +122,7 @@ def _last_change(others: QuerySet[User]) -> Subquery:
 def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> str:
     """Approve one user; the reason of a refusal, or an empty text."""
     try:
-        decisions.decide(
+        compliance.decide(
             user_id=choice.user_id,
             shown=choice.shown,
             to_status=Status.ACTIVE,
@@ -131,7 +131,7 @@ def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source
             by=by,
             source=source,
         )
-    except decisions.StaleError as stale:
+    except compliance.StaleError as stale:
         return _in_words(stale.meanwhile)
     except compliance.DecisionRefusedError as refused:
         return str(refused)

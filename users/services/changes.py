@@ -1,9 +1,10 @@
 """Changes of a user's profile, field by field, from the history."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db.models import Value
 from django.db.models.functions import Coalesce
@@ -41,8 +42,7 @@ class Version(NamedTuple):
     @classmethod
     def of(cls, user: User) -> "Version":
         """The current version of a user who is locked or was just read."""
-        last = last_decision(user)
-        return cls(user.updated_at.isoformat(), last.pk if last else 0)
+        return versions_of([user])[user.pk]
 
     @classmethod
     def parse(cls, text: str) -> "Version | None":
@@ -67,6 +67,14 @@ class Meanwhile:
     reviewed: AccessRecord | None
 
 
+def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
+    """The current version of each of these users, in one statement."""
+    changes = StatusChange.objects.filter(user__in=[user.pk for user in users])
+    last = changes.order_by("user", "-created_at", "-id").distinct("user").values_list("user", "pk")
+    decisions: dict[UUID, int] = dict(last)
+    return {user.pk: Version(user.updated_at.isoformat(), decisions.get(user.pk, 0)) for user in users}
+
+
 def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
     """The fields in which two states of a profile differ, of those that the reader may see."""
     for column in READING_ORDER:
@@ -75,14 +83,9 @@ def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldCha
             yield FieldChange(column, LABELS[column], in_words(column, before), in_words(column, after))
 
 
-def last_decision(user: User) -> StatusChange | None:
-    """The latest decision about a user."""
-    return user.status_changes.select_related("by").order_by("-created_at", "-id").first()
-
-
 def since_last_decision(user: User, *, sees_identity: bool) -> Changes:
     """The changes since the last decision; without one, since the user was created."""
-    decision = last_decision(user)
+    decision = user.status_changes.select_related("by").order_by("-created_at", "-id").first()
     basis = _basis(user) if user.profile_changed_at is not None else None
     return Changes(
         decision,

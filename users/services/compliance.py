@@ -1,11 +1,20 @@
-"""Moves of a user's status: contract, section 8. The back office and the commands call change_status."""
+"""Decisions: moves of a user's status (contract, section 8), and reviews of a changed name or birth date.
+
+The commands call change_status. The back office calls decide and mark_reviewed, which also check that nothing has
+changed since the page was loaded, and that nobody else has claimed the case.
+"""
+
+from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from partners.db import history_context
-from users.models import Claim, Staff, StatusChange, User
+from users.models import AccessKind, AccessRecord, Claim, Staff, StatusChange, User
+from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
+from users.services import claims
+from users.services.changes import Meanwhile, Version, changes_meanwhile
 
 REASON_LENGTH = 2000
 REASON_CODE_LENGTH = 50
@@ -20,9 +29,27 @@ class ReasonMissingError(DecisionRefusedError):
     """The move is allowed, but has no reason."""
 
 
+class StaleError(DecisionRefusedError):
+    """The user has changed since the page was loaded. meanwhile: the changes that the person may see."""
+
+    def __init__(self, meanwhile: Meanwhile) -> None:
+        super().__init__(_("The user has changed since you loaded the page. Look again, then decide."))
+        self.meanwhile = meanwhile
+
+
 def allowed_moves(status: str) -> tuple[Status, ...]:
     """The statuses that a user in `status` may move to."""
     return TRANSITIONS[Status(status)]
+
+
+def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[str, bool]:
+    """Whether this person may mark the case as reviewed, claim it, and release it. claim: the case's, if any."""
+    may_claim, is_claimed_by_other = staff.has_perm(claims.PERMISSION), claim is not None and claim.staff_id != staff.pk
+    return {
+        "reviewed": staff.has_perm(PERMISSION) and not is_claimed_by_other and user.identity_changed_at is not None,
+        "claim": may_claim and claim is None and claims.waits(user),
+        "release": may_claim and claim is not None and claims.may_release(claim, staff),
+    }
 
 
 def change_status(
@@ -35,7 +62,7 @@ def change_status(
     Raises DecisionRefusedError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
-    require_permission(by)
+    _require_permission(by)
     with transaction.atomic():
         # Locked: of two decisions at once, the second is checked against the result of the first.
         present = Status(User.objects.select_for_update(no_key=True).values_list("status", flat=True).get(pk=user.pk))
@@ -50,8 +77,51 @@ def change_status(
     return change
 
 
-def require_permission(staff: Staff) -> None:
-    """Raise DecisionRefusedError where this person may not decide."""
+def decide(
+    *,
+    user_id: UUID,
+    shown: Version | None,
+    to_status: str,
+    reason: str,
+    reason_code: str = "",
+    by: Staff,
+    source: str,
+) -> StatusChange:
+    """Move a user's status.
+
+    shown: the version on which the person decided. The other arguments: see change_status.
+    Raises StaleError, DecisionRefusedError, User.DoesNotExist; nothing has changed then.
+    """
+    with transaction.atomic():
+        return change_status(
+            user=_lock_shown(user_id, shown=shown, by=by),
+            to_status=to_status,
+            by=by,
+            reason=reason,
+            reason_code=reason_code,
+            source=source,
+        )
+
+
+def mark_reviewed(*, user_id: UUID, shown: Version | None, by: Staff, request_id: str = "") -> AccessRecord:
+    """Record that an active user's changed name or birth date was reviewed and is in order; ends the claim.
+
+    The status stays. A trigger on the access record takes the user off the list of changed users.
+    shown: the version that the person reviewed.
+    Raises StaleError, DecisionRefusedError, User.DoesNotExist; nothing has changed then.
+    """
+    _require_permission(by)
+    with transaction.atomic():
+        user = _lock_shown(user_id, shown=shown, by=by)
+        if user.identity_changed_at is None:
+            raise DecisionRefusedError(_("This change has been reviewed already."))
+        Claim.objects.filter(pk=user_id).delete()
+        # The trigger updates the user's row, whose history names the person.
+        history_context.set_context(staff=by.get_username(), source=f"request {request_id}" if request_id else "review")
+        return AccessRecord.objects.create(kind=AccessKind.REVIEWED, user=user, staff=by, request_id=request_id)
+
+
+def _require_permission(staff: Staff) -> None:
     if not (staff.is_active and staff.has_perm(PERMISSION)):
         raise DecisionRefusedError(_("%(name)s may not decide about users.") % {"name": staff.get_username()})
 
@@ -79,3 +149,14 @@ def _check_reason(reason: str, reason_code: str) -> None:
         raise DecisionRefusedError(
             _("The reason code must be at most %(most)s characters.") % {"most": REASON_CODE_LENGTH}
         )
+
+
+def _lock_shown(user_id: UUID, *, shown: Version | None, by: Staff) -> User:
+    """The user, locked until the transaction ends, in the version shown and not claimed by anybody else."""
+    user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+    if shown is None or shown != Version.of(user):
+        raise StaleError(changes_meanwhile(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
+    holder = claims.holder(user)
+    if holder is not None and holder != by:
+        raise DecisionRefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
+    return user

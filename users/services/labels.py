@@ -39,7 +39,8 @@ def in_words(column: str, value: Any) -> str:
     if value is None or value == "":
         return NOTHING
     if column == "country":
-        return country_name(value)
+        country = pycountry.countries.get(alpha_2=value)
+        return f"{getattr(country, 'common_name', country.name)} ({value})" if country else str(value)
     if column == "status":
         return str(Status(value).label)
     if isinstance(value, bool):
@@ -53,9 +54,3 @@ def birth_in_words(born: date) -> str:
     """A birth date with today's age."""
     age = _("age %(age)s") % {"age": age_in_years(born, on=today())}
     return f"{date_format(born, 'DATE_FORMAT')} · {age}"
-
-
-def country_name(code: str) -> str:
-    """A country's name and code."""
-    known = pycountry.countries.get(alpha_2=code)
-    return f"{getattr(known, 'common_name', known.name)} ({code})" if known else code

@@ -59,7 +59,12 @@ def risk_flags_for(user: User, *, sees_identity: bool = True) -> list[RiskFlag]:
 
     sees_identity: whether the reader may see birth dates and addresses; other readers get no flags on those.
     """
-    flags = [*_shared_by_others(user, sees_identity=sees_identity), *_flags_of_profile(user)]
+    flags = list(_shared_by_others(user, sees_identity=sees_identity))
+    flags += [
+        RiskFlag(code, *_texts(code, user))
+        for code in _codes_of_profile(user)
+        if code is not FlagCode.CHANGED or user.status_changes.exists()
+    ]
     return [flag for flag in flags if sees_identity or flag.code not in IDENTITY_FLAGS]
 
 
@@ -119,12 +124,6 @@ def _province_form(country: str, province: str) -> re.Pattern[str] | None:
 def is_just_adult(born: date) -> bool:
     """Whether the 18th birthday was within the last JUST_ADULT_DAYS."""
     return timedelta(0) <= field_rules.today() - field_rules.adult_on(born) < timedelta(days=JUST_ADULT_DAYS)
-
-
-def _flags_of_profile(user: User) -> Iterator[RiskFlag]:
-    for code in _codes_of_profile(user):
-        if code is not FlagCode.CHANGED or StatusChange.objects.filter(user=user).exists():
-            yield RiskFlag(code, *_texts(code, user))
 
 
 def _texts(code: FlagCode, user: User) -> tuple[str, str]:

@@ -1,25 +1,42 @@
-"""Search for users by an exact value."""
+"""Search for users: by an exact value, or by userId and the start of externalId, email or names.
 
-import uuid
+Each statement uses an index. The conditions on prefixes repeat the expressions of the indexes in users/models/user.py,
+with the parameters outside: a generic plan of a prepared statement uses the index too, which it does not for LIKE.
+"""
+
+import re
 from contextlib import suppress
+from typing import Any
+from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import BooleanField, Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from partners.models import Partner
 from users.models import User
 
+# For each of the columns searched: of an exact search, and of one by prefix.
 MAX_MATCHES = 100
+MATCH_LIMIT = 1_000
+
+# Without the table's name: Django may give it an alias.
+_WORD = re.compile(r"[^\W_]+")
+_NAME_WORDS = """
+    to_tsvector('simple'::regconfig, COALESCE(first_name, '') || ' ' || COALESCE(last_name, ''))
+    @@ to_tsquery('simple'::regconfig, %s)
+"""
+_LAST_CHARACTER = chr(0x10FFFF)
 
 
-def find_user_ids(term: str) -> list[uuid.UUID]:
+def find_user_ids(term: str) -> list[UUID]:
     """The ids of users whose userId, externalId or email is `term`: at most MAX_MATCHES for each of the three.
 
-    One statement for each, so that each uses its index; an OR of the three would use none.
+    One statement for each: an OR of the three would use no index.
     """
     # The index on externalId begins with the partner.
     conditions = [Q(partner__in=Partner.objects.order_by().values("pk"), external_id=term)]
     with suppress(ValueError):
-        conditions.append(Q(pk=uuid.UUID(term)))
+        conditions.append(Q(pk=UUID(term)))
     if "@" in term:
         conditions.append(Q(email=term))
     return [
@@ -27,3 +44,45 @@ def find_user_ids(term: str) -> list[uuid.UUID]:
         for condition in conditions
         for pk in User.objects.filter(condition).order_by().values_list("pk", flat=True)[:MAX_MATCHES]
     ]
+
+
+def matches(term: str) -> Q:
+    """The users whose userId is `term`, or whose externalId, email or names begin with it."""
+    # A bounded query each, since an OR would use no index.
+    queries: list[QuerySet[Any]] = [
+        User.objects.filter(condition).order_by().values("pk")[:MATCH_LIMIT] for condition in _conditions(term)
+    ]
+    return Q(pk__in=queries[0].union(*queries[1:], all=True) if len(queries) > 1 else queries[0])
+
+
+def is_cut(term: str) -> bool:
+    """Whether one of the queries has more than MATCH_LIMIT matches."""
+    return any(
+        len(User.objects.filter(condition).order_by().values_list("pk")[MATCH_LIMIT : MATCH_LIMIT + 1])
+        for condition in _conditions(term)
+    )
+
+
+def _conditions(term: str) -> list[Any]:
+    try:
+        return [Q(pk=UUID(term))]
+    except ValueError:
+        pass
+    conditions = [begins_with("external_id", term), begins_with("LOWER(email)", term.lower())]
+    if "@" not in term and (words := _WORD.findall(term)):
+        conditions.append(_condition(_NAME_WORDS, " & ".join(map(_lexeme, words))))
+    return conditions
+
+
+def _lexeme(word: str) -> str:
+    # Too many names start with one letter: it is taken as a whole word.
+    return f"{word}:*" if len(word) > 1 else word
+
+
+def begins_with(column: str, prefix: str) -> Any:
+    """The rows whose column has this prefix, as a range of the pattern operators."""
+    return _condition(f"{column} ~>=~ %s AND {column} ~<~ %s", prefix, prefix + _LAST_CHARACTER)
+
+
+def _condition(statement: str, *parameters: str) -> Any:
+    return RawSQL(f"({statement})", parameters, output_field=BooleanField())  # noqa: S611

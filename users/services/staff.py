@@ -28,6 +28,9 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
         raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
     if not email:
         raise ValidationError({"email": "An e-mail address is required."})
+    group = Group.objects.filter(name=role).first()
+    if group is None:
+        raise ImproperlyConfigured("The roles of staff are not set up: run `migrate`.")
     password = secrets.token_urlsafe(PASSWORD_BYTES)
     staff = Staff(
         username=Staff.normalize_username(username),
@@ -39,7 +42,7 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
     with transaction.atomic():
         staff.full_clean()
         staff.save(force_insert=True)
-        staff.groups.set([_group(role)])
+        staff.groups.set([group])
     return staff, password
 
 
@@ -76,10 +79,3 @@ def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -
             f" Reason: {reason.strip()}",
         )
     return removed, ended
-
-
-def _group(role: str) -> Group:
-    try:
-        return Group.objects.get(name=role)
-    except Group.DoesNotExist:
-        raise ImproperlyConfigured("The roles of staff are not set up: run `migrate`.") from None

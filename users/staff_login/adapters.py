@@ -1,6 +1,6 @@
 """allauth's adapters: no sign-up, no mail, second factors as users/staff_login/middleware.py requires them."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -18,7 +18,7 @@ from users.models import Staff
 from users.staff_login import factors
 
 
-def is_active_staff(user: object) -> bool:
+def is_active_staff(user: object) -> TypeGuard[Staff]:
     """Whether this is an active staff account."""
     return isinstance(user, Staff) and user.is_active and user.is_staff
 

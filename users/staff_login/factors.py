@@ -1,10 +1,13 @@
-"""Second factors: enrolment, and their verification in a session."""
+"""Second factors: enrolment, their verification in a session, and the re-encryption of their secrets."""
 
 from allauth.account.authentication import get_authentication_records
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from partners.authentication import encryption
+from partners.authentication.reencryption import Store
 from users.staff_login.allauth_internals import record_factor
 
 # Recovery codes replace one of these, but are not a factor by themselves.
@@ -42,3 +45,29 @@ def verification_page(user: AbstractBaseUser | AnonymousUser) -> str:
     """
     has_codes = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists()
     return "mfa_reauthenticate" if has_codes else "mfa_reauthenticate_webauthn"
+
+
+# The encrypted entry of Authenticator.data; a passkey has none.
+_ENCRYPTED = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
+
+
+def _rows() -> QuerySet[Authenticator]:
+    # Using a recovery code locks the row too, so that none becomes unused again.
+    factors: QuerySet[Authenticator] = Authenticator.objects.filter(type__in=_ENCRYPTED).select_related("user")
+    return factors
+
+
+def _write(factor: Authenticator, text: str) -> None:
+    factor.data[_ENCRYPTED[factor.type]] = text
+    factor.save(update_fields=["data"])
+
+
+SECOND_FACTORS = Store(
+    "secondFactors",
+    "Second factors",
+    encryption.SECOND_FACTORS,
+    rows=_rows,
+    read=lambda factor: factor.data[_ENCRYPTED[factor.type]],
+    write=_write,
+    label=lambda factor: f"{factor.get_type_display()} of {factor.user.get_username()}",
+)

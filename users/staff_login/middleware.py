@@ -65,7 +65,7 @@ class StaffLoginMiddleware:
             return _anonymous(page)
         if sessions.is_expired(request.session):
             return _log_out(request, page, _("Your session has ended. Sign in again."))
-        if not isinstance(request.user, Staff) or not is_active_staff(request.user):
+        if not is_active_staff(request.user):
             return _log_out(request, page, _("This account has no access to the back office."))
         sessions.record_activity(request.session)
         step = next_step(request, request.user)

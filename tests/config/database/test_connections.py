@@ -15,8 +15,8 @@ from django.db.utils import DataError
 from psycopg.pq import ExecStatus
 
 from config.database import base, circuit
-from config.database.bounded import AnswerTimeoutError, BoundedConnection
 from config.database.circuit import Circuit
+from config.database.pipeline import AnswerTimeoutError, BoundedConnection
 from partners.db import serving_role, statements
 from partners.db.statements import Query
 from partners.models import Partner
@@ -174,7 +174,7 @@ def test_an_error_of_libpq_itself_is_a_lost_connection(partner: Partner, monkeyp
     statements.fetch_one(ONE, (1,))
     pipeline: Any = connection.pipeline  # type: ignore[attr-defined]
     lost = connection.connection.pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
-    monkeypatch.setattr(pipeline, "_send_one", lambda *_: lost)
+    monkeypatch.setattr(pipeline, "_await_result", lambda *_: lost)
     with pytest.raises(OperationalError):
         statements.fetch_one(ONE, (1,))
 

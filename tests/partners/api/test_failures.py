@@ -137,7 +137,7 @@ def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
         return pipeline._pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
 
     with monkeypatch.context() as broken:
-        broken.setattr(Pipeline, "_send_one", lose)
+        broken.setattr(Pipeline, "_await_result", lose)
         answer = api.get("/v1/ping")
     assert assert_error(answer, 503)["error"] == "internal_error"
 

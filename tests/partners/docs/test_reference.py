@@ -4,8 +4,7 @@ import json
 
 from django.template.loader import render_to_string
 
-from partners.docs import openapi
-from partners.docs.reference import operations
+from partners.docs import openapi, reference
 from tests.partners.docs.reading import Page, read
 
 
@@ -74,7 +73,7 @@ def test_another_openapi_document_can_be_shown() -> None:
         },
         "components": {"schemas": {"Node": node}, "responses": {"Gone": {"description": "No such tree."}}},
     }
-    page = Page(render_to_string("docs/reference.html", operations.context(description)))
+    page = Page(render_to_string("docs/reference.html", reference.context(description)))
     section = Page(page.source.split('id="getTree"')[1].split("</section>")[0])
     assert section.code[:2] == ["/trees/{shelf}", "shelf"]
     assert {"name", "below"} <= set(section.code)

@@ -10,7 +10,7 @@ from tests.partners.docs.reading import PAGES, Page, get, read
 
 def found(query: str) -> list[tuple[str, str]]:
     """Page and title of each result."""
-    return [(one.page, one.title) for one in search.search(query)]
+    return [(entry.page, entry.title) for entry, _ in search.search(query)]
 
 
 @pytest.mark.parametrize(

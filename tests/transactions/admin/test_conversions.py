@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as
-from transactions.admin.user_rows import UserRowsAdmin
+from transactions.admin import UserRowsAdmin
 from transactions.models import Conversion
 from users.models import User
 

@@ -12,7 +12,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, NOON, add_document, add_documents, path_of
 from tests.support.staff import client_as, client_of
-from transactions.admin.user_rows import UserRowsAdmin
+from transactions.admin import UserRowsAdmin
 from transactions.case_sections import document_records
 from transactions.documents.downloads import FaultError
 from transactions.models import Document, DocumentFault
@@ -201,6 +201,6 @@ def test_a_case_shows_the_latest_to_who_may_see_them(user: User) -> None:
 def test_the_evidence_pack_lists_what_the_api_lists(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transactions.case_sections.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("transactions.case_sections.MOST_ROWS", 3)
     add_documents(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(document_records(user)) == api.get("/v1/users/ada/documents").json()["items"]

@@ -114,7 +114,7 @@ def test_the_history_cannot_be_changed_after_seeding(seeded: Partner) -> None:
 
 def test_pending_users_show_each_risk_flag(seeded: Partner) -> None:
     waiting = User.objects.filter(partner=seeded, status=Status.PENDING_COMPLIANCE)
-    assert {hint.code for user in waiting for hint in risk_flags_for(user)} >= set(FlagCode) - {FlagCode.CHANGED}
+    assert {flag.code for user in waiting for flag in risk_flags_for(user)} >= set(FlagCode) - {FlagCode.CHANGED}
     assert User.objects.filter(partner=seeded, identity_changed_at__isnull=False).exists()
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models.functions import Now
 from django.db.utils import ProgrammingError
 
 from partners.db import statements
@@ -32,7 +33,7 @@ from tests.transactions.imports.running import (
     write,
 )
 from transactions.imports import importer as importing
-from transactions.imports import runs, staging
+from transactions.imports import staging
 from transactions.imports.importer import Importer
 from transactions.imports.staging import Batch, Stored
 from transactions.management.commands import import_conversions
@@ -103,7 +104,7 @@ def test_a_commit_whose_answer_was_lost_is_counted_as_what_it_was(
 
     monkeypatch.setattr(staging, "RETRY_PAUSES", (0.01,))
     monkeypatch.setattr(staging.Database, "_store", commit_and_lose)
-    importer = Importer(staging.Database(run=runs.begin(source="f", size_bytes=None)))
+    importer = Importer(staging.Database(run=ImportRun.objects.create(source="f", size_bytes=None).pk))
     lines = [json.dumps(line(n)).encode() for n in range(3)]
     assert not list(importer.run(enumerate(lines, 1)))
     assert (importer.counts.imported, importer.counts.unchanged) == (3, 0)
@@ -176,9 +177,9 @@ def test_a_run_is_recorded_and_listed(tmp_path: Path, line: Line) -> None:
 
 
 def test_a_run_that_has_ended_cannot_be_changed(tmp_path: Path, line: Line) -> None:
-    run = runs.begin(source="f", size_bytes=None)
+    run = ImportRun.objects.create(source="f", size_bytes=None).pk
     ImportRun.objects.filter(pk=run).update(imported=1)
-    runs.end(run, RunState.COMPLETE, runs.Counts(1, 0, 0), 10)
+    ImportRun.objects.filter(pk=run).update(state=RunState.COMPLETE, ended_at=Now())
     with pytest.raises(IntegrityError, match="has ended cannot be changed"):
         ImportRun.objects.filter(pk=run).update(imported=2)
     for statement in ("DELETE FROM transactions_importrun", "UPDATE transactions_importrun SET source = 'x'"):

@@ -20,13 +20,13 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import ROLES, client_as, client_of
+from users.admin import case_actions, queue
 from users.admin import filters as queue_filters
-from users.admin import queue, user_columns
-from users.admin.prefix_search import _conditions, begins_with
 from users.admin.queue import CaseListAdmin
 from users.models import AccessRecord, Status, User
 from users.services import claims
 from users.services.compliance import change_status
+from users.services.search import _conditions, begins_with
 
 Make = Callable[..., User]
 QUEUE, CHANGES = "/admin/users/queueduser/", "/admin/users/changeduser/"
@@ -150,7 +150,7 @@ def later(monkeypatch: pytest.MonkeyPatch, *, hours: float) -> None:
         def now() -> datetime:
             return now
 
-    monkeypatch.setattr(user_columns, "timezone", Later)
+    monkeypatch.setattr(case_actions, "timezone", Later)
     monkeypatch.setattr(queue_filters, "timezone", Later)
 
 
@@ -296,14 +296,14 @@ def test_a_search_that_takes_too_long_ends_in_the_bare_list(make: Make, monkeypa
 
     make()
     client = client_as("viewer")
-    monkeypatch.setattr("users.admin.prefix_search.matches", too_long)
+    monkeypatch.setattr("users.services.search.matches", too_long)
     text = client.get(QUEUE, {"q": "ada"}, follow=True).content.decode()
     assert "The search took too long." in text
     assert "Ada Byron" in text
 
 
 def test_a_search_with_too_many_matches_is_cut_and_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("users.admin.prefix_search.MATCH_LIMIT", 1)
+    monkeypatch.setattr("users.services.search.MATCH_LIMIT", 1)
     make(externalId="grace", firstName="Grace", email="grace@example.com")
     make(externalId="ada", email="ada@example.com")
     client = client_as("viewer")

@@ -10,7 +10,7 @@ from partners.models import Partner
 from tests import factories
 from users.models import Staff, Status, StatusChange, User
 from users.services.changes import Version
-from users.services.decisions import StaleError, decide
+from users.services.compliance import StaleError, decide
 
 PEOPLE = 4
 

@@ -24,7 +24,7 @@ from users.services.risk_flags import is_postal_code_of
         ("CA", "ON", "M5X1A9", "M5X 1A9"),
         ("CA", "ON", "m5x1a9", "M5X 1A9"),
         ("CA", "ON", " m5x 1a9 ", "M5X 1A9"),
-        # A hint for compliance staff: it is Alberta's.
+        # A risk flag for compliance staff: it is Alberta's.
         ("CA", "ON", "T2P 1J9", "T2P 1J9"),
         ("US", "NY", "10118", "10118"),
         ("US", "NY", "10118-0110", "10118-0110"),

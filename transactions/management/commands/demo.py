@@ -1,5 +1,3 @@
-"""`manage.py demo`: seeds, serves, and walks through the API (`make demo`)."""
-
 import os
 import signal
 import socket
@@ -33,20 +31,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Command(BaseCommand):
-    """Migrates, seeds, serves, and walks through the API with real signed requests; then keeps serving."""
-
     help = "Migrate, seed, serve, and walk through the API with real signed requests. Only if DEBUG=true."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """[--exit]."""
         parser.add_argument("--exit", action="store_true", help="stop after the walk; exit status 0 if all was right")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the demo. Raises CommandError for a wrong answer, or a signal before the walk's end.
-
-        SIGINT, SIGTERM and SIGHUP stop the service and the embedded PostgreSQL too.
-        """
         if not settings.DEBUG:
             raise CommandError("The demo is for development: it needs DEBUG=true.")
         try:
@@ -56,7 +47,6 @@ class Command(BaseCommand):
             raise CommandError("The demo was interrupted.", returncode=INTERRUPTED) from interrupt
 
     def run(self, *, keep_serving: bool) -> None:
-        """Seed, serve and walk. keep_serving: until KeyboardInterrupt."""
         self.say("Migrating the database …")
         call_command("migrate", verbosity=0)
         seeded = seed(users=USERS, conversions=CONVERSIONS, report=self.say)
@@ -77,7 +67,6 @@ class Command(BaseCommand):
                     process.wait()
 
     def approve(self, user: str) -> None:
-        """Activate a user as the demo's reviewer."""
         reason = "Identity and address confirmed."
         self.say(f'   $ manage.py change_user_status {PARTNER} {user} active --by demo-reviewer --reason "{reason}"')
         call_command(
@@ -85,7 +74,6 @@ class Command(BaseCommand):
         )
 
     def show_addresses(self, base_url: str, seeded: Seeded) -> None:
-        """Print addresses and credentials."""
         credentials = "\n".join(summary(seeded))
         self.say(f"""\
 Serving on {base_url} until Ctrl-C.
@@ -100,7 +88,6 @@ To sign and send a request, in another terminal:
 The service's log: {LOG.relative_to(settings.BASE_DIR)}""")
 
     def say(self, text: str) -> None:
-        """Print at once."""
         self.stdout.write(text)
         self.stdout.flush()
 
@@ -140,10 +127,7 @@ def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment without the values that settings read from `.env`.
-
-    The service reads that file itself, also at each SIGHUP, and variables override the file.
-    """
+    """The environment without the values of `.env`: the service reads the file itself, again at each SIGHUP."""
     in_file: dict[str, str] = {}
 
     class File(Env):  # type: ignore[misc]

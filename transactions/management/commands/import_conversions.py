@@ -1,9 +1,7 @@
-"""`manage.py import_conversions`."""
-
 import signal
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
@@ -14,15 +12,15 @@ from typing import IO, Any, NoReturn
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError, connection
+from django.db.models.functions import Now
 from tqdm import tqdm
 
 from partners.db import statements
 from partners.management.base import Outcome, ServiceCommand
-from transactions.imports import runs
 from transactions.imports.importer import Importer, Rejected
 from transactions.imports.sources import Interrupted, Source, SourceProblem
 from transactions.imports.staging import Database, Rehearsal
-from transactions.models import RunState
+from transactions.models import ImportRun, RunState
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A shell adds the signal's number to it.
@@ -33,8 +31,6 @@ SWITCH_SECONDS = 0.0005
 
 
 class Command(ServiceCommand):
-    """Imports conversions from NDJSON; safe to run again, whole or in part."""
-
     help = (
         "Import conversions from NDJSON, one a line. For a compressed file: zcat FILE | manage.py import_conversions -"
         " Exit status 1 if any line was rejected or the import could not be finished."
@@ -45,13 +41,11 @@ class Command(ServiceCommand):
     rejects: IO[bytes] | None = None
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """FILE [--rejects FILE] [--dry-run]."""
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
         parser.add_argument("--rejects", help="a file for the rejected lines, each truncated after 64 KiB")
         parser.add_argument("--dry-run", action="store_true", help="report what an import would do, and write nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the import and print the counts, also of one that ended early. Raises CommandError, SystemExit."""
         super().handle(*args, **options)
         if self.failure:
             reason, status = self.failure
@@ -61,7 +55,6 @@ class Command(ServiceCommand):
             raise SystemExit(1)
 
     def perform(self, **options: Any) -> Outcome:
-        """Import, reporting rejected lines on standard error. Raises CommandError for files that cannot be opened."""
         self.is_dry_run = options["dry_run"]
         with ExitStack() as stack:
             self.signals = stack.enter_context(_collected_signals())
@@ -70,18 +63,28 @@ class Command(ServiceCommand):
                     closing(Source(options["file"], interrupted=lambda: bool(self.signals)))
                 )
                 if options["rejects"]:
-                    self.rejects = stack.enter_context(_open_rejects(options["rejects"], self.source))
+                    rejects = Path(options["rejects"])
+                    # Opening the source for writing would empty it.
+                    if self.source.is_same_file(rejects):
+                        raise CommandError("--rejects names the file that is imported.")
+                    # Unbuffered, so that a full disk is noticed at once.
+                    self.rejects = stack.enter_context(rejects.open("wb", buffering=0))
             except OSError as error:
                 raise CommandError(f"{error.filename}: {error.strerror}") from error
-            self.progress = stack.enter_context(_progress_bar(self.source.size))
+            # Only on a terminal. Not on Django's stderr, which is red.
+            self.progress: tqdm[NoReturn] = stack.enter_context(
+                tqdm(
+                    total=self.source.size, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None
+                )
+            )
             self._import(stack.enter_context(_worker()))
         counts = self.importer.counts
         text = f"{counts.imported} imported, {counts.unchanged} unchanged, {counts.rejected} rejected."
         return Outcome(asdict(counts), [f"Dry run, nothing was written: {text}" if self.is_dry_run else text])
 
     def _import(self, worker: Executor) -> None:
-        begin = partial(runs.begin, source=self.source.name, size_bytes=self.source.size)
-        run = None if self.is_dry_run else worker.submit(begin).result()
+        create = partial(ImportRun.objects.create, source=self.source.name, size_bytes=self.source.size)
+        run = None if self.is_dry_run else worker.submit(create).result().pk
         self.importer = Importer(Database(run) if run else Rehearsal(), worker)
         state = RunState.FAILED
         try:
@@ -92,14 +95,16 @@ class Command(ServiceCommand):
             elif self.signals:
                 state = RunState.STOPPED
         except (DatabaseError, InterfaceError) as error:
-            self.failure = _reason(error), 1
+            unreachable = "The database cannot be reached, or did not answer in time"
+            refused = f"The database refused a statement (SQLSTATE {statements.sqlstate(error)})"
+            self.failure = unreachable if statements.is_unreachable(error) else refused, 1
         except BaseException:
             # The record has the counts of the batch being stored; this process has not.
             if run:
-                _finish(worker, partial(runs.fail, run))
+                _finish(worker, run, state)
             raise
         if run:
-            _finish(worker, partial(runs.end, run, state, self.importer.counts, self.source.position))
+            _finish(worker, run, state, bytes_read=self.source.position, **asdict(self.importer.counts))
 
     def _report(self, rejected: Rejected) -> None:
         self.progress.clear()
@@ -112,7 +117,6 @@ class Command(ServiceCommand):
                 self.failure, self.rejects = (f"The rejects cannot be written: {error.strerror}", 1), None
 
     def _lines(self) -> Iterator[tuple[int, bytes] | None]:
-        """The source's lines, as far as it can be read."""
         number = 0
         try:
             for numbered in self.source.lines():
@@ -137,26 +141,15 @@ class Command(ServiceCommand):
         self.progress.update(self.source.position - self.progress.n)
 
 
-def _reason(error: Exception) -> str:
-    if statements.is_unreachable(error):
-        return "The database cannot be reached, or did not answer in time"
-    return f"The database refused a statement (SQLSTATE {statements.sqlstate(error)})"
-
-
-def _finish(worker: Executor, record: Callable[[], None]) -> None:
+def _finish(worker: Executor, run: int, state: RunState, **fields: int) -> None:
     """Record a run's end on a new connection. Without a database the record stays as its last batch left it."""
 
-    def reconnect_and_record() -> None:
+    def record() -> None:
         connection.close()
-        record()
+        ImportRun.objects.filter(pk=run).update(state=state, updated_at=Now(), ended_at=Now(), **fields)
 
     with suppress(DatabaseError, InterfaceError):
-        worker.submit(reconnect_and_record).result()
-
-
-def _progress_bar(size_bytes: int | None) -> "tqdm[NoReturn]":
-    """A bar of the bytes read, only on a terminal. Not on Django's stderr, which is red."""
-    return tqdm(total=size_bytes, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None)
+        worker.submit(record).result()
 
 
 @contextmanager
@@ -191,12 +184,3 @@ def _worker() -> Iterator[Executor]:
                 worker.submit(lambda: connection.close()).result()  # noqa: PLW0108
     finally:
         sys.setswitchinterval(before)
-
-
-def _open_rejects(name: str, source: Source) -> IO[bytes]:
-    path = Path(name)
-    # Opening the source for writing would empty it.
-    if source.is_same_file(path):
-        raise CommandError("--rejects names the file that is imported.")
-    # Unbuffered, so that a full disk is noticed at once.
-    return path.open("wb", buffering=0)

@@ -1,27 +1,20 @@
-"""`manage.py list_imports`."""
-
 from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339, table, whole_number
 from transactions.models import ImportRun
 
-MOST = 10_000
 COLUMNS = ("id", "source", "state", "startedAt", "imported", "unchanged", "rejected", "line", "updatedAt")
 HEADINGS = ("ID", "SOURCE", "STATE", "STARTED", "IMPORTED", "UNCHANGED", "REJECTED", "LINE", "UPDATED")
 
 
 class Command(ServiceCommand):
-    """Lists the imports of conversions."""
-
     help = "List the imports of conversions, newest first, with their progress and outcome."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """[--limit N]."""
-        parser.add_argument("--limit", type=whole_number(1, MOST), default=20, help="the number of imports (20)")
+        parser.add_argument("--limit", type=whole_number(1, 10_000), default=20, help="the number of imports (20)")
 
     def perform(self, *, limit: int, **_: Any) -> Outcome:
-        """List the latest imports."""
         imports = [
             {
                 "id": run.pk,

@@ -1,5 +1,3 @@
-"""`manage.py seed_demo`."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -14,17 +12,13 @@ MOST = 999_999_999
 
 
 class Command(ServiceCommand):
-    """A demo partner with a key, staff of every role, users in every status, conversions and documents."""
-
     help = "Create a demo partner with a key, staff, users in every status, conversions, documents. Only if DEBUG=true."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """[--users N] [--conversions N]."""
         parser.add_argument("--users", type=whole_number(0, MOST), default=40, help="users in all (40)")
         parser.add_argument("--conversions", type=whole_number(0, MOST), default=600, help="conversions in all (600)")
 
     def perform(self, **options: Any) -> Outcome:
-        """Seed. Raises CommandError unless DEBUG: accounts with known names have no place in production."""
         if not settings.DEBUG:
             raise CommandError("seed_demo is for development: it needs DEBUG=true.")
         try:

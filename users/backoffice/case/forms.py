@@ -1,4 +1,4 @@
-"""The forms and buttons of decisions. The rules are in users/services/decisions.py."""
+"""The forms and buttons of decisions. The rules are in users/services/compliance.py."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from users.backoffice.case.timeline import MORE, SHOWN, SHOWN_AT_MOST, timeline
 from users.backoffice.waiting_time import age_of
 from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
-from users.services import claims, compliance
+from users.services import compliance
 from users.services.changes import Version, since_last_decision
 from users.services.labels import LABELS, birth_in_words, in_words
 from users.services.risk_flags import risk_flags_for
@@ -60,12 +60,12 @@ def header_context(
     form: an invalid or refused one, to show again, in an open dialog if is_open.
     """
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
-    may_decide, may_claim = reader.has_perm(compliance.PERMISSION), reader.has_perm(claims.PERMISSION)
+    may_decide = reader.has_perm(compliance.PERMISSION)
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
     return {
         "case_user": user,
-        "name": f"{user.first_name} {user.last_name}",
+        "name": user.full_name,
         "status": Status(user.status),
         "age": age_of(user.status_since, now=timezone.now()) if user.status == Status.PENDING_COMPLIANCE else None,
         "sees_identity": sees_identity,
@@ -73,9 +73,7 @@ def header_context(
         "claim": claim,
         "is_claimed_by_other": is_claimed_by_other,
         "may_decide": may_decide,
-        "may_claim": may_claim and claim is None and claims.waits(user),
-        "may_release": may_claim and claim is not None and claims.may_release(claim, reader),
-        "may_review": may_decide and not is_claimed_by_other and user.identity_changed_at is not None,
+        "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": list(moves(user, refused=form, is_open=is_open)) if may_decide and not is_claimed_by_other else [],
         "version": Version.of(user),
     }

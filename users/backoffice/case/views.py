@@ -1,5 +1,6 @@
-"""The case page, and the view that its decision forms post to."""
+"""The case page, its decision forms, and the buttons of cases: take the next one, claim, release, mark as reviewed."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -7,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -14,12 +16,15 @@ from users.backoffice.access import record_access, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.case.page import case_context
 from users.models import AccessKind, AccessRecord, Status, StatusChange, User
-from users.services import claims, compliance, decisions
+from users.services import claims, compliance
 from users.services.changes import Version
 
 PERMISSION = "users.view_user"
+QUEUE = "admin:users_queueduser_changelist"
+CHANGED = "admin:users_changeduser_changelist"
 # Sent as `decided_on` by the forms on the admin's page of a user, where the person returns to.
 USER_PAGE = "user"
+_View = Callable[..., HttpResponse]
 
 
 @require_safe
@@ -41,7 +46,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     try:
-        change = decisions.decide(
+        change = compliance.decide(
             user_id=user.pk,
             shown=Version.parse(request.POST.get("version", "")),
             to_status=to_status,
@@ -54,6 +59,72 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
     except compliance.DecisionRefusedError as refusal:
         return _page(request, user_id, status=409, form=form, refusal=refusal)
     return _after_decision(request, user, change)
+
+
+def _button(permission: str) -> Callable[[_View], _View]:
+    """A view of a POST with this permission; a GET, such as after a login, leads to the queue."""
+
+    def decorate(view: _View) -> _View:
+        def post_only(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+            staff_of(request, "users.view_user", permission)
+            return view(request, **kwargs) if request.method == "POST" else redirect(QUEUE)
+
+        return post_only
+
+    return decorate
+
+
+@_button(claims.PERMISSION)
+def next_case(request: HttpRequest) -> HttpResponse:
+    """Open the case that the person holds, or else claim the one that has waited longest."""
+    staff = staff_of(request)
+    if (held := claims.case_in_hand(staff)) is not None:
+        messages.info(request, _("You hold this case: decide it or release it, then the next one follows."))
+        return redirect("backoffice_case", held.pk)
+    user = claims.next_case(staff=staff, request_id=request_id_of(request))
+    if user is None:
+        messages.info(request, _("No case is free: each one that waits is claimed."))
+        return redirect(QUEUE)
+    return redirect("backoffice_case", user.pk)
+
+
+@_button(claims.PERMISSION)
+def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
+    """Claim a case and open it."""
+    user = _user(user_id)
+    try:
+        claims.claim(user=user, staff=staff_of(request), request_id=request_id_of(request))
+    except claims.ClaimRefusedError as refusal:
+        messages.error(request, str(refusal))
+        return _back(request, QUEUE)
+    return redirect("backoffice_case", user.pk)
+
+
+@_button(claims.PERMISSION)
+def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
+    """Release a case."""
+    user = _user(user_id)
+    try:
+        claims.release(user=user, staff=staff_of(request), request_id=request_id_of(request))
+    except claims.ClaimRefusedError as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("The case is free again."))
+    return _back(request, QUEUE)
+
+
+@_button(compliance.PERMISSION)
+def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
+    """Record that a changed name or birth date was reviewed."""
+    user = _user(user_id)
+    shown = Version.parse(request.POST.get("version", ""))
+    try:
+        compliance.mark_reviewed(user_id=user.pk, shown=shown, by=staff_of(request), request_id=request_id_of(request))
+    except compliance.DecisionRefusedError as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
+    return _back(request, CHANGED)
 
 
 def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -76,10 +147,17 @@ def _after_decision(request: HttpRequest, user: User, change: StatusChange) -> H
         following = None
     if following is None:
         messages.success(request, _("%(done)s There is no free case.") % {"done": done})
-        return redirect("admin:users_queueduser_changelist")
+        return redirect(QUEUE)
     messages.success(request, _("%(done)s This is the next case.") % {"done": done})
     return redirect("backoffice_case", following.pk)
 
 
 def _user(user_id: UUID) -> User:
     return get_object_or_404(User.objects.select_related("partner"), pk=user_id)
+
+
+def _back(request: HttpRequest, default: str) -> HttpResponse:
+    """A redirect to the list that the button was on, filtered as it was."""
+    url = request.POST.get("back", "")
+    is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
+    return redirect(url if is_ours else default)

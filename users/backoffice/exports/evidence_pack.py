@@ -13,11 +13,10 @@ from uuid import UUID
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from users.backoffice.case.sections import SECTIONS
 from users.backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
-from users.models import AccessRecord, Status, StatusChange, User, UserEvent
+from users.models import AccessRecord, Status, User, UserEvent
 from users.services.labels import LABELS, NOTHING, in_words
 
 _DECISION = {
@@ -45,25 +44,17 @@ class Part:
 def parts() -> list[Part]:
     """Return the lists of a pack."""
     return [
-        Part("statusChanges", gettext_lazy("Decisions"), _decisions),
-        Part("history", gettext_lazy("Profile history"), _history),
-        Part("accesses", gettext_lazy("Access by staff"), _accesses),
+        Part("statusChanges", _("Decisions"), lambda user: records(user.status_changes.all(), _DECISION)),
+        Part("history", _("Profile history"), _history),
+        Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
         *(Part(section.name, section.title, section.records) for section in SECTIONS),
     ]
-
-
-def _decisions(user: User) -> Iterator[Record]:
-    return records(StatusChange.objects.filter(user=user).order_by("created_at", "id"), _DECISION)
 
 
 def _history(user: User) -> Iterator[Record]:
     for event in records(UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id"), _EVENT):
         change = "created" if event["change"] == "insert" else "changed"
         yield event | {"change": change, "by": event["by"] or {}}
-
-
-def _accesses(user: User) -> Iterator[Record]:
-    return records(AccessRecord.objects.filter(user=user).order_by("id"), _ACCESS)
 
 
 def files(user_id: UUID, access: AccessRecord) -> Iterator[tuple[str, Iterator[str]]]:

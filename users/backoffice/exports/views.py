@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from users.backoffice.access import record_access
 from users.backoffice.exports import evidence_pack, streams, user_lists
-from users.backoffice.exports.forms import UserListForm
 from users.models import AccessKind, User
 from users.staff_login.reauthentication import require_fresh_factor
 
@@ -25,7 +24,7 @@ _permitted = permission_required("users.export_user", raise_exception=True)
 @_permitted
 def exports(request: HttpRequest) -> HttpResponse:
     """Show the form of a list of users."""
-    return _form_page(request, UserListForm())
+    return _form_page(request, user_lists.UserListForm())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,7 +35,7 @@ def user_list(request: HttpRequest, extension: str) -> HttpResponseBase:
         return redirect("backoffice_exports")
     if (redirection := require_fresh_factor(request)) is not None:
         return redirection
-    form = UserListForm(request.POST)
+    form = user_lists.UserListForm(request.POST)
     if not form.is_valid():
         return _form_page(request, form)
     users, file_format = form.users(), user_lists.FORMATS[extension]
@@ -69,7 +68,7 @@ def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBas
     )
 
 
-def _form_page(request: HttpRequest, form: UserListForm) -> HttpResponse:
+def _form_page(request: HttpRequest, form: user_lists.UserListForm) -> HttpResponse:
     return _render(request, "backoffice/exports/user_list_form.html", {"title": _("Export"), "form": form})
 
 

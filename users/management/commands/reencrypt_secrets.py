@@ -5,7 +5,7 @@ from typing import Any
 
 from partners.authentication.reencryption import API_KEYS, Count, reencrypt
 from partners.management.base import Outcome, ServiceCommand, whole_number
-from users.staff_login.factor_reencryption import SECOND_FACTORS
+from users.staff_login.factors import SECOND_FACTORS
 
 STORES = (API_KEYS, SECOND_FACTORS)
 MAX_BATCH_SIZE = 10_000

@@ -1,9 +1,12 @@
-"""Content-Security-Policy, as strict as each path allows. docs/security.md explains the exceptions."""
+"""Middlewares: the Content-Security-Policy of each path (docs/security.md), and the time zone of the back office."""
 
 from collections.abc import Callable
+from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 
 HEADER = "Content-Security-Policy"
 Policy = dict[str, str]
@@ -42,3 +45,15 @@ class ContentSecurityPolicyMiddleware:
         policy = next(policy for prefix, policy in POLICIES if request.path.startswith(prefix))
         response.headers.setdefault(HEADER, "; ".join(f"{name} {sources}" for name, sources in policy.items()))
         return response
+
+
+class TimeZoneMiddleware:
+    """Shows and parses date-times in COMPLIANCE_TIME_ZONE; those of a streamed export stay in UTC."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer the request in that time zone."""
+        with timezone.override(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)):
+            return self.get_response(request)

@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -19,11 +18,9 @@ _BOUNDS = {
     "minProperties": "at least {} fields",
     "default": "default {}",
 }
-FEW_VALUES = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A row. name: with the names of outer fields and dots, and [] for the items of a list."""
 
     name: str
@@ -33,11 +30,6 @@ class Field:
     rules: list[str]
     values: list[str]
     pattern: str
-
-    @property
-    def has_many_values(self) -> bool:
-        """Whether the values are folded."""
-        return len(self.values) > FEW_VALUES
 
 
 def name_of(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""The admin of documents, which are read and downloaded."""
+"""The admin of conversions and documents: read-only lists, and downloads of files."""
 
 import uuid
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -16,20 +16,78 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
+from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 
 from partners.admin.date_formatting import moment
-from partners.admin.pages import Table
+from partners.admin.pages import ReadOnlyAdmin, Table
+from partners.models import Partner
 from partners.streaming import STAFF, TooManyStreamsError
-from transactions.admin.user_rows import UserRowsAdmin
 from transactions.documents.downloads import FaultError, respond
-from transactions.models import Document, FaultCause
+from transactions.models import Conversion, Document, FaultCause
 from users.backoffice.access import record_access
 from users.backoffice.exports.streams import too_many_downloads
 from users.models import AccessKind
+from users.services.search import MAX_MATCHES, find_user_ids
 
 MAY_DOWNLOAD = "transactions.download_document"
-_CONTENT = ("type", "title", "content_type", "size_bytes", "digest")
-FIELDS = ("document_id", "partner", "user", "created_at", *_CONTENT, "recorded_at", "file")
+
+
+class UserFilter(TextFilter):  # type: ignore[misc]
+    """By the user's userId, externalId or email."""
+
+    title, parameter_name = _("user"), "user"
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The rows of the users that match."""
+        value = (self.value() or "").strip()
+        return queryset.filter(user__in=find_user_ids(value)) if value else queryset
+
+
+class UserRowsAdmin(ReadOnlyAdmin):
+    """Rows newest first: those of a user by their own time, all by when they were recorded."""
+
+    list_filter = (UserFilter, ("partner", RelatedDropdownFilter))
+    list_select_related = ("partner", "user")
+
+    @admin.display(description=_("externalId"))
+    def external_id(self, row: Any) -> str:
+        """The user's externalId."""
+        return str(row.user.external_id)
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """The order of the index that serves the list."""
+        return ("-created_at", "-tiebreak", "-id") if request.GET.get("user") else ("-id",)
+
+
+@admin.register(Conversion)
+class ConversionAdmin(UserRowsAdmin):
+    """Conversions, with the digits as recorded."""
+
+    list_display = ("conversion_id", "created_at", "partner", "external_id", "sent", "received", "exact_rate")
+    search_fields = ("conversion_id",)
+    search_help_text = _("The whole of a conversionId.")
+    fields = ("conversion_id", "partner", "user", "created_at", "type", "sent", "received", "exact_rate", "recorded_at")
+
+    def matching(self, term: str) -> Q:
+        """By conversionId, whose index begins with the partner."""
+        matches = Conversion.objects.filter(partner__in=Partner.objects.order_by().values("pk"), conversion_id=term)
+        return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:MAX_MATCHES]))
+
+    @admin.display(description=_("from"))
+    def sent(self, conversion: Conversion) -> str:
+        """Amount and currency."""
+        return f"{conversion.from_amount:f} {conversion.from_currency}"
+
+    @admin.display(description=_("to"))
+    def received(self, conversion: Conversion) -> str:
+        """Amount and currency."""
+        return f"{conversion.to_amount:f} {conversion.to_currency}"
+
+    @admin.display(description=_("rate"))
+    def exact_rate(self, conversion: Conversion) -> str:
+        """The rate."""
+        return f"{conversion.rate:f}"
 
 
 @admin.register(Document)
@@ -39,7 +97,10 @@ class DocumentAdmin(UserRowsAdmin):
     list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size")
     search_fields = ("document_id",)
     search_help_text = _("The whole of a documentId.")
-    fields = FIELDS
+    fields = (
+        *("document_id", "partner", "user", "created_at"),
+        *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "file"),
+    )
 
     def matching(self, term: str) -> Q:
         """By documentId."""
@@ -65,7 +126,7 @@ class DocumentAdmin(UserRowsAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Without the file for those who may not download it."""
-        return [name for name in FIELDS if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
+        return [name for name in self.fields if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
 
     def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
         """The causes for which the file could not be sent, if any."""

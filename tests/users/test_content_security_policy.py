@@ -1,4 +1,4 @@
-"""What the browser is told: Content-Security-Policy, framing, cookies."""
+"""Security headers: Content-Security-Policy, framing, cookies."""
 
 import re
 

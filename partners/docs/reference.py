@@ -1,21 +1,38 @@
 """The reference page: everything that the OpenAPI document describes, without naming any operation."""
 
+import json
 import re
 from functools import lru_cache
 from http import HTTPStatus
 from itertools import chain
-from typing import Any
+from shlex import quote as shell_quote
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from django.template.loader import render_to_string
 
 from partners.docs import example_files, guide, openapi
 from partners.docs.openapi import Node, resolve
-from partners.docs.reference.examples import Request, calls_of, json_text
-from partners.docs.reference.schema_fields import Field, field, name_of, prose, rows
+from partners.docs.schema_fields import Field, field, name_of, prose, rows
 
 _JSON = "application/json"
 _PLACES = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
+# By the name of the template: the language, the name in Pygments, and the suffix of a file.
+_LANGUAGES = {
+    "python": ("Python", "python", "py"),
+    "node": ("Node.js", "javascript", "mjs"),
+    "curl": ("curl", "bash", "sh"),
+    "http": ("HTTP", "http", "http"),
+}
+
+
+class Call(NamedTuple):
+    """A request in one language. name: of its file. syntax: the language for the highlighter."""
+
+    name: str
+    language: str
+    syntax: str
+    text: str
 
 
 @lru_cache(maxsize=1)
@@ -76,7 +93,7 @@ def _operation(document: Node, operation: openapi.Operation) -> dict[str, Any]:
         "description": prose(spec.get("description", "")),
         "parameters": [(title, fields) for title, fields in by_place.items() if fields],
         "bodies": _contents(document, spec.get("requestBody", {})),
-        "calls": calls_of(_example_request(document, operation, parameters)),
+        "calls": _calls(operation, _example_request(document, operation, parameters)),
         "successes": [one for one in responses if one["status"] < HTTPStatus.BAD_REQUEST],
         "errors": [one for one in responses if one["status"] >= HTTPStatus.BAD_REQUEST],
     }
@@ -126,23 +143,61 @@ def _contents(document: Node, node: Node) -> list[dict[str, Any]]:
     ]
 
 
-def _example_request(document: Node, operation: openapi.Operation, parameters: list[Node]) -> Request:
-    """Return a request made of the document's examples, with … for missing ones."""
+def _example_request(document: Node, operation: openapi.Operation, parameters: list[Node]) -> dict[str, Any]:
+    """Return the context of the calls' templates: a request made of the document's examples, … for missing ones.
+
+    target: of a first call. whole_target: with every parameter. body: JSON, "" if there is none.
+    """
     spec, path = operation.spec, operation.path
     values = {one["name"]: openapi.example(document, one) or "…" for one in parameters}
     for one in parameters:
         path = path.replace(f"{{{one['name']}}}", quote(values[one["name"]], safe="…"))
     query = [one for one in parameters if one["in"] == "query"]
     pairs = [(f"{one['name']}={quote(values[one['name']])}", openapi.is_usual(one)) for one in query]
+    target = "?".join(filter(None, (path, "&".join(pair for pair, is_usual in pairs if is_usual))))
     bodies = openapi.contents(document, spec.get("requestBody", {})).values()
-    examples = [value for media in bodies for _, value in openapi.examples(document, media)]
+    example = next((value for media in bodies for _, value in openapi.examples(document, media)), None)
+    body = json_text(example) if example else ""
     successes = [openapi.contents(document, node) for status, node in spec["responses"].items() if status < "400"]
-    return Request(
-        name=re.sub("(?<=[a-z])(?=[A-Z])", "_", spec["operationId"]).lower(),
-        method=operation.method,
-        target="?".join(filter(None, (path, "&".join(pair for pair, is_usual in pairs if is_usual)))),
-        whole_target="?".join(filter(None, (path, "&".join(pair for pair, _ in pairs)))),
-        headers={one["name"]: values[one["name"]] for one in parameters if one["in"] == "header"},
-        body=examples[0] if examples else None,
-        returns_json=any(_JSON in contents for contents in successes),
-    )
+    return {
+        "method": operation.method,
+        "target": target,
+        "shell_target": shell_quote(target),
+        "whole_target": "?".join(filter(None, (path, "&".join(pair for pair, _ in pairs)))),
+        "headers": {one["name"]: values[one["name"]] for one in parameters if one["in"] == "header"},
+        "body": body,
+        "shell_body": shell_quote(body),
+        "python_body": _python_literal(example),
+        "returns_json": any(_JSON in contents for contents in successes),
+    }
+
+
+def _calls(operation: openapi.Operation, request: dict[str, Any]) -> list[Call]:
+    """Return a request in several languages and as an HTTP message.
+
+    The clients of docs/examples sign and send, so each call is short and runs beside its client.
+    """
+    name = re.sub("(?<=[a-z])(?=[A-Z])", "_", operation.spec["operationId"]).lower()
+    return [
+        Call(
+            f"{name}.{suffix}",
+            language,
+            syntax,
+            render_to_string(f"docs/reference/calls/{template}.txt", request).rstrip(),
+        )
+        for template, (language, syntax, suffix) in _LANGUAGES.items()
+    ]
+
+
+def _python_literal(value: Any, indent: str = "") -> str:
+    if isinstance(value, dict) and value:
+        inner = indent + "    "
+        items = [f"{inner}{json.dumps(name)}: {_python_literal(one, inner)},\n" for name, one in value.items()]
+        return "{\n" + "".join(items) + indent + "}"
+    # A JSON string is a Python string too.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,1 +1,0 @@
-"""The reference page, made from the OpenAPI document."""
