@@ -92,8 +92,11 @@ def test_a_database_that_hangs_is_reported_in_time(service: Watched, relay: Rela
             assert b"psi_database_up 0.0" in service.internal("/metrics").body
         assert service.health("/livez")[0] == 200
         internal = service.children()["internal"][0]
-        # The question that is out, asked once; the thread of the present request, and that of the process.
-        assert internal.num_threads() < 8
+        threads = internal.num_threads()
+        for _ in range(5):
+            service.health("/readyz")
+        # The hung probes hold their threads, however many requests wait for them; granian may have started one more.
+        assert internal.num_threads() <= threads + 2
     finally:
         relay.hangs.clear()
     wait_until(lambda: service.health("/readyz") == (200, HEALTHY))
