@@ -249,7 +249,7 @@ def test_a_signed_update_without_a_key_takes_effect_once(api: PartnerClient, ada
     assert send().status == 200
     events = UserEvent.objects.count()
     answer = send()
-    assert "sign each request anew" in assert_error(answer, 401)["message"]
+    assert "Sign a new request" in assert_error(answer, 401)["message"]
     assert answer.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
     assert UserEvent.objects.count() == events
 
