@@ -24,6 +24,8 @@ def hindrances(page: Page) -> list[str]:
     page.evaluate(AXE_SCRIPT)
     # Colours on their way from one to another would be measured as they are just then.
     page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished.catch(() => null)))")
+    # Until the font of the icons is there, axe takes their names for text.
+    page.evaluate("document.fonts.ready.then(() => null)")
     results: dict[str, list[dict[str, Any]]] = page.evaluate("axe.run({preload: false})")
     assert "color-contrast" in {one["id"] for one in results["passes"]}
     return [
