@@ -52,7 +52,7 @@ def sent(entry: dict[str, Any]) -> Signed:
     return Signed(entry["method"], target(entry), stamp, key, entry["body"])
 
 
-def assert_let_in(answer: Response) -> None:
+def assert_accepted(answer: Response) -> None:
     """Whatever was asked for, whoever asked is known."""
     assert answer.status in {200, 201, 400, 404}, answer.body
     assert answer.header("RateLimit")
@@ -62,7 +62,7 @@ def assert_let_in(answer: Response) -> None:
 def test_a_vector_is_accepted(send: Send, vector: dict[str, Any]) -> None:
     request = signed(vector)
     signature = vector.get("signatureAsSent", vector["signature"])
-    assert_let_in(send(request, headers_of(request, signature), request.timestamp))
+    assert_accepted(send(request, headers_of(request, signature), request.timestamp))
 
 
 @each_refused
@@ -76,9 +76,9 @@ def test_a_refused_vector_is_refused(send: Send, entry: dict[str, Any]) -> None:
     "entry", [entry for entry in REFUSED if entry["error"] == "unauthorized"], ids=lambda entry: entry["id"]
 )
 def test_a_refused_vector_has_no_other_mistake(send: Send, entry: dict[str, Any]) -> None:
-    mended = replace(sent(entry), timestamp=entry["now"])
-    _canonical, signature = by_the_service(mended, SECRET)
-    assert_let_in(send(mended, headers_of(mended, signature), entry["now"]))
+    corrected = replace(sent(entry), timestamp=entry["now"])
+    _canonical, signature = by_the_service(corrected, SECRET)
+    assert_accepted(send(corrected, headers_of(corrected, signature), entry["now"]))
 
 
 @pytest.mark.parametrize(

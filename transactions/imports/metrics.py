@@ -4,7 +4,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from partners.monitoring.probes import Session
 
-# The latest by number, which an index has. One that was killed stays `running`, and is not told after a while.
+# The latest by number, which an index has. A killed import stays `running`; after ten minutes it is left out.
 _RUNS = """
     SELECT id::text, state, state = 'running' AND updated_at > now() - interval '10 minutes',
            bytes_read::float8 / nullif(size_bytes, 0), imported, unchanged, rejected,

@@ -321,8 +321,8 @@ def unreachable(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Iterator[l
     tried.clear()
 
 
-def query() -> None:
-    statements.fetch_first(Query(ONE, (1,)))
+def query() -> object:
+    return statements.fetch_first(Query(ONE, (1,)))
 
 
 def query_fails() -> None:
@@ -350,8 +350,10 @@ def test_the_database_is_used_again_after_the_pause(unreachable: list[float]) ->
     query_fails()
     unreachable.clear()
     after_pause()
-    query()
-    query()
+    # The first is the probe; the circuit is closed for the second.
+    assert query()
+    assert query()
+    assert unreachable == []
 
 
 def test_a_probe_on_a_connection_that_was_lost_meanwhile_connects_and_closes_the_circuit(
@@ -361,8 +363,8 @@ def test_a_probe_on_a_connection_that_was_lost_meanwhile_connects_and_closes_the
     lose_connection_and_open_circuit(own_circuit)
     unreachable.clear()
     after_pause()
-    query()
-    own_circuit.check()
+    assert query()
+    assert own_circuit.check() == own_circuit.answers
 
 
 def lose_connection_and_open_circuit(own_circuit: Circuit) -> None:
@@ -385,7 +387,8 @@ def test_a_failure_older_than_the_last_answer_does_not_open_the_circuit() -> Non
     begun = breaker.check()
     breaker.answered()
     breaker.failed(begun)
-    breaker.check()
+    # Not the probe of an open circuit, which would be refused the second time.
+    assert [breaker.check(), breaker.check()] == [1, 1]
 
 
 def test_one_request_at_a_time_probes() -> None:

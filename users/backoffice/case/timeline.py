@@ -22,7 +22,7 @@ SAME_VISIT = timedelta(hours=1)
 
 
 class Entry(NamedTuple):
-    """A line of the timeline. rank: orders entries of the same instant. times: how many openings it stands for."""
+    """A line of the timeline. rank: orders entries of the same instant. times: how many openings it summarises."""
 
     when: datetime
     rank: tuple[int, int]
