@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
 API_SECRETS = "partner-service api secrets"
+WEBHOOK_SECRETS = "partner-service webhook secrets"
 SECOND_FACTORS = "partner-service staff second factors"
 
 

@@ -57,6 +57,7 @@ class PermanentTrigger(pgtrigger.Trigger):
                 operation=self.operation,
                 level=self.level,
                 condition=self.render_condition(model),
+                referencing=self.referencing or "",
                 execute=self.render_execute(model),
             ),
         )

@@ -7,6 +7,8 @@ user; an update of the status without such a row is refused.
 import pgtrigger
 
 from partners.db.triggers import PermanentTrigger, append_only, refuse
+from partners.events.outbox import insert_event, wire_time
+from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
 from users.models.statuses import TRANSITIONS, Status
 
@@ -16,6 +18,19 @@ _OLD_PROFILE = ", ".join(f"OLD.{column}" for column in PROFILE_COLUMNS)
 _NEW_PROFILE = ", ".join(f"NEW.{column}" for column in PROFILE_COLUMNS)
 _OLD_REVIEWED = ", ".join(f"OLD.{column}" for column in REVIEWED_COLUMNS)
 _NEW_REVIEWED = ", ".join(f"NEW.{column}" for column in REVIEWED_COLUMNS)
+
+_STATUS_CHANGED = insert_event(
+    EventType.STATUS_CHANGED,
+    source="(SELECT NEW.*) AS u",
+    partner="u.partner_id",
+    user="u.id",
+    data={
+        "externalId": "u.external_id",
+        "userId": "u.id",
+        "status": "u.status",
+        "updatedAt": wire_time("u.updated_at"),
+    },
+)
 
 USER_TRIGGERS = [
     PermanentTrigger(
@@ -71,6 +86,15 @@ USER_TRIGGERS = [
                 END IF;
             END IF;
             RETURN NEW;
+        """,
+    ),
+    PermanentTrigger(
+        name="event",
+        when=pgtrigger.After,
+        operation=pgtrigger.UpdateOf("status"),
+        condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
+        func=f"""{_STATUS_CHANGED};
+            RETURN NULL;
         """,
     ),
     *append_only(pgtrigger.Delete),

@@ -1,4 +1,4 @@
-"""Partners, their API keys, records of writes, and usage counters."""
+"""Partners and their API keys."""
 
 import pgtrigger
 from django.conf import settings
@@ -136,74 +136,3 @@ class ApiKey(models.Model):
     def is_in_force(self) -> bool:
         """Whether the key is neither revoked nor expired."""
         return self.state == "active"
-
-
-class IdempotencyRecord(models.Model):
-    """The response to a write with an Idempotency-Key (contract, section 4); without one until the write ends."""
-
-    pk = models.CompositePrimaryKey("partner_id", "key")
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
-    key = models.UUIDField()
-    fingerprint = models.BinaryField(max_length=32)
-    status = models.PositiveSmallIntegerField(null=True)
-    body = models.BinaryField(null=True)
-    location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
-    created_at = models.DateTimeField(db_default=Now())
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (fingerprint, status, body, location, created_at)", "DELETE")
-
-    class Meta:
-        indexes = (models.Index(fields=("created_at",), name="idempotency_created_at"),)
-
-    def __str__(self) -> str:
-        return str(self.key)
-
-
-class UsedSignature(models.Model):
-    """The signature of a PATCH that succeeded without an Idempotency-Key: contract, section 3."""
-
-    pk = models.CompositePrimaryKey("partner_id", "signature")
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
-    signature = models.BinaryField(max_length=32)
-    signed_at = models.DateTimeField(help_text="The request's own timestamp.")
-
-    serving_privileges = ("SELECT", "INSERT", "DELETE")
-
-    class Meta:
-        indexes = (models.Index(fields=("signed_at",), name="used_signature_signed_at"),)
-
-    def __str__(self) -> str:
-        return f"signature of {self.signed_at}"
-
-
-class ApiUsage(models.Model):
-    """The number of requests of one kind within an hour (partners/usage/)."""
-
-    hour = models.DateTimeField()
-    # Both None if the key is unknown or missing.
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False, null=True)
-    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False, null=True)
-    status = models.PositiveSmallIntegerField()
-    replayed = models.BooleanField(default=False)
-    # The value of an AuthenticationFailure for status 401, else empty.
-    failure = models.CharField(max_length=40, blank=True)
-    # The caller's clock minus the server's, rounded (partners/usage/clock_skew.py); None if unknown.
-    skew_seconds = models.BigIntegerField(null=True)
-    count = models.BigIntegerField()
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
-
-    class Meta:
-        constraints = (
-            # Begins with the columns that reports filter by.
-            models.UniqueConstraint(
-                fields=("partner", "hour", "key", "status", "replayed", "failure", "skew_seconds"),
-                name="api_usage_unique",
-                nulls_distinct=False,
-            ),
-        )
-        # For the purge.
-        indexes = (models.Index(fields=("hour",), name="api_usage_hour"),)
-
-    def __str__(self) -> str:
-        return f"{self.status} {self.hour}"
