@@ -218,6 +218,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"name": "Ping", "description": "A first signed request."},
         {"name": "Users", "description": "Profiles and compliance status of your users."},
         {"name": "Conversions", "description": "Conversions of your users."},
+        {"name": "Idempotency keys", "description": "Whether a write whose response was lost has happened."},
         {"name": "Documents", "description": "Documents issued to your users."},
     ],
     "CAMELIZE_NAMES": True,

@@ -1,6 +1,6 @@
 BEGIN;
-INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint)
-VALUES (:partner, gen_random_uuid(), decode(:digest, 'hex'))
+INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint, method, path)
+VALUES (:partner, gen_random_uuid(), decode(:digest, 'hex'), 'POST', '/v1/users')
 RETURNING key AS idempotency_key, set_config('pghistory.context_metadata', '{"partner": "load-01"}', true) AS context
 \gset
 INSERT INTO users_user (id, partner_id, external_id, email, first_name, last_name, date_of_birth, address_line1, city,

@@ -1,8 +1,8 @@
 \set number random(1, :highest)
 \set change random(1, 1000000000)
 BEGIN;
-INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint)
-VALUES (:partner, gen_random_uuid(), decode(:digest, 'hex'))
+INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint, method, path)
+VALUES (:partner, gen_random_uuid(), decode(:digest, 'hex'), 'POST', '/v1/users')
 RETURNING key AS idempotency_key, set_config('pghistory.context_metadata', '{"partner": "load-01"}', true) AS context
 \gset
 SELECT id AS user_id, external_id, status, updated_at, email, first_name, last_name, date_of_birth, address_line1,

@@ -16,11 +16,26 @@ REALM = 'HMAC-SHA256 realm="partner-service"'
 MALFORMED_JSON = "The body is not valid JSON in UTF-8."
 
 
+# What is wrong with a field, for programs: contract, section 12.
+FIELD_ERROR_CODES = (
+    "required",
+    "unknown",
+    "duplicate",
+    "type",
+    "format",
+    "length",
+    "range",
+    "notAllowed",
+    "inconsistent",
+)
+
+
 class FieldError(NamedTuple):
-    """A problem with a field, parameter or header, by its name on the wire."""
+    """A problem with a field, parameter or header, by its name on the wire. code: one of FIELD_ERROR_CODES."""
 
     field: str
     message: str
+    code: str
 
 
 class ApiError(exceptions.APIException):
@@ -58,9 +73,9 @@ class BadRequestError(ApiError):
         return super().body() | {"fieldErrors": [f._asdict() for f in self.field_errors]}
 
 
-def invalid_parameter(field: str, message: str) -> BadRequestError:
+def invalid_parameter(field: str, message: str, code: str = "format") -> BadRequestError:
     """A bad_request for one parameter or header."""
-    return BadRequestError(field_errors=[FieldError(field, message)])
+    return BadRequestError(field_errors=[FieldError(field, message, code)])
 
 
 class MethodNotAllowedError(BadRequestError):

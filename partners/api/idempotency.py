@@ -9,8 +9,9 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
+from typing import NamedTuple
 
 from django.db import transaction
 
@@ -32,19 +33,24 @@ NOT_A_UUID = "Must be a UUID of 36 characters."
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 _CLAIM_KEY = f"""
-    INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint)
-    VALUES (%s, %s::uuid, %s::bytea)
+    INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint, method, path)
+    VALUES (%s, %s::uuid, %s::bytea, %s, %s)
         ON CONFLICT (partner_id, key) DO UPDATE
-       SET fingerprint = excluded.fingerprint, created_at = now(), status = NULL, body = NULL, location = NULL
+       SET fingerprint = excluded.fingerprint, method = excluded.method, path = excluded.path, created_at = now(),
+           status = NULL, body = NULL, location = NULL, completed_at = NULL
      WHERE record.created_at <= now() - %s::interval
  RETURNING {history_context.SET_CONTEXT}
 """
 _STORE_ANSWER = """
-    UPDATE partners_idempotencyrecord SET status = %s, body = %s, location = %s
+    UPDATE partners_idempotencyrecord SET status = %s, body = %s, location = %s, completed_at = clock_timestamp()
      WHERE partner_id = %s AND key = %s::uuid
 """
 _FIND_ANSWER = """
     SELECT fingerprint, status, body, location FROM partners_idempotencyrecord WHERE partner_id = %s AND key = %s::uuid
+"""
+_FIND_WRITE = """
+    SELECT method, path, status, completed_at, created_at + %s::interval
+      FROM partners_idempotencyrecord WHERE partner_id = %s AND key = %s::uuid
 """
 _CLAIM_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
@@ -65,6 +71,16 @@ class Answer:
     replayed: bool = False
 
 
+class CompletedWrite(NamedTuple):
+    """A write under an Idempotency-Key that has taken effect. path: canonical. status: of the HTTP response."""
+
+    method: str
+    path: str
+    status: int
+    completed_at: datetime
+    expires_at: datetime
+
+
 # Performs the write and returns its response. Any exception rolls it back.
 Effect = Callable[[], Answer]
 
@@ -82,9 +98,32 @@ def perform(request: PartnerRequest, effect: Effect) -> Answer:
     key = request.header("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return statements.retry_rolled_back(partial(_perform_once, request, effect))
-    if not _UUID.fullmatch(key):
+    if not is_key(key):
         raise invalid_parameter(HEADER, NOT_A_UUID)
     return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect))
+
+
+def is_key(text: str) -> bool:
+    """Whether the text has the form of an Idempotency-Key."""
+    return bool(_UUID.fullmatch(text))
+
+
+def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:
+    """The partner's write under this key; None if none has taken effect and none is under way (contract, section 12).
+
+    It claims the key as a write does, and so waits for one under way, then gives the key up.
+    """
+    for _ in range(CLAIM_ATTEMPTS):
+        try:
+            with transaction.atomic():
+                statements.fetch(_claim_key(request, key))
+                transaction.set_rollback(True)
+                return None
+        except AlreadyClaimedError:
+            values = (WINDOW, request.user.partner_id, key)
+            if rows := statements.fetch(Query(_FIND_WRITE, values, CompletedWrite._make)):
+                return rows[0]
+    raise UnavailableError
 
 
 def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
@@ -104,9 +143,7 @@ def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
 
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:
-    partner_id, fingerprint = request.user.partner_id, _fingerprint(request)
-    values = (partner_id, key, fingerprint, WINDOW, _context(request))
-    claim: Query[statements.Row] = Query(_CLAIM_KEY, values, check=_require_claimed)
+    partner_id, claim = request.user.partner_id, _claim_key(request, key)
     for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():
@@ -118,7 +155,7 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Ans
         else:
             return answer
         if stored is not None:
-            return _replay(stored, fingerprint)
+            return _replay(stored, _fingerprint(request))
     raise UnavailableError
 
 
@@ -138,6 +175,12 @@ def _run_claimed(claim: Query[statements.Row], effect: Effect) -> Answer:
     return answer
 
 
+def _claim_key(request: PartnerRequest, key: str) -> Query[statements.Row]:
+    path = request.canonical_path
+    values = (request.user.partner_id, key, _fingerprint(request), request.method, path, WINDOW, _context(request))
+    return Query(_CLAIM_KEY, values, check=_require_claimed)
+
+
 def _require_claimed(result: Result[statements.Row]) -> None:
     if not result.rows:
         raise AlreadyClaimedError
@@ -151,7 +194,7 @@ def _context(request: PartnerRequest) -> str:
 def _replay(stored: statements.Row, fingerprint: bytes) -> Answer:
     stored_fingerprint, status, body, location = stored
     if bytes(stored_fingerprint) != fingerprint:
-        raise invalid_parameter(HEADER, KEY_REUSED)
+        raise invalid_parameter(HEADER, KEY_REUSED, "inconsistent")
     return Answer(status, bytes(body), location, replayed=True)
 
 

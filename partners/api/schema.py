@@ -134,7 +134,10 @@ class FieldErrorSerializer(serializers.Serializer[errors.FieldError]):
     """A field, parameter or header that is not valid."""
 
     field = serializers.CharField(help_text="Its name on the wire.")
-    message = serializers.CharField(help_text="The problem; never contains the value sent.")
+    message = serializers.CharField(help_text="The problem, for people; never contains the value sent.")
+    code = serializers.ChoiceField(
+        errors.FIELD_ERROR_CODES, help_text="The kind of problem, for programs. Codes may be added."
+    )
 
 
 @cache
@@ -168,5 +171,5 @@ def _error_response(alike: list[errors.ApiError]) -> OpenApiResponse:
 def _summary(error: errors.ApiError) -> str:
     """The message, or the first field error."""
     if isinstance(error, errors.BadRequestError) and error.field_errors:
-        return ": ".join(error.field_errors[0])
+        return ": ".join(error.field_errors[0][:2])
     return error.message

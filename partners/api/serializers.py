@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from django.core.exceptions import ValidationError as DjangoValidationError
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 
@@ -20,6 +21,9 @@ NAME_LENGTH_IN_ERRORS = 100
 
 Instance = TypeVar("Instance")
 Errors = dict[str, list[Any]]
+
+# DRF's codes that are other ones on the wire.
+_CODES = {"null": "type"}
 
 
 INSTANT = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$"}
@@ -79,7 +83,9 @@ class StrictSerializer(serializers.Serializer[Instance]):
             return BadRequestError("The body must be a JSON object.")
         return BadRequestError(
             field_errors=[
-                FieldError(_printable(name), message) for name, messages in self.errors.items() for message in messages
+                FieldError(_printable(name), message, _CODES.get(message.code, message.code))
+                for name, messages in self.errors.items()
+                for message in messages
             ]
         )
 
@@ -95,8 +101,8 @@ class StrictSerializer(serializers.Serializer[Instance]):
         values, errors = self._validate_fields(data)
         self.validate_together(values, errors)
         known = self.writable_fields.keys()
-        errors |= {name: ["Unknown field."] for name in data.keys() - known}
-        errors |= {name: ["Duplicate field."] for name in getattr(data, "repeated", ())}
+        errors |= {name: [ErrorDetail("Unknown field.", "unknown")] for name in data.keys() - known}
+        errors |= {name: [ErrorDetail("Duplicate field.", "duplicate")] for name in getattr(data, "repeated", ())}
         if errors:
             names = [*(name for name in known if name in errors), *sorted(errors.keys() - known)]
             raise serializers.ValidationError({name: errors[name] for name in names})
@@ -116,7 +122,7 @@ class StrictSerializer(serializers.Serializer[Instance]):
             if name not in data and (self.partial or name in refused):
                 continue
             if name in refused:
-                errors[name] = [f"{name} cannot be changed."]
+                errors[name] = [ErrorDetail(f"{name} cannot be changed.", "notAllowed")]
                 continue
             try:
                 value = field.run_validation(data.get(name, empty))
@@ -154,3 +160,14 @@ class PingSerializer(serializers.Serializer[Any]):
         "^[a-z0-9]+(-[a-z0-9]+)*$", min_length=1, max_length=50, help_text="The partner that the API key belongs to."
     )
     serverTime = InstantField(help_text="The service's clock.")
+
+
+class CompletedWriteSerializer(serializers.Serializer[Any]):
+    """A write that has taken effect."""
+
+    idempotencyKey = serializers.UUIDField(source="idempotency_key", help_text="In lower case.")
+    method = serializers.ChoiceField(["POST", "PATCH"])
+    path = serializers.CharField(help_text="The canonical path, line 2 of the canonical request.")
+    status = serializers.IntegerField(min_value=200, max_value=299, help_text="The HTTP status of its response.")
+    completedAt = InstantField(source="completed_at")
+    expiresAt = InstantField(source="expires_at", help_text="When the key is forgotten.")

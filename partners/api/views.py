@@ -1,15 +1,17 @@
-"""GET /v1/ping."""
+"""Ping, and the look-up of a write: contract, sections 9 and 12."""
 
 from datetime import UTC, datetime
 
 from django.http import HttpResponse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 
+from partners.api import idempotency
 from partners.api.base import PartnerAPIView
+from partners.api.errors import NotFoundError, invalid_parameter
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
-from partners.api.serializers import PingSerializer
+from partners.api.serializers import CompletedWriteSerializer, PingSerializer
 
 
 class Ping(PartnerAPIView):
@@ -32,3 +34,55 @@ class Ping(PartnerAPIView):
     def get(self, request: PartnerRequest) -> HttpResponse:
         """The API key's partner, and the service's clock."""
         return self.read({"partner": request.user.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})
+
+
+KEY_NOT_FOUND = "No write under this key has taken effect, and none is under way."
+BAD_KEY = invalid_parameter("idempotencyKey", idempotency.NOT_A_UUID)
+
+_KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
+
+
+class IdempotencyKeyItem(PartnerAPIView):
+    """GET /v1/idempotency-keys/{idempotencyKey}: contract, section 12."""
+
+    @extend_schema(
+        operation_id="getIdempotencyKey",
+        tags=["Idempotency keys"],
+        summary="Learn whether a write has happened",
+        description="For a write whose response was lost. A request that is still running under the key is waited for."
+        " After 404, no write under the key has taken effect and none is under way: send it again under the same key."
+        " Keys are kept for 24 hours.",
+        parameters=[
+            OpenApiParameter(
+                "idempotency_key",
+                type={"type": "string", "format": "uuid"},
+                location=OpenApiParameter.PATH,
+                description="The Idempotency-Key of the write.",
+                examples=[OpenApiExample("idempotencyKey", value=_KEY)],
+            )
+        ],
+        responses={
+            200: success(
+                CompletedWriteSerializer,
+                "The write has taken effect.",
+                {
+                    "idempotencyKey": _KEY,
+                    "method": "POST",
+                    "path": "/v1/users",
+                    "status": 201,
+                    "completedAt": "2026-01-15T10:30:00.012345Z",
+                    "expiresAt": "2026-01-16T10:30:00.000000Z",
+                },
+            ),
+            **error_responses(BAD_KEY, NotFoundError(KEY_NOT_FOUND)),
+        },
+    )
+    def get(self, request: PartnerRequest, idempotency_key: str) -> HttpResponse:
+        """The write under the key."""
+        if not idempotency.is_key(idempotency_key):
+            raise BAD_KEY
+        key = idempotency_key.lower()
+        write = idempotency.find_write(request, key)
+        if write is None:
+            raise NotFoundError(KEY_NOT_FOUND)
+        return self.read(CompletedWriteSerializer({"idempotency_key": key, **write._asdict()}).data)

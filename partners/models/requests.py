@@ -13,12 +13,21 @@ class IdempotencyRecord(models.Model):
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
     key = models.UUIDField()
     fingerprint = models.BinaryField(max_length=32)
+    method = models.CharField(max_length=10)
+    # The canonical path.
+    path = models.TextField()
     status = models.PositiveSmallIntegerField(null=True)
     body = models.BinaryField(null=True)
     location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
     created_at = models.DateTimeField(db_default=Now())
+    completed_at = models.DateTimeField(null=True)
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (fingerprint, status, body, location, created_at)", "DELETE")
+    serving_privileges = (
+        "SELECT",
+        "INSERT",
+        "UPDATE (fingerprint, method, path, status, body, location, created_at, completed_at)",
+        "DELETE",
+    )
 
     class Meta:
         indexes = (models.Index(fields=("created_at",), name="idempotency_created_at"),)

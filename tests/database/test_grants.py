@@ -23,7 +23,8 @@ GRANTS = {
     "partners_partner": ADD | {"UPDATE (enabled, name, rate_limit)"},
     "partners_apikey": ADD | {"UPDATE (encrypted_secret, expires_at, last_used_at, revoked_at)"},
     # What serves its time and goes.
-    "partners_idempotencyrecord": ADD | {"UPDATE (body, created_at, fingerprint, location, status)", "DELETE"},
+    "partners_idempotencyrecord": ADD
+    | {"UPDATE (body, completed_at, created_at, fingerprint, location, method, path, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
     "partners_apiusage": ADD | {"UPDATE (count)", "DELETE"},
     # Events are written by triggers; the relay places them.

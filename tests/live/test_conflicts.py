@@ -22,7 +22,9 @@ from users.models import User, UserEvent
 Session = Callable[[], psycopg.Connection[Any]]
 
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
-CLAIM = "INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint) VALUES (%s, %s, '')"
+CLAIM = (
+    "INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint, method, path) VALUES (%s, %s, '', '', '')"
+)
 
 
 def wait_for_waiting(session: Session, blocker: psycopg.Connection[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from partners.api.errors import FIELD_ERROR_CODES
 from tests.support.client import Response
 
 STATUS_OF_ERROR = {
@@ -33,5 +34,6 @@ def assert_error(answer: Response, status: int) -> dict[str, Any]:
 def failing_fields(answer: Response, status: int = 400) -> list[str]:
     """Return the field names of a bad_request's fieldErrors."""
     problems = assert_error(answer, status)["fieldErrors"]
-    assert all(set(problem) == {"field", "message"} and problem["message"] for problem in problems)
+    assert all(set(problem) == {"field", "message", "code"} and problem["message"] for problem in problems)
+    assert {problem["code"] for problem in problems} <= set(FIELD_ERROR_CODES)
     return [problem["field"] for problem in problems]

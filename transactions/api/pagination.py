@@ -39,7 +39,7 @@ class CursorPagination(BasePagination):
         if "cursor" in parameters:
             self.start = Position.parse(_single(parameters["cursor"]))
             if self.start is None:
-                errors.append(FieldError("cursor", NOT_A_CURSOR))
+                errors.append(FieldError("cursor", NOT_A_CURSOR, "format"))
         if "limit" in parameters:
             match = _LIMIT.fullmatch(_single(parameters["limit"]))
             self.limit = int(match[1]) if match else 0

@@ -9,7 +9,7 @@ from users.services import field_rules
 # Examples for the OpenAPI document.
 BAD_PATH = invalid_parameter("externalId", "Must not contain a slash.")
 BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
-KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED)
+KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED, "inconsistent")
 TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")
 
 
@@ -28,5 +28,5 @@ def external_id_errors(external_id: str) -> list[FieldError]:
     try:
         field_rules.external_id(external_id)
     except ValidationError as error:
-        return [FieldError("externalId", str(error.message))]
+        return [FieldError("externalId", str(error.message), error.code)]
     return []

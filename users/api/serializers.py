@@ -5,6 +5,8 @@ from typing import Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+from rest_framework.fields import get_error_detail
 
 from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.serializers import Errors, InstantField, StrictSerializer
@@ -119,10 +121,11 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                 try:
                     values[column] = rule(values[column])
                 except DjangoValidationError as error:
-                    errors[name] = error.messages
+                    errors[name] = get_error_detail(error)
             elif self.instance and "country" in values and not _is_stored_form(rule, getattr(self.instance, column)):
                 # Errors name only the fields that were sent.
-                errors.setdefault("country", [f"Does not match the user's {name}: send both."])
+                message = f"Does not match the user's {name}: send both."
+                errors.setdefault("country", [ErrorDetail(message, "inconsistent")])
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a minor. `api_error()` makes that a 422."""

@@ -38,13 +38,13 @@ class AddressRules:
         """The postal code as stored. Raises ValidationError."""
         if not value:
             if self.postal_code_required:
-                raise ValidationError(f"This field is required for country {self.country}.")
+                raise ValidationError(f"This field is required for country {self.country}.", code="required")
             return ""
         if self.postal_code_form is None:
             return value
         upper = value.upper()
         if not (value.isascii() and self.postal_code_form.fullmatch(upper)):
-            raise ValidationError(f"Must be a postal code of country {self.country}.")
+            raise ValidationError(f"Must be a postal code of country {self.country}.", code="format")
         if self.country == "CA" and (parts := _CANADIAN.fullmatch(upper)):
             return " ".join(parts.groups())
         if self.country == "US":
@@ -55,14 +55,14 @@ class AddressRules:
         """The province as stored. Raises ValidationError."""
         if not value:
             if self.province_required:
-                raise ValidationError(f"This field is required for country {self.country}.")
+                raise ValidationError(f"This field is required for country {self.country}.", code="required")
             return ""
         if not self.provinces:
             return value
         province = self.provinces.get(_fold(value))
         # Some letters outside ASCII have an upper case in ASCII: ſ is not S.
         if province is None or (province.text.isascii() and not value.isascii()):
-            raise ValidationError(f"Must be a subdivision code of country {self.country}.")
+            raise ValidationError(f"Must be a subdivision code of country {self.country}.", code="notAllowed")
         return province.code
 
     def province_key(self, stored: str) -> str | None:

@@ -30,9 +30,9 @@ _PLAIN_IDENTIFIER = re.compile(r"[!-.0-~]{1,128}")
 def clean_text(value: Any) -> str:
     """A JSON string without control characters and lone surrogates, not stripped."""
     if not isinstance(value, str):
-        raise ValidationError("Must be a string.")
+        raise ValidationError("Must be a string.", code="type")
     if _CONTROL_OR_SURROGATE.search(value):
-        raise ValidationError("Must not contain control characters or lone surrogates.")
+        raise ValidationError("Must not contain control characters or lone surrogates.", code="format")
     return value
 
 
@@ -40,9 +40,9 @@ def text(value: Any, *, shortest: int, longest: int) -> str:
     """A string of `shortest` to `longest` code points, stripped of white space."""
     stripped = clean_text(value).strip()
     if len(stripped) < shortest:
-        raise ValidationError("Must not be empty.")
+        raise ValidationError("Must not be empty.", code="length")
     if len(stripped) > longest:
-        raise ValidationError(f"Must be at most {longest} characters.")
+        raise ValidationError(f"Must be at most {longest} characters.", code="length")
     return stripped
 
 
@@ -50,17 +50,17 @@ def external_id(value: Any) -> str:
     """A partner's own identifier, exactly as sent."""
     identifier = clean_text(value)
     if not 1 <= len(identifier) <= EXTERNAL_ID_LENGTH:
-        raise ValidationError(f"Must be 1 to {EXTERNAL_ID_LENGTH} characters.")
+        raise ValidationError(f"Must be 1 to {EXTERNAL_ID_LENGTH} characters.", code="length")
     if identifier in {".", ".."}:
-        raise ValidationError("Must not be . or .., which are path segments.")
+        raise ValidationError("Must not be . or .., which are path segments.", code="format")
     if _PLAIN_IDENTIFIER.fullmatch(identifier):
         return identifier
     if "/" in identifier:
-        raise ValidationError("Must not contain a slash.")
+        raise ValidationError("Must not contain a slash.", code="format")
     if identifier[0].isspace() or identifier[-1].isspace():
-        raise ValidationError("Must not begin or end with white space.")
+        raise ValidationError("Must not begin or end with white space.", code="format")
     if any(c != " " and unicodedata.category(c)[0] not in "LMNPS" for c in identifier):
-        raise ValidationError("Must be letters, marks, numbers, punctuation, symbols and plain spaces.")
+        raise ValidationError("Must be letters, marks, numbers, punctuation, symbols and plain spaces.", code="format")
     return identifier
 
 
@@ -70,9 +70,9 @@ def email(value: Any) -> str:
     try:
         normalized = validate_email(address, check_deliverability=False).normalized
     except EmailNotValidError:
-        raise ValidationError("Must be a valid email address.") from None
+        raise ValidationError("Must be a valid email address.", code="format") from None
     if len(normalized) > EMAIL_LENGTH:
-        raise ValidationError(f"Must be at most {EMAIL_LENGTH} characters.")
+        raise ValidationError(f"Must be at most {EMAIL_LENGTH} characters.", code="length")
     return normalized
 
 
@@ -84,11 +84,11 @@ def date_of_birth(value: Any) -> date:
     except ValueError:
         born = None
     if born is None:
-        raise ValidationError("Must be a calendar date, YYYY-MM-DD.")
+        raise ValidationError("Must be a calendar date, YYYY-MM-DD.", code="format")
     if born < EARLIEST_BIRTH:
-        raise ValidationError("Must not be before 1900-01-01.")
+        raise ValidationError("Must not be before 1900-01-01.", code="range")
     if born > today():
-        raise ValidationError("Must not be in the future.")
+        raise ValidationError("Must not be in the future.", code="range")
     return born
 
 
@@ -97,14 +97,14 @@ def country(value: Any) -> str:
     code = clean_text(value).strip()
     # Some letters outside ASCII have an upper case in ASCII: ß is not SS.
     if not code.isascii() or code.upper() not in COUNTRY_CODES:
-        raise ValidationError("Must be an ISO 3166-1 alpha-2 country code.")
+        raise ValidationError("Must be an ISO 3166-1 alpha-2 country code.", code="notAllowed")
     return code.upper()
 
 
 def boolean(value: Any) -> bool:
     """JSON's true or false."""
     if not isinstance(value, bool):
-        raise ValidationError("Must be true or false.")
+        raise ValidationError("Must be true or false.", code="type")
     return value
 
 
