@@ -13,7 +13,7 @@ from django.utils import timezone
 from factory.declarations import LazyFunction, SelfAttribute, Sequence, SubFactory
 
 from partners.authentication import keys
-from partners.models import ApiKey, Partner
+from partners.models import KEY_PREFIXES, ApiKey, Partner
 from tests.support.client import PartnerClient, Transport
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType, ImportRun
@@ -59,7 +59,11 @@ class ApiKeyFactory(factory.django.DjangoModelFactory[ApiKey]):
         partner = fields.pop("partner")
         key = keys.issue(partner=partner).record
         if age is not None:
-            key.pk, key.prefix, key.digest = None, f"{keys.KEY_PREFIX}{secrets.token_hex(4)}", secrets.token_bytes(32)
+            key.pk, key.prefix, key.digest = (
+                None,
+                f"{KEY_PREFIXES[partner.mode]}{secrets.token_hex(4)}",
+                secrets.token_bytes(32),
+            )
             key.created_at = timezone.now() - age
             for name, value in fields.items():
                 setattr(key, name, value)

@@ -23,7 +23,7 @@ from unfold.enums import ActionVariant
 from partners.admin.key_columns import age, expiry, state
 from partners.admin.pages import ReadOnlyAdmin
 from partners.authentication import keys
-from partners.authentication.keys import KEY_PREFIX, VISIBLE_CHARACTERS, IssuedKey
+from partners.authentication.keys import IssuedKey, visible_prefix
 from partners.models import ApiKey, Partner
 
 MAY_ISSUE = "partners.add_apikey"
@@ -89,7 +89,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     def matching(self, term: str) -> Q:
         """By the prefix, also of a whole key."""
-        return Q(prefix=term[: len(KEY_PREFIX) + VISIBLE_CHARACTERS])
+        return Q(prefix=visible_prefix(term))
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Rotation of a key in force, revocation of one that is not revoked."""

@@ -26,12 +26,12 @@ admin.site.site_url = None
 class PartnerAdmin(ReadOnlyAdmin):
     """Partners; the slug cannot be changed."""
 
-    list_display = ("slug", "name", "enabled", keys_in_force, "rate_limit", "created_at")
-    list_filter = ("enabled",)
+    list_display = ("slug", "name", "mode", "enabled", keys_in_force, "rate_limit", "created_at")
+    list_filter = ("mode", "enabled")
     search_fields = ("slug", "name")
     ordering = ("slug",)
-    fields = ("slug", "name", "enabled", "rate_limit", "created_at")
-    addable_fields = ("slug", "name", "enabled", "rate_limit")
+    fields = ("slug", "name", "mode", "enabled", "rate_limit", "created_at")
+    addable_fields = ("slug", "name", "mode", "enabled", "rate_limit")
     editable_fields = ("name", "enabled", "rate_limit")
     actions_detail = ("issue",)
 

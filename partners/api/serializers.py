@@ -16,6 +16,7 @@ from rest_framework.settings import api_settings
 from partners.api import json
 from partners.api.errors import ApiError, BadRequestError, FieldError
 from partners.db import statements
+from partners.models import Mode
 
 NAME_LENGTH_IN_ERRORS = 100
 
@@ -159,6 +160,7 @@ class PingSerializer(serializers.Serializer[Any]):
     partner = serializers.RegexField(
         "^[a-z0-9]+(-[a-z0-9]+)*$", min_length=1, max_length=50, help_text="The partner that the API key belongs to."
     )
+    mode = serializers.ChoiceField(Mode.values, help_text="Whether the partner's users are real.")
     serverTime = InstantField(help_text="The service's clock.")
 
 

@@ -26,14 +26,17 @@ class Ping(PartnerAPIView):
             200: success(
                 PingSerializer,
                 "The request is signed correctly.",
-                {"partner": "acme", "serverTime": "2026-01-15T10:30:00.000000Z"},
+                {"partner": "acme", "mode": "live", "serverTime": "2026-01-15T10:30:00.000000Z"},
             ),
             **error_responses(),
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
         """The API key's partner, and the service's clock."""
-        return self.read({"partner": request.user.partner_slug, "serverTime": rfc_3339(datetime.now(UTC))})
+        caller = request.user
+        return self.read(
+            {"partner": caller.partner_slug, "mode": caller.mode.value, "serverTime": rfc_3339(datetime.now(UTC))}
+        )
 
 
 KEY_NOT_FOUND = "No write under this key has taken effect, and none is under way."

@@ -19,12 +19,12 @@ from django.db.models.functions import Least, Now
 from partners.authentication import encryption
 from partners.db import statements
 from partners.db.statements import Query
-from partners.models import ApiKey, Partner, in_force
+from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 
 log = structlog.get_logger("partners.authentication.keys")
 
-KEY_PREFIX = "psi_key_"
-SECRET_PREFIX = "psi_secret_"  # noqa: S105 - for scanners to find
+# For scanners to find.
+SECRET_PREFIXES = {Mode.LIVE: "psi_secret_", Mode.SANDBOX: "psi_test_secret_"}
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
 TOUCH_INTERVAL = timedelta(minutes=5)
@@ -52,6 +52,7 @@ class Caller:
     secret: str = field(repr=False)
     may_call: bool
     should_touch: bool
+    mode: Mode = Mode.LIVE
     # No present key of SECRETS_ENCRYPTION_KEYS decrypts the secret; `secret` is random instead.
     secret_is_lost: bool = False
 
@@ -70,13 +71,19 @@ def digest(api_key: str) -> bytes:
     return hashlib.sha256(api_key.encode()).digest()
 
 
+def visible_prefix(api_key: str) -> str:
+    """What staff and logs see of a key."""
+    prefix = next((one for one in KEY_PREFIXES.values() if api_key.startswith(one)), "")
+    return api_key[: len(prefix) + VISIBLE_CHARACTERS]
+
+
 def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = None) -> IssuedKey:
     """Create a key and a secret, each of 256 random bits."""
-    api_key = KEY_PREFIX + secrets.token_urlsafe(ENTROPY_BYTES)
-    secret = SECRET_PREFIX + secrets.token_urlsafe(ENTROPY_BYTES)
+    api_key = KEY_PREFIXES[Mode(partner.mode)] + secrets.token_urlsafe(ENTROPY_BYTES)
+    secret = SECRET_PREFIXES[Mode(partner.mode)] + secrets.token_urlsafe(ENTROPY_BYTES)
     record = ApiKey(
         partner=partner,
-        prefix=api_key[: len(KEY_PREFIX) + VISIBLE_CHARACTERS],
+        prefix=visible_prefix(api_key),
         digest=digest(api_key),
         encrypted_secret=encryption.encrypt(secret, purpose=encryption.API_SECRETS),
         label=label,
@@ -89,7 +96,7 @@ def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = No
 
 def find(key_or_prefix: str) -> ApiKey:
     """The key with this value or visible prefix. Raises ApiKey.DoesNotExist."""
-    is_prefix = len(key_or_prefix) == len(KEY_PREFIX) + VISIBLE_CHARACTERS
+    is_prefix = key_or_prefix == visible_prefix(key_or_prefix)
     condition = {"prefix": key_or_prefix} if is_prefix else {"digest": digest(key_or_prefix)}
     return ApiKey.objects.select_related("partner").get(**condition)
 
@@ -123,8 +130,8 @@ MAY_CALL = """
 """
 
 _FIND_CALLER = f"""
-    SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, {MAY_CALL},
-           (key.last_used_at >= now() - interval '{TOUCH_INTERVAL.total_seconds():.0f} seconds') IS NOT TRUE
+    SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, partner.mode,
+           {MAY_CALL}, (key.last_used_at >= now() - interval '{TOUCH_INTERVAL.total_seconds():.0f} seconds') IS NOT TRUE
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s
 """
@@ -140,7 +147,7 @@ def find_caller(key_digest: bytes, *queries: Query[Any]) -> tuple[Caller | None,
     if not callers:
         _last_callers.pop(key_digest, None)
         return None, rows
-    key_id, prefix, encrypted, partner_id, slug, rate_limit, may_call, should_touch = callers[0]
+    key_id, prefix, encrypted, partner_id, slug, rate_limit, mode, may_call, should_touch = callers[0]
     try:
         secret, is_lost = _decrypt(encrypted), False
     except InvalidToken:
@@ -150,7 +157,7 @@ def find_caller(key_digest: bytes, *queries: Query[Any]) -> tuple[Caller | None,
     if len(_last_callers) >= CACHE_SIZE:
         _last_callers.clear()
     caller = _last_callers[key_digest] = Caller(
-        partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch, is_lost
+        partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch, Mode(mode), is_lost
     )
     return caller, rows
 

@@ -10,15 +10,16 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
-from partners.authentication import keys, signing
+from partners.authentication import signing
 from partners.docs import example_files
 from partners.doctor import diagnose
 from partners.doctor.causes import LINES
+from partners.models import KEY_PREFIXES, Mode
 
 LARGEST_BYTES = 256 * 1024
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 # Has the form of a key, but was never issued.
-_EXAMPLE_KEY = keys.KEY_PREFIX + ("example-" * 6)[:43]
+_EXAMPLE_KEY = KEY_PREFIXES[Mode.LIVE] + ("example-" * 6)[:43]
 _SYMBOLS = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
 
 # A diagnosis takes some milliseconds of a thread that answers partners too: one at a time.

@@ -12,6 +12,7 @@ from partners.api.rates import parse_rate
 from partners.authentication import keys
 from partners.docs import example_files, openapi
 from partners.doctor.causes import LINES
+from partners.models import KEY_PREFIXES, Mode
 
 SECTIONS = (
     ("quick-start", "Quick start"),
@@ -50,8 +51,8 @@ def page(base_url: str) -> str:
         "here": "guide",
         "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
         "base_url": base_url,
-        "key_prefix": keys.KEY_PREFIX,
-        "secret_prefix": keys.SECRET_PREFIX,
+        "key_prefix": KEY_PREFIXES[Mode.LIVE],
+        "secret_prefix": keys.SECRET_PREFIXES[Mode.LIVE],
         "quick_languages": QUICK_LANGUAGES,
         "clients": example_files.clients(),
         "snippets": example_files.snippets(),

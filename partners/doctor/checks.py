@@ -13,7 +13,7 @@ from partners.doctor.mistakes import instant
 from partners.doctor.request import LARGEST_BODY_BYTES, WRITES, PastedRequest, is_utf8
 
 # As keys.issue makes it.
-API_KEY = re.compile(r"psi_key_[A-Za-z0-9_\-]{43}")
+API_KEY = re.compile(r"psi_(?:test_)?key_[A-Za-z0-9_\-]{43}")
 _SIGNING_HEADERS = ("X-Api-Key", "X-Request-Timestamp", "X-Request-Signature", "Idempotency-Key")
 _QUOTES = ('"', "'", "`", "“", "”")
 _HEX_DIGITS = 64

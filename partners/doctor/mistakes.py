@@ -244,7 +244,7 @@ def _body(request: PastedRequest) -> _Mistakes:
     of_hex = base64.b64encode(digest.hexdigest().encode()).decode()
     yield "body-digest-base64", [*encoded, *(one.rstrip("=") for one in encoded), of_hex]
     # The line is shown: an API key in it must not be.
-    if body and len(body) <= LARGEST_BODY_BYTES and "psi_key_" not in text:
+    if body and len(body) <= LARGEST_BODY_BYTES and "psi_key_" not in text and "psi_test_key_" not in text:
         yield "body-itself", [text]
     yield "body-other-hash", [hashlib.new(name, body, usedforsecurity=False).hexdigest() for name in _OTHER_HASHES]
 

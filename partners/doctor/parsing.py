@@ -19,9 +19,12 @@ LONGEST_LINE = 8_192
 
 # A secret as issued, and its beginning in Base64, at each of the three offsets, and in hex.
 _SECRET = re.compile(
-    r"psi_secret_[A-Za-z0-9_\-]{8}|cHNpX3NlY3JldF|BzaV9zZWNyZXRf|wc2lfc2VjcmV0X|7073695f7365637265745f", re.IGNORECASE
+    r"psi_(?:test_)?secret_[A-Za-z0-9_\-]{8}"
+    r"|cHNpX3NlY3JldF|BzaV9zZWNyZXRf|wc2lfc2VjcmV0X|7073695f7365637265745f"
+    r"|cHNpX3Rlc3Rfc2VjcmV0X|BzaV90ZXN0X3NlY3JldF|wc2lfdGVzdF9zZWNyZXRf|7073695f746573745f7365637265745f",
+    re.IGNORECASE,
 )
-_API_KEY = re.compile(r"(psi_key_[A-Za-z0-9_\-]{8})([A-Za-z0-9_\-]+)")
+_API_KEY = re.compile(r"(psi_(?:test_)?key_[A-Za-z0-9_\-]{8})([A-Za-z0-9_\-]+)")
 _API_KEY_HEADER = re.compile(r"X[-_]Api[-_]Key", re.IGNORECASE)
 # Of A-Z a-z 0-9 - _.
 _NEEDLESS_ESCAPE = re.compile(r"%(2D|5F|3[0-9]|[46][1-9A-F]|[57][0-9A])", re.IGNORECASE)

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
             name='ApiKey',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('prefix', models.CharField(editable=False, max_length=20, unique=True, verbose_name='prefix')),
+                ('prefix', models.CharField(editable=False, max_length=25, unique=True, verbose_name='prefix')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('encrypted_secret', models.TextField(editable=False)),
                 ('label', models.CharField(blank=True, max_length=100, verbose_name='label')),

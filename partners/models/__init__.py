@@ -1,7 +1,7 @@
 """Partners with their API keys, records of requests, events, and webhooks."""
 
 from partners.models.events import Event, EventFeed, EventType
-from partners.models.partner import ApiKey, Partner, in_force
+from partners.models.partner import KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 from partners.models.requests import ApiUsage, IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
     DeliveryState,
@@ -12,6 +12,7 @@ from partners.models.webhooks import (
 )
 
 __all__ = (
+    "KEY_PREFIXES",
     "ApiKey",
     "ApiUsage",
     "DeliveryState",
@@ -20,6 +21,7 @@ __all__ = (
     "EventFeed",
     "EventType",
     "IdempotencyRecord",
+    "Mode",
     "Partner",
     "UsedSignature",
     "WebhookDelivery",

@@ -27,6 +27,13 @@ def in_force(path: str = "") -> models.Q:
     return models.Q((f"{path}revoked_at", None)) & not_expired
 
 
+class Mode(models.TextChoices):
+    """Whether a partner's users are real, as on the wire: contract, section 11."""
+
+    LIVE = "live", _("Live")
+    SANDBOX = "sandbox", _("Sandbox")
+
+
 class Partner(models.Model):
     """A business that registers its users here."""
 
@@ -42,6 +49,14 @@ class Partner(models.Model):
         help_text=_("How commands, imports and GET /v1/ping name the partner."),
     )
     name = models.CharField(_("name"), max_length=200)
+    mode = models.CharField(
+        _("mode"),
+        max_length=10,
+        choices=Mode,
+        default=Mode.LIVE,
+        db_default=Mode.LIVE.value,
+        help_text=_("A sandbox partner tests its integration, with users that are not real. It never changes."),
+    )
     enabled = models.BooleanField(
         _("enabled"), default=True, help_text=_("A disabled partner is refused from its next request on.")
     )
@@ -61,9 +76,24 @@ class Partner(models.Model):
         verbose_name = _("partner")
         verbose_name_plural = _("partners")
         ordering = ("slug",)
+        constraints = (models.CheckConstraint(condition=models.Q(mode__in=Mode.values), name="partner_mode_known"),)
+        triggers = (
+            PermanentTrigger(
+                name="mode_stays",
+                when=pgtrigger.Before,
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Condition("OLD.mode IS DISTINCT FROM NEW.mode"),
+                func=refuse("The mode of a partner does not change."),
+            ),
+        )
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether its users are not real."""
+        return self.mode == Mode.SANDBOX
 
     @property
     def effective_rate_limit(self) -> str:
@@ -71,32 +101,49 @@ class Partner(models.Model):
         return self.rate_limit or settings.PARTNER_RATE_LIMIT
 
 
+# How the keys of each kind of partner begin, as their secrets do (partners/authentication/keys.py).
+KEY_PREFIXES = {Mode.LIVE: "psi_key_", Mode.SANDBOX: "psi_test_key_"}
+
 _IDENTITY = "{0}.id, {0}.partner_id, {0}.prefix, {0}.digest, {0}.created_at"
 _KEY_TRIGGERS = [
     PermanentTrigger(
-        name=name,
+        name="kind_of_partner",
         when=pgtrigger.Before,
-        operation=pgtrigger.Update,
-        condition=pgtrigger.Condition(condition),
-        func=refuse(message),
-    )
-    for name, condition, message in (
-        (
-            "key_identity_immutable",
-            f"ROW({_IDENTITY.format('OLD')}) IS DISTINCT FROM ROW({_IDENTITY.format('NEW')})",
-            "The identity of an API key does not change.",
-        ),
-        (
-            "revocation_stays",
-            "OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL",
-            "A revoked API key stays revoked.",
-        ),
-        (
-            "expiry_comes_no_later",
-            "coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity')",
-            "An API key expires no later than it was to.",
-        ),
-    )
+        operation=pgtrigger.Insert,
+        func=f"""
+            IF NEW.prefix NOT LIKE CASE (SELECT mode FROM partners_partner WHERE id = NEW.partner_id)
+               {" ".join(f"WHEN '{mode.value}' THEN '{prefix}%'" for mode, prefix in KEY_PREFIXES.items())} END THEN
+                {refuse("A key of this kind is not for this kind of partner.")}
+            END IF;
+            RETURN NEW;
+        """,
+    ),
+    *(
+        PermanentTrigger(
+            name=name,
+            when=pgtrigger.Before,
+            operation=pgtrigger.Update,
+            condition=pgtrigger.Condition(condition),
+            func=refuse(message),
+        )
+        for name, condition, message in (
+            (
+                "key_identity_immutable",
+                f"ROW({_IDENTITY.format('OLD')}) IS DISTINCT FROM ROW({_IDENTITY.format('NEW')})",
+                "The identity of an API key does not change.",
+            ),
+            (
+                "revocation_stays",
+                "OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL",
+                "A revoked API key stays revoked.",
+            ),
+            (
+                "expiry_comes_no_later",
+                "coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity')",
+                "An API key expires no later than it was to.",
+            ),
+        )
+    ),
 ]
 
 
@@ -104,7 +151,7 @@ class ApiKey(models.Model):
     """A partner's API key and its secret (partners/authentication/keys.py)."""
 
     partner = models.ForeignKey(Partner, models.PROTECT, verbose_name=_("partner"), related_name="api_keys")
-    prefix = models.CharField(_("prefix"), max_length=20, unique=True, editable=False)
+    prefix = models.CharField(_("prefix"), max_length=25, unique=True, editable=False)
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     encrypted_secret = models.TextField(editable=False)
     label = models.CharField(_("label"), max_length=100, blank=True)

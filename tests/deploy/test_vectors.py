@@ -28,7 +28,7 @@ def port(django_db_setup: None, django_db_blocker: Any) -> Iterator[int]:
     with django_db_blocker.unblock():
         ApiKey.objects.create(
             partner=factories.PartnerFactory.create(slug="published"),
-            prefix=API_KEY[: len(keys.KEY_PREFIX) + keys.VISIBLE_CHARACTERS],
+            prefix=API_KEY[: len("psi_key_") + keys.VISIBLE_CHARACTERS],
             digest=keys.digest(API_KEY),
             encrypted_secret=encryption.encrypt(SECRET, purpose=encryption.API_SECRETS),
         )

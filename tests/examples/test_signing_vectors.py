@@ -26,7 +26,7 @@ def send(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Send:
     """Sends a request, with these headers, to a service that knows the published key and has this time."""
     ApiKey.objects.create(
         partner=partner,
-        prefix=API_KEY[: len(keys.KEY_PREFIX) + keys.VISIBLE_CHARACTERS],
+        prefix=API_KEY[: len("psi_key_") + keys.VISIBLE_CHARACTERS],
         digest=keys.digest(API_KEY),
         encrypted_secret=encryption.encrypt(SECRET, purpose=encryption.API_SECRETS),
     )

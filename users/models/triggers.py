@@ -34,6 +34,15 @@ _STATUS_CHANGED = insert_event(
 
 USER_TRIGGERS = [
     PermanentTrigger(
+        name="mode_of_partner",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        func="""
+            NEW.is_sandbox := (SELECT mode = 'sandbox' FROM partners_partner WHERE id = NEW.partner_id);
+            RETURN NEW;
+        """,
+    ),
+    PermanentTrigger(
         name="first_status",
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
@@ -45,8 +54,8 @@ USER_TRIGGERS = [
         when=pgtrigger.Before,
         operation=pgtrigger.Update,
         condition=pgtrigger.Condition(
-            "ROW(OLD.id, OLD.partner_id, OLD.external_id, OLD.created_at)"
-            " IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.external_id, NEW.created_at)"
+            "ROW(OLD.id, OLD.partner_id, OLD.external_id, OLD.is_sandbox, OLD.created_at)"
+            " IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.external_id, NEW.is_sandbox, NEW.created_at)"
         ),
         func=refuse("The identity of a user does not change."),
     ),

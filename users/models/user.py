@@ -60,6 +60,8 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
     # Set where name or birth date change while the user is active; null again after a review.
     identity_changed_at = models.DateTimeField(_("identity changed at"), null=True, editable=False)
+    # The partner's mode, set by a trigger: here too for the indexes of the lists of staff.
+    is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     updated_at = models.DateTimeField(_("updated at"), db_default=Now(), editable=False)
 
@@ -83,11 +85,16 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="user_country_code"),
         )
         indexes = (
-            models.Index(fields=("status", "created_at", "id"), name="user_status_created_at"),
+            # GET /v1/users, without a status and with one.
+            models.Index(fields=("partner", "created_at", "id"), name="user_of_partner"),
+            models.Index(fields=("partner", "status", "created_at", "id"), name="user_of_partner_status"),
+            models.Index(fields=("is_sandbox", "status", "created_at", "id"), name="user_status_created_at"),
             # The queue: longest waiting first. An index-only scan for the dashboard.
-            models.Index(fields=("status", "status_since", "id"), include=("partner",), name="user_waiting"),
             models.Index(
-                fields=("identity_changed_at", "id"),
+                fields=("is_sandbox", "status", "status_since", "id"), include=("partner",), name="user_waiting"
+            ),
+            models.Index(
+                fields=("is_sandbox", "identity_changed_at", "id"),
                 condition=Q(status="active", identity_changed_at__isnull=False),
                 name="user_identity_changed",
             ),

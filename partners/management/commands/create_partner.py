@@ -2,7 +2,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
-from partners.models import Partner
+from partners.models import Mode, Partner
 
 
 class Command(ServiceCommand):
@@ -13,8 +13,14 @@ class Command(ServiceCommand):
         parser.add_argument("--name", required=True, help="the partner's name, for staff")
         parser.add_argument("--rate-limit", default="", help="such as 600/minute (default: the service's)")
 
-    def perform(self, *, slug: str, name: str, rate_limit: str, **_: Any) -> Outcome:
-        partner = Partner(slug=slug, name=name, rate_limit=rate_limit)
+        parser.add_argument("--sandbox", action="store_true", help="for tests, with users that are not real; for good")
+
+    def perform(self, *, slug: str, name: str, rate_limit: str, sandbox: bool, **_: Any) -> Outcome:
+        mode = Mode.SANDBOX if sandbox else Mode.LIVE
+        partner = Partner(slug=slug, name=name, rate_limit=rate_limit, mode=mode)
         partner.full_clean()
         partner.save(force_insert=True)
-        return Outcome({"slug": slug, "name": name}, [f"Partner {slug} is created. Next: issue_api_key {slug}"])
+        return Outcome(
+            {"slug": slug, "name": name, "mode": mode.value},
+            [f"The {mode.value} partner {slug} is created. Next: issue_api_key {slug}"],
+        )

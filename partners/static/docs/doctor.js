@@ -1,6 +1,6 @@
 // The diagnosis without a page load, and the test of a secret, which must not leave the browser.
 
-const SECRET_PREFIX = "psi_secret_";
+const SECRET_PREFIX = /psi_(?:test_)?secret_/i;
 const form = document.getElementById("question");
 const encoder = new TextEncoder();
 
@@ -17,7 +17,7 @@ function showRefusal(text) {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const data = new URLSearchParams(new FormData(form));
-  if ([...data.values()].some((text) => text.toLowerCase().includes(SECRET_PREFIX))) {
+  if ([...data.values()].some((text) => SECRET_PREFIX.test(text))) {
     showRefusal("Not sent: the text contains a secret. Remove it and, unless it is a test secret, rotate that key.");
     return;
   }
@@ -70,11 +70,12 @@ function fromBase64(text) {
 
 // Possible keys of the HMAC: the first is right, the others are mistakes.
 function keysOf(text) {
-  const bare = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : text;
+  const [prefix] = text.match(/^psi_(?:test_)?secret_/) ?? [""];
+  const bare = text.slice(prefix.length);
   return [
     [AS_ISSUED, encoder.encode(text)],
     ["the secret with a line feed at its end", encoder.encode(`${text}\n`)],
-    [`the secret without ${SECRET_PREFIX}`, bare === text ? null : encoder.encode(bare)],
+    [`the secret without ${prefix}`, bare === text ? null : encoder.encode(bare)],
     ["the secret decoded from Base64", fromBase64(bare)],
     ["the secret decoded from hex", fromHex(bare)],
     // An unset variable. HMAC pads keys with zeros, and browsers refuse empty ones.
