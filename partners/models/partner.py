@@ -104,6 +104,8 @@ class Partner(models.Model):
 # How the keys of each kind of partner begin, as their secrets do (partners/authentication/keys.py).
 KEY_PREFIXES = {Mode.LIVE: "psi_key_", Mode.SANDBOX: "psi_test_key_"}
 
+_PREFIX_BY_MODE = " ".join(f"WHEN '{mode.value}' THEN '{prefix}'" for mode, prefix in KEY_PREFIXES.items())
+
 _IDENTITY = "{0}.id, {0}.partner_id, {0}.prefix, {0}.digest, {0}.created_at"
 _KEY_TRIGGERS = [
     PermanentTrigger(
@@ -111,8 +113,10 @@ _KEY_TRIGGERS = [
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
         func=f"""
-            IF NEW.prefix NOT LIKE CASE (SELECT mode FROM partners_partner WHERE id = NEW.partner_id)
-               {" ".join(f"WHEN '{mode.value}' THEN '{prefix}%'" for mode, prefix in KEY_PREFIXES.items())} END THEN
+            IF NOT starts_with(NEW.prefix, (
+                SELECT CASE mode {_PREFIX_BY_MODE} END
+                  FROM partners_partner WHERE id = NEW.partner_id
+            )) THEN
                 {refuse("A key of this kind is not for this kind of partner.")}
             END IF;
             RETURN NEW;
