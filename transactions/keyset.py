@@ -145,6 +145,18 @@ class UserRows(Generic[Row]):
         return without_placeholder(statements.fetch(self.query(owner, start, count), using))
 
 
+_CONVERSIONS_BY_ID = f"""
+    SELECT {", ".join(ConversionRow._fields)} FROM transactions_conversion
+     WHERE partner_id = %s AND conversion_id = ANY(%s::text[])
+"""
+
+
+def conversions_by_id(partner_id: int, conversion_ids: Sequence[str]) -> list[ConversionRow]:
+    """The partner's conversions with these conversionIds, in any order."""
+    parameters = (partner_id, list(conversion_ids))
+    return statements.fetch(Query(_CONVERSIONS_BY_ID, parameters, ConversionRow._make, as_text=True))
+
+
 CONVERSIONS: UserRows[ConversionRow] = UserRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
 DOCUMENTS: UserRows[DocumentRow] = UserRows(
     "transactions_document", (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')"), DocumentRow

@@ -21,6 +21,16 @@ class UserSummary(NamedTuple):
     updated_at: str
 
 
+class ListedUser(NamedTuple):
+    """A user in GET /v1/users; times in PostgreSQL's text."""
+
+    id: str
+    external_id: str
+    status: str
+    created_at: str
+    updated_at: str
+
+
 class StoredUser(NamedTuple):
     """A user's row."""
 
@@ -44,6 +54,26 @@ _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)} WHERE id = %s
  RETURNING {_SUMMARY}
 """
+
+
+# As in transactions/keyset.py: SELECT hides the start from the planner, for a generic plan.
+_PAGES = {
+    (has_status, has_start): f"""
+        SELECT {", ".join(ListedUser._fields)} FROM users_user
+         WHERE partner_id = %s {"AND status = %s" if has_status else ""}
+               {"AND (created_at, id) < ((SELECT %s::timestamptz), (SELECT %s::uuid))" if has_start else ""}
+         ORDER BY created_at DESC, id DESC LIMIT %s
+    """
+    for has_status in (False, True)
+    for has_start in (False, True)
+}
+
+
+def page(partner_id: int, status: str | None, start: tuple[str, str] | None, count: int) -> Query[ListedUser]:
+    """At most `count` of the partner's users, newest first, after the one of these created_at and id."""
+    parameters = (partner_id, *([status] if status else []), *(start or ()), count)
+    statement = _PAGES[status is not None, start is not None]
+    return Query(statement, parameters, ListedUser._make, as_text=True)
 
 
 def insert(partner_id: int, external_id: str, profile: Profile) -> UserSummary | None:

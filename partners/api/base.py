@@ -24,6 +24,7 @@ from partners.authentication import keys
 from partners.authentication.signature_authentication import SignatureAuthentication
 from partners.db import statements
 from partners.db.statements import Query
+from partners.sandbox import faults
 from partners.usage import recording
 from partners.usage.failures import UNAUTHORIZED
 
@@ -45,6 +46,7 @@ class PartnerAPIView(APIView):
 
     request: PartnerRequest
     is_authenticated = False
+    fault: faults.Fault | None = None
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """As Django's, without `self.head`, a reference cycle."""
@@ -59,8 +61,11 @@ class PartnerAPIView(APIView):
             if request.method == "GET":
                 api_request.read_ahead = self.get_read_ahead(api_request)
             self.perform_authentication(api_request)
-            self.check_permissions(api_request)
+            # In place of DRF's order: a refused request is counted too.
             self.check_throttles(api_request)
+            self.check_permissions(api_request)
+            self.fault = faults.requested_fault(api_request)
+            faults.simulate(self.fault)
             if request.method in METHODS_WITH_BODY:
                 api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
             response: HttpResponseBase = handler(api_request, **kwargs)
@@ -69,7 +74,7 @@ class PartnerAPIView(APIView):
         for name, value in self.headers.items():
             response.headers[name] = value
         self.record_usage(response)
-        return response
+        return faults.LostAnswer() if self.fault is faults.Fault.LOST_ANSWER else response
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
         """DRF's request as a PartnerRequest."""

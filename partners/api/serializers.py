@@ -85,7 +85,7 @@ class StrictSerializer(serializers.Serializer[Instance]):
             return BadRequestError("The body must be a JSON object.")
         return BadRequestError(
             field_errors=[
-                FieldError(_printable(name), message, _CODES.get(message.code, message.code))
+                FieldError(printable(name), message, _CODES.get(message.code, message.code))
                 for name, messages in self.errors.items()
                 for message in messages
             ]
@@ -150,7 +150,7 @@ def _shared_attributes(serializer_class: type[StrictSerializer[Any]]) -> dict[st
     return vars(serializer)
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """A partner's name of a field, cut, and without lone surrogates, which UTF-8 cannot encode."""
     return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
 

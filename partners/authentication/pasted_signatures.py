@@ -82,7 +82,9 @@ def _state(caller: keys.Caller) -> str:
 
 
 def _match(secret: str, candidates: list[Candidate], signature: bytes) -> tuple[Candidate | None, str]:
-    bare = secret.removeprefix(keys.SECRET_PREFIX)
+    bare = secret
+    for prefix in keys.SECRET_PREFIXES.values():
+        bare = bare.removeprefix(prefix)
     forms = {
         AS_ISSUED: secret.encode(),
         "the secret without its prefix": bare.encode(),

@@ -21,9 +21,27 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='Partner',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('slug', models.CharField(help_text='How commands, imports and GET /v1/ping name the partner.', max_length=50, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(-[a-z0-9]+)*\\Z', 'Lower-case letters and digits, in groups joined by single hyphens.')], verbose_name='slug')),
+                ('name', models.CharField(max_length=200, verbose_name='name')),
+                ('mode', models.CharField(choices=[('live', 'Live'), ('sandbox', 'Sandbox')], db_default='live', default='live', help_text='A sandbox partner tests its integration, with users that are not real. It never changes.', max_length=10, verbose_name='mode')),
+                ('enabled', models.BooleanField(default=True, help_text='A disabled partner is refused from its next request on.', verbose_name='enabled')),
+                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.partner.validate_rate], verbose_name='rate limit')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+            ],
+            options={
+                'verbose_name': 'partner',
+                'verbose_name_plural': 'partners',
+                'ordering': ('slug',),
+            },
+        ),
+        migrations.CreateModel(
             name='ApiKey',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('partner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='api_keys', to='partners.partner', verbose_name='partner')),
                 ('prefix', models.CharField(editable=False, max_length=25, unique=True, verbose_name='prefix')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('encrypted_secret', models.TextField(editable=False)),
@@ -43,6 +61,7 @@ class Migration(migrations.Migration):
             name='Event',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
                 ('user_id', models.UUIDField(verbose_name='user')),
                 ('event_id', models.UUIDField(db_default=models.Func(function='gen_random_uuid'), verbose_name='eventId')),
                 ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published')], max_length=40, verbose_name='type')),
@@ -57,26 +76,10 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Partner',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.CharField(help_text='How commands, imports and GET /v1/ping name the partner.', max_length=50, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(-[a-z0-9]+)*\\Z', 'Lower-case letters and digits, in groups joined by single hyphens.')], verbose_name='slug')),
-                ('name', models.CharField(max_length=200, verbose_name='name')),
-                ('mode', models.CharField(choices=[('live', 'Live'), ('sandbox', 'Sandbox')], db_default='live', default='live', help_text='A sandbox partner tests its integration, with users that are not real. It never changes.', max_length=10, verbose_name='mode')),
-                ('enabled', models.BooleanField(default=True, help_text='A disabled partner is refused from its next request on.', verbose_name='enabled')),
-                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.partner.validate_rate], verbose_name='rate limit')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-            ],
-            options={
-                'verbose_name': 'partner',
-                'verbose_name_plural': 'partners',
-                'ordering': ('slug',),
-            },
-        ),
-        migrations.CreateModel(
             name='IdempotencyRecord',
             fields=[
                 ('pk', models.CompositePrimaryKey('partner_id', 'key', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
                 ('key', models.UUIDField()),
                 ('fingerprint', models.BinaryField(max_length=32)),
                 ('method', models.CharField(max_length=10)),
@@ -92,14 +95,39 @@ class Migration(migrations.Migration):
             name='UsedSignature',
             fields=[
                 ('pk', models.CompositePrimaryKey('partner_id', 'signature', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
                 ('signature', models.BinaryField(max_length=32)),
                 ('signed_at', models.DateTimeField(help_text="The request's own timestamp.")),
             ],
         ),
         migrations.CreateModel(
+            name='WebhookEndpoint',
+            fields=[
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='webhookId')),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='partners.partner', verbose_name='partner')),
+                ('url', models.CharField(max_length=500, verbose_name='URL')),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
+                ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It answered 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
+                ('disabled_at', models.DateTimeField(editable=False, null=True, verbose_name='disabled at')),
+                ('last_success_at', models.DateTimeField(editable=False, null=True, verbose_name='last success')),
+                ('failing_since', models.DateTimeField(editable=False, null=True, verbose_name='failing since')),
+                ('removed_at', models.DateTimeField(editable=False, null=True, verbose_name='removed at')),
+                ('position', models.BigIntegerField(default=0, editable=False)),
+            ],
+            options={
+                'verbose_name': 'webhook',
+                'verbose_name_plural': 'webhooks',
+                'ordering': ('created_at', 'id'),
+            },
+        ),
+        migrations.CreateModel(
             name='WebhookDelivery',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.webhookendpoint', verbose_name='webhook')),
+                ('event', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.event', verbose_name='event')),
                 ('event_uuid', models.UUIDField(default=uuid.uuid4, editable=False, verbose_name='eventId')),
                 ('type', models.CharField(max_length=40, verbose_name='type')),
                 ('user_id', models.UUIDField(null=True, verbose_name='user')),
@@ -119,30 +147,10 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='WebhookEndpoint',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='webhookId')),
-                ('url', models.CharField(max_length=500, verbose_name='URL')),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
-                ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-                ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It answered 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
-                ('disabled_at', models.DateTimeField(editable=False, null=True, verbose_name='disabled at')),
-                ('last_success_at', models.DateTimeField(editable=False, null=True, verbose_name='last success')),
-                ('failing_since', models.DateTimeField(editable=False, null=True, verbose_name='failing since')),
-                ('removed_at', models.DateTimeField(editable=False, null=True, verbose_name='removed at')),
-                ('position', models.BigIntegerField(default=0, editable=False)),
-            ],
-            options={
-                'verbose_name': 'webhook',
-                'verbose_name_plural': 'webhooks',
-                'ordering': ('created_at', 'id'),
-            },
-        ),
-        migrations.CreateModel(
             name='WebhookSecret',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='secrets', to='partners.webhookendpoint')),
                 ('encrypted_secret', models.TextField(editable=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('expires_at', models.DateTimeField(null=True)),
@@ -152,6 +160,7 @@ class Migration(migrations.Migration):
             name='ApiUsage',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('partner', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
                 ('hour', models.DateTimeField()),
                 ('status', models.PositiveSmallIntegerField()),
                 ('replayed', models.BooleanField(default=False)),
@@ -174,54 +183,9 @@ class Migration(migrations.Migration):
             model_name='partner',
             constraint=models.CheckConstraint(condition=models.Q(('mode__in', ['live', 'sandbox'])), name='partner_mode_known'),
         ),
-        migrations.AddField(
-            model_name='event',
-            name='partner',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner'),
-        ),
-        migrations.AddField(
-            model_name='apiusage',
-            name='partner',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner'),
-        ),
-        migrations.AddField(
-            model_name='apikey',
-            name='partner',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='api_keys', to='partners.partner', verbose_name='partner'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='partner',
             trigger=pgtrigger.compiler.Trigger(name='mode_stays', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.mode IS DISTINCT FROM NEW.mode)', func="RAISE EXCEPTION 'The mode of a partner does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='c0f938973322e29fb864e46f12c08e106acf5348', operation='UPDATE', pgid='pgtrigger_mode_stays_4d55d', table='partners_partner', when='BEFORE')),
-        ),
-        migrations.AddField(
-            model_name='idempotencyrecord',
-            name='partner',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner'),
-        ),
-        migrations.AddField(
-            model_name='usedsignature',
-            name='partner',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner'),
-        ),
-        migrations.AddField(
-            model_name='webhookdelivery',
-            name='event',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.event', verbose_name='event'),
-        ),
-        migrations.AddField(
-            model_name='webhookendpoint',
-            name='partner',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='partners.partner', verbose_name='partner'),
-        ),
-        migrations.AddField(
-            model_name='webhookdelivery',
-            name='endpoint',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.webhookendpoint', verbose_name='webhook'),
-        ),
-        migrations.AddField(
-            model_name='webhooksecret',
-            name='endpoint',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='secrets', to='partners.webhookendpoint'),
         ),
         migrations.AddIndex(
             model_name='event',

@@ -14,6 +14,7 @@ Json = dict[str, Any]
 # Headers of HTTP itself, and of responses that are described by status only.
 TRANSPORT_HEADERS = {"content-type", "content-length", "connection", "date", "server", "transfer-encoding"}
 OF_METHOD_NOT_ALLOWED = {"allow"}
+RATE_LIMIT = frozenset({"ratelimit", "ratelimit-policy"})
 
 
 class DriftError(AssertionError):
@@ -70,6 +71,10 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
     if operations is None:
         _require(status == 404, method, status, "the path is not described")
         _check_error(known, "NotFound", headers, body)
+    elif method.lower() not in operations and path.startswith(b"/v1/sandbox/"):
+        # Refused after the rate limit: for live partners the path does not exist, whatever the method.
+        _require(status in {404, 405}, method, status, "the method is not described")
+        _check_error(known, "NotFound" if status == 404 else "BadRequest", headers, body, RATE_LIMIT)
     elif method.lower() not in operations:
         _require(status == 405, method, status, "the method is not described")
         _check_error(known, "BadRequest", headers, body)
@@ -97,9 +102,11 @@ def _check_answer(known: Described, operation: Json, status: int, headers: Mappi
         _validate(known, answer["content"][media_type]["schema"], json.loads(body), where)
 
 
-def _check_error(known: Described, shape: str, headers: Mapping[str, str], body: bytes) -> None:
+def _check_error(
+    known: Described, shape: str, headers: Mapping[str, str], body: bytes, further: frozenset[str] = frozenset()
+) -> None:
     _validate(known, {"$ref": f"#/components/schemas/{shape}"}, json.loads(body), shape)
-    present = {name.lower() for name in headers} - TRANSPORT_HEADERS - OF_METHOD_NOT_ALLOWED
+    present = {name.lower() for name in headers} - TRANSPORT_HEADERS - OF_METHOD_NOT_ALLOWED - further
     _require(present == {"x-request-id", "cache-control"}, shape, sorted(present), "headers that are not described")
 
 

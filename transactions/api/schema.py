@@ -29,6 +29,11 @@ CONVERSION = {
     "to": {"currency": "USD", "amount": "71.50"},
     "rate": "0.715",
 }
+SIMULATED_CONVERSION = {
+    "from": {"currency": "CAD", "amount": "100.00"},
+    "to": {"currency": "USD", "amount": "71.50"},
+    "rate": "0.715",
+}
 DOCUMENT = {
     "documentId": "5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4",
     "createdAt": "2026-01-31T12:00:00.000000Z",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from partners.models import Partner
 from transactions.demo.people import Person
+from transactions.documents.pdf import pdf
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
 from users.models import User
@@ -76,22 +77,3 @@ def _csv(conversions: Sequence[Conversion]) -> bytes:
 def _letter(person: Person, kind: DocumentType, title: str, created_at: datetime, *lines: str) -> Paper:
     text = (title.replace("–", "-"), f"For {person.external_id}", "", *lines, "", "A demo document, not a real one.")
     return Paper(kind, title, "application/pdf", created_at, pdf(text))
-
-
-def pdf(lines: Sequence[str]) -> bytes:
-    """A PDF of one page. lines: ASCII without brackets and backslashes."""
-    text = " ".join(f"({line}) Tj T*" for line in lines)
-    stream = f"BT /F1 14 Tf 18 TL 72 720 Td {text} ET"
-    objects = (
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources <</Font <</F1 5 0 R>>>> >>",
-        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    )
-    body, xref, count = "%PDF-1.4\n", "0000000000 65535 f \n", len(objects) + 1
-    for number, content in enumerate(objects, 1):
-        xref += f"{len(body):010} 00000 n \n"
-        body += f"{number} 0 obj\n{content}\nendobj\n"
-    trailer = f"trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
-    return f"{body}xref\n0 {count}\n{xref}{trailer}".encode("ascii")

@@ -68,7 +68,7 @@ def publish(
         with transaction.atomic():
             document.save(force_insert=True)
     except BaseException:
-        _remove_file(document)
+        discard(document)
         raise
     return document
 
@@ -84,7 +84,7 @@ def _store(document: Document, source: "_HashedSource") -> None:
     document.size_bytes, document.sha256 = source.size, source.digest.digest()
 
 
-def _remove_file(document: Document) -> None:
+def discard(document: Document) -> None:
     """Delete the file of a document that was not listed; it may have been, if the connection broke at COMMIT."""
     try:
         if not Document.objects.filter(document_id=document.document_id).exists():

@@ -30,7 +30,14 @@ _DECIMAL = (
 
 
 class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
-    """Why a line is rejected, without its content."""
+    """Why a line is rejected, without its content.
+
+    field: the one concerned, such as from.amount; empty for the line as a whole. code: of section 12.
+    """
+
+    def __init__(self, problem: str, field: str = "", code: str = "format") -> None:
+        super().__init__(f"{field} {problem}" if field else problem)
+        self.problem, self.field, self.code = problem, field, code
 
 
 def parse_line(line: bytes) -> str:
@@ -42,10 +49,10 @@ def parse_line(line: bytes) -> str:
         raise LineProblem(_wrong_names(record.keys()))
     source, target = _side(record["from"], "from"), _side(record["to"], "to")
     if record["type"] != "conversion":
-        raise LineProblem("type must be conversion")
+        raise LineProblem("must be conversion", "type", "notAllowed")
     rate = _matching(record["rate"], "rate", _DECIMAL)
     if not rate.strip("0."):
-        raise LineProblem("rate must be more than zero")
+        raise LineProblem("must be more than zero", "rate", "range")
     values = (
         _matching(record["partner"], "partner", _SLUG),
         # Of the characters that COPY escapes, only a backslash can occur, and only here.
@@ -86,7 +93,7 @@ def _wrong_names(names: Any) -> str:
 
 def _side(value: Any, name: str) -> tuple[str, str]:
     if not isinstance(value, dict) or value.keys() != SIDE_FIELDS:
-        raise LineProblem(f"{name} must be an object of currency and amount")
+        raise LineProblem("must be an object of currency and amount", name, "type")
     return (
         _matching(value["currency"], f"{name}.currency", _CURRENCY),
         _matching(value["amount"], f"{name}.amount", _DECIMAL),
@@ -103,14 +110,14 @@ def _external_id(value: Any) -> str:
 def _matching(value: Any, name: str, rule: tuple[re.Pattern[str], str]) -> str:
     pattern, description = rule
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise LineProblem(f"{name} must be {description}")
+        raise LineProblem(f"must be {description}", name, "format" if isinstance(value, str) else "type")
     return value
 
 
 def _created_at(value: Any) -> datetime:
     if not isinstance(value, str):
-        raise LineProblem("createdAt must be a string")
+        raise LineProblem("must be a string", "createdAt", "type")
     try:
         return parse_created_at(value)
     except ValueError as error:
-        raise LineProblem(f"createdAt {error}") from None
+        raise LineProblem(str(error), "createdAt") from None

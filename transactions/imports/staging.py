@@ -24,11 +24,12 @@ OTHER_CONTENT = "a conversion with this conversionId and other content exists"
 # Pauses in seconds before the retries without a database.
 RETRY_PAUSES = (0.5, 1, 2, 4, 8, 15)
 STATEMENT_SECONDS = 300
+LOCK_SECONDS = 60
 
 # Longer limits than those of requests. PostgreSQL has no statistics of a temporary table: it could plan to read all
 # conversions, although an index lookup for each row is cheaper.
 _SET_UP = """
-    SELECT set_config('statement_timeout', '5min', true), set_config('lock_timeout', '1min', true),
+    SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true),
            set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
            set_config('enable_seqscan', 'off', true)
 """
@@ -138,6 +139,8 @@ class Database:
     mismatches: ClassVar = _MISMATCHES
 
     run: int | None = None
+    statement_seconds: int = STATEMENT_SECONDS
+    lock_seconds: int = LOCK_SECONDS
     _imported: int = 0
     _mostly_existing: bool = False
 
@@ -157,7 +160,8 @@ class Database:
         return self._store(batch)
 
     def _store(self, batch: Batch) -> Stored:
-        with answers_within(STATEMENT_SECONDS), transaction.atomic():
+        with answers_within(self.statement_seconds), transaction.atomic():
+            statements.fetch_one(_SET_UP, (f"{self.statement_seconds}s", f"{self.lock_seconds}s"))
             _stage(batch)
             imported, problems = self._insert(len(batch.rows))
             known = len(batch.rows) - len(problems)
@@ -195,7 +199,6 @@ class Rehearsal(Database):
 
 
 def _stage(batch: Batch) -> None:
-    statements.fetch_one(_SET_UP, ())
     statements.run(_CREATE_STAGED, ())
     with connection.wrap_database_errors, connection.connection.cursor().copy(_COPY) as copy:
         copy.write("".join(batch.rows))

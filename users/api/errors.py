@@ -28,5 +28,5 @@ def external_id_errors(external_id: str) -> list[FieldError]:
     try:
         field_rules.external_id(external_id)
     except ValidationError as error:
-        return [FieldError("externalId", str(error.message), error.code)]
+        return [FieldError("externalId", str(error.message), error.code or "format")]
     return []

@@ -6,8 +6,12 @@ from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiExample, OpenApiParameter
 
-from partners.api.schema import response_header
+from partners.api.errors import invalid_parameter
+from partners.api.pagination import NOT_A_CURSOR
+from partners.api.schema import LIMIT, cursor_parameter, response_header
+from users.api.pagination import CURSOR, NOT_A_STATUS
 from users.api.serializer_fields import EXTERNAL_ID
+from users.models import Status
 from users.services.addresses import rules_for
 
 EXTERNAL_ID_IN_PATH = OpenApiParameter(
@@ -63,6 +67,23 @@ CREATED_USER = {
     "status": "pendingCompliance",
 }
 USER_SUMMARY = CREATED_USER | {"updatedAt": "2026-01-15T10:30:00.123456Z"}
+
+_CURSOR = "2026-01-15T10:30:00.123456Z.92811e6e-0786-4030-88b7-5b6c5d6e82f4"
+USER_PAGE = {"nextCursor": _CURSOR, "items": [{**USER_SUMMARY, "createdAt": "2026-01-15T10:30:00.123456Z"}]}
+LIST_PARAMETERS = [
+    OpenApiParameter(
+        "status",
+        type={"type": "string", "enum": Status.values},
+        description="Only users in this status. A cursor stays usable under another one.",
+        examples=[OpenApiExample("status", value=Status.ACTIVE.value)],
+    ),
+    cursor_parameter(CURSOR, _CURSOR, "The nextCursor of the previous page, unchanged; without it, the first page."),
+    LIMIT,
+]
+LIST_ERRORS = (
+    invalid_parameter("cursor", NOT_A_CURSOR),
+    invalid_parameter("status", NOT_A_STATUS, "notAllowed"),
+)
 
 
 class UserSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]

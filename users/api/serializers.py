@@ -9,11 +9,14 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import get_error_detail
 
 from partners.api.errors import ApiError, UnprocessableEntityError
-from partners.api.serializers import Errors, InstantField, StrictSerializer
+from partners.api.pagination import HIGHEST_LIMIT
+from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
+from partners.db.statements import rfc_3339_from_text
+from users.api.pagination import CURSOR
 from users.api.serializer_fields import ExternalIdField, NullableTextField, RuleField, TextField
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS, Profile
-from users.queries import UserSummary
+from users.queries import ListedUser, UserSummary
 from users.services import field_rules
 from users.services.addresses import rules_for
 
@@ -121,7 +124,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                 try:
                     values[column] = rule(values[column])
                 except DjangoValidationError as error:
-                    errors[name] = get_error_detail(error)
+                    errors[name] = list(get_error_detail(error))
             elif self.instance and "country" in values and not _is_stored_form(rule, getattr(self.instance, column)):
                 # Errors name only the fields that were sent.
                 message = f"Does not match the user's {name}: send both."
@@ -148,6 +151,38 @@ def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
         return rule(stored) == stored
     except DjangoValidationError:
         return False
+
+
+class ListedUserSerializer(RowSerializer[ListedUser]):
+    """A user in a list, without personal data."""
+
+    userId = serializers.UUIDField(help_text=USER_ID_HELP)
+    externalId = ExternalIdField()
+    status = serializers.ChoiceField(Status.values, help_text=STATUS_HELP)
+    createdAt = InstantField(help_text="When the user was registered.")
+    updatedAt = InstantField(help_text="When the profile or the status last changed.")
+
+    def to_representation(self, instance: ListedUser) -> dict[str, Any]:
+        """The item of the list."""
+        return {
+            "userId": instance.id,
+            "externalId": instance.external_id,
+            "status": instance.status,
+            "createdAt": rfc_3339_from_text(instance.created_at),
+            "updatedAt": rfc_3339_from_text(instance.updated_at),
+        }
+
+
+class UserPageSerializer(serializers.Serializer[Any]):
+    """A page of users."""
+
+    # UserPagination writes it.
+    nextCursor = serializers.RegexField(
+        CURSOR,
+        allow_null=True,
+        help_text="The cursor of the next page, to be sent back unchanged; null on the last page.",
+    )
+    items = serializers.ListField(child=ListedUserSerializer(), max_length=HIGHEST_LIMIT)
 
 
 class CreatedUserSerializer(serializers.Serializer[Any]):

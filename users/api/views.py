@@ -14,8 +14,9 @@ from partners.authentication.signing import canonical_path
 from partners.db.statements import Query
 from users import queries
 from users.api import errors, schema
-from users.api.serializers import CreatedUserSerializer, UserSerializer
-from users.queries import UserSummary
+from users.api.pagination import UserPagination
+from users.api.serializers import CreatedUserSerializer, ListedUserSerializer, UserPageSerializer, UserSerializer
+from users.queries import ListedUser, UserSummary
 from users.services import profile
 from users.services.profile import ExternalIdTakenError
 
@@ -25,7 +26,7 @@ class UserView(PartnerAPIView):
 
     def get_query(self, partner_id: int, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
         """The query for the user. Raises BadRequestError where the externalId is not valid."""
-        _check_external_id(external_id)
+        check_external_id(external_id)
         return queries.find(partner_id, external_id)
 
     def get_user(self) -> UserSummary:
@@ -40,6 +41,33 @@ class UserCollection(PartnerAPIView):
     """/v1/users."""
 
     serializer_class = UserSerializer
+    pagination_class = UserPagination
+
+    paginator: UserPagination
+
+    def get_query(self, partner_id: int) -> Query[ListedUser]:  # type: ignore[override]
+        """The query of a page. Raises BadRequestError."""
+        self.paginator = self.pagination_class()
+        if field_errors := self.paginator.read(self.request.parameters()):
+            raise BadRequestError(field_errors=field_errors)
+        return queries.page(partner_id, self.paginator.status, self.paginator.start, self.paginator.count)
+
+    @extend_schema(
+        operation_id="listUsers",
+        tags=["Users"],
+        summary="List your users",
+        description="Newest first. Every user that existed when paging began is returned exactly once. It has no"
+        " personal data.",
+        parameters=schema.LIST_PARAMETERS,
+        responses={
+            200: success(UserPageSerializer, "A page of users.", schema.USER_PAGE),
+            **error_responses(*schema.LIST_ERRORS),
+        },
+    )
+    def get(self, request: PartnerRequest) -> HttpResponse:
+        """A page of the partner's users."""
+        page = self.paginator.paginate_rows(self.get_rows())
+        return self.paginator.get_paginated_response(ListedUserSerializer.items(page))
 
     @extend_schema(
         operation_id="createUser",
@@ -129,7 +157,7 @@ class UserItem(UserView):
         """Change the fields that the body has."""
 
         def update() -> Answer:
-            _check_external_id(external_id)
+            check_external_id(external_id)
             stored = queries.lock(request.user.partner_id, external_id)
             if stored is None:
                 raise errors.user_not_found()
@@ -141,7 +169,7 @@ class UserItem(UserView):
         return self.write(update)
 
 
-def _check_external_id(external_id: str) -> None:
+def check_external_id(external_id: str) -> None:
     """Raise BadRequestError where the externalId of a path is not valid."""
     if field_errors := errors.external_id_errors(external_id):
         raise BadRequestError(field_errors=field_errors)

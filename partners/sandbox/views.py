@@ -1,0 +1,44 @@
+"""The base of the views under /v1/sandbox: contract, section 11."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from django.http.response import HttpResponseBase
+from rest_framework.permissions import BasePermission
+
+from partners.api.base import PartnerAPIView
+from partners.api.errors import MethodNotAllowedError, NotFoundError
+from partners.api.request import PartnerRequest
+from partners.models import Mode
+
+
+class IsSandbox(BasePermission):
+    """Whether the caller is a sandbox partner."""
+
+    def has_permission(self, request: PartnerRequest, view: object) -> bool:  # type: ignore[override]
+        """By the API key's partner."""
+        return request.user.mode == Mode.SANDBOX
+
+
+class SandboxView(PartnerAPIView):
+    """A view that does not exist for live partners, whatever the method: they get 404."""
+
+    permission_classes = (IsSandbox,)
+
+    def get_handler(self) -> Callable[..., HttpResponseBase]:
+        """The view's method. A wrong method is refused later: only sandbox partners may learn of it."""
+        try:
+            return super().get_handler()
+        except MethodNotAllowedError as error:
+            return _refuse(error)
+
+    def permission_denied(self, request: object, message: object = None, code: object = None) -> NoReturn:
+        """Raises NotFoundError."""
+        raise NotFoundError("Path not found.")
+
+
+def _refuse(error: MethodNotAllowedError) -> Callable[..., Any]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return refuse

@@ -1,0 +1,77 @@
+"""X-Sandbox-Fault: contract, section 11."""
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+
+from partners.models import Mode, Partner
+from partners.sandbox import faults
+from tests import factories
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import PartnerClient, Response, Transport
+from users.models import User
+
+HEADER = "X-Sandbox-Fault"
+
+
+@pytest.fixture
+def sandbox(db: None, transport: Transport) -> PartnerClient:
+    return factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
+
+
+def create(client: PartnerClient, fault: str, **options: str) -> Response:
+    return client.post("/v1/users", factories.user_body(externalId="ada"), headers={HEADER: fault}, **options)
+
+
+@pytest.mark.parametrize(("fault", "status"), [("tooManyRequests", 429), ("internalError", 500), ("unavailable", 503)])
+def test_a_refusal_does_nothing(sandbox: PartnerClient, fault: str, status: int) -> None:
+    answer = create(sandbox, fault)
+
+    assert_error(answer, status)
+    assert (answer.header("Retry-After") is not None) == (status in {429, 503})
+    assert not User.objects.exists()
+
+
+def test_a_slow_request_is_done(sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(faults.time, "sleep", waits.append)
+
+    assert create(sandbox, "slow").status == 201
+    assert waits == [5.0]
+
+
+def test_a_lost_answer_is_of_a_write_that_was_done(sandbox: PartnerClient) -> None:
+    key = str(uuid.uuid4())
+    with pytest.raises(ConnectionAbortedError):
+        create(sandbox, "lostAnswer", key=key)
+
+    assert User.objects.get().external_id == "ada"
+    assert sandbox.get(f"/v1/idempotency-keys/{key}").json()["status"] == 201
+    again = sandbox.post("/v1/users", factories.user_body(externalId="ada"), key=key)
+    assert (again.status, again.header("Idempotent-Replayed")) == (201, "true")
+
+
+def test_an_error_is_lost_too(sandbox: PartnerClient) -> None:
+    with pytest.raises(ConnectionAbortedError):
+        sandbox.get("/v1/users/nobody", headers={HEADER: "lostAnswer"})
+
+
+@pytest.mark.parametrize("value", ["", "slower", "SLOW", "slow, slow"])
+def test_another_value_is_refused(sandbox: PartnerClient, value: str) -> None:
+    assert failing_fields(create(sandbox, value)) == [HEADER]
+    assert not User.objects.exists()
+
+
+@pytest.mark.parametrize("value", [*faults.Fault, "nonsense"])
+def test_a_live_partner_s_header_is_ignored(api: PartnerClient, partner: Partner, value: str) -> None:
+    assert create(api, value).status == 201
+
+
+def test_the_answers_are_counted_against_the_rate_limit(
+    sandbox: PartnerClient, fresh_counter: Callable[[], None]
+) -> None:
+    answers = [create(sandbox, "unavailable") for _ in range(2)]
+
+    left = [str(answer.header("RateLimit")).split(";")[1] for answer in answers]
+    assert left[0] != left[1]

@@ -1,0 +1,180 @@
+"""What a sandbox partner simulates: contract, section 11."""
+
+import json
+from typing import Any
+
+import pytest
+
+from partners.models import ApiKey, Event, Mode, Partner
+from tests import factories
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import PartnerClient, Transport
+from transactions.models import Conversion, Document
+from users.models import StatusChange, User
+
+USER = "/v1/users/ada"
+STATUS, TRANSACTIONS, DOCUMENTS = (f"/v1/sandbox/users/ada/{name}" for name in ("status", "transactions", "documents"))
+ITEM = {
+    "from": {"currency": "CAD", "amount": "100.00"},
+    "to": {"currency": "USD", "amount": "71.50"},
+    "rate": "0.715",
+}
+BODIES = {
+    STATUS: {"status": "active"},
+    TRANSACTIONS: {"items": [ITEM]},
+    DOCUMENTS: {"type": "taxSlip", "title": "T5"},
+}
+
+
+@pytest.fixture
+def sandbox(db: None, transport: Transport) -> PartnerClient:
+    client = factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
+    assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    return client
+
+
+def codes(answer: Any) -> dict[str, str]:
+    return {error["field"]: error["code"] for error in assert_error(answer, 400)["fieldErrors"]}
+
+
+def test_keys_and_ping_tell_the_mode(sandbox: PartnerClient, api: PartnerClient) -> None:
+    assert sandbox.api_key.startswith("psi_test_key_")
+    assert sandbox.secret.startswith("psi_test_secret_")
+    assert [client.get("/v1/ping").json()["mode"] for client in (sandbox, api)] == ["sandbox", "live"]
+
+
+def test_a_key_of_the_other_kind_cannot_be_stored(db: None) -> None:
+    key = factories.ApiKeyFactory.create()
+    key.pk, key.prefix, key.digest = None, "psi_test_key_12345678", bytes(32)
+
+    with pytest.raises(Exception, match="not for this kind of partner"):
+        key.save(force_insert=True)
+
+
+def test_the_mode_stays(partner: Partner) -> None:
+    with pytest.raises(Exception, match=r"mode of a partner does not change|permission denied"):
+        Partner.objects.filter(pk=partner.pk).update(mode=Mode.SANDBOX)
+
+
+def test_a_decision_has_history_and_event(sandbox: PartnerClient) -> None:
+    answer = sandbox.post(STATUS, {"status": "active"})
+
+    assert answer.status == 200
+    assert answer.json() == sandbox.get(USER).json()
+    change = StatusChange.objects.get()
+    assert (change.from_status, change.to_status, change.by.username) == ("pendingCompliance", "active", "sandbox")
+    assert [event.data["status"] for event in Event.objects.all()] == ["active"]
+
+
+def test_a_move_that_is_not_allowed_is_a_conflict(sandbox: PartnerClient) -> None:
+    assert_error(sandbox.post(STATUS, {"status": "suspended"}), 409)
+    assert codes(sandbox.post(STATUS, {"status": "unknown"})) == {"status": "notAllowed"}
+    assert codes(sandbox.post(STATUS, {})) == {"status": "required"}
+    assert_error(sandbox.post("/v1/sandbox/users/bob/status", {"status": "active"}), 404)
+    assert not StatusChange.objects.exists()
+
+
+def test_conversions_are_recorded_under_the_rules_of_an_import(sandbox: PartnerClient) -> None:
+    late = ITEM | {"conversionId": "late-1", "createdAt": "2025-01-01T00:00:00Z"}
+    answer = sandbox.post(TRANSACTIONS, {"items": [ITEM, late]})
+
+    assert answer.status == 201
+    first, second = answer.json()["items"]
+    assert second["conversionId"] == "late-1"
+    assert second["createdAt"] == "2025-01-01T00:00:00.000000Z"
+    assert (first["from"], first["to"], first["rate"]) == (ITEM["from"], ITEM["to"], ITEM["rate"])
+    assert sandbox.get(f"{USER}/transactions").json()["items"] == [first, second]
+    assert [event.data["count"] for event in Event.objects.all()] == [2]
+
+
+def test_a_conversion_that_is_there_is_returned_as_it_is_or_a_conflict(sandbox: PartnerClient) -> None:
+    item = ITEM | {"conversionId": "cv-1", "createdAt": "2025-01-01T00:00:00Z"}
+    once = sandbox.post(TRANSACTIONS, {"items": [item]})
+
+    assert sandbox.post(TRANSACTIONS, {"items": [item]}).body == once.body
+    assert_error(sandbox.post(TRANSACTIONS, {"items": [ITEM, item | {"rate": "0.7150"}]}), 409)
+    assert Conversion.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "errors"),
+    [
+        (ITEM | {"rate": "0"}, {"items[0].rate": "range"}),
+        (ITEM | {"rate": 1}, {"items[0].rate": "type"}),
+        (ITEM | {"from": {"currency": "CAD", "amount": "1e3"}}, {"items[0].from.amount": "format"}),
+        (ITEM | {"to": {"currency": "USD"}}, {"items[0].to.amount": "required"}),
+        (ITEM | {"to": "USD"}, {"items[0].to": "type"}),
+        (ITEM | {"createdAt": "yesterday"}, {"items[0].createdAt": "format"}),
+        (ITEM | {"conversionId": "a b"}, {"items[0].conversionId": "format"}),
+        (ITEM | {"type": "conversion"}, {"items[0].type": "unknown"}),
+        ({}, {"items[0].from": "required", "items[0].to": "required", "items[0].rate": "required"}),
+        (7, {"items[0]": "type"}),
+    ],
+)
+def test_errors_name_the_item(sandbox: PartnerClient, item: Any, errors: dict[str, str]) -> None:
+    assert codes(sandbox.post(TRANSACTIONS, {"items": [item, ITEM]})) == errors
+    assert not Conversion.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"items": "required"}),
+        ({"items": []}, {"items": "length"}),
+        ({"items": [ITEM] * 101}, {"items": "length"}),
+        ({"items": {}}, {"items": "type"}),
+        ({"items": [ITEM], "more": 1}, {"more": "unknown"}),
+    ],
+)
+def test_errors_of_the_list(sandbox: PartnerClient, body: Any, errors: dict[str, str]) -> None:
+    assert codes(sandbox.post(TRANSACTIONS, body)) == errors
+
+
+def test_a_name_twice_is_refused(sandbox: PartnerClient) -> None:
+    text = json.dumps({"items": [ITEM]}).replace('"rate"', '"rate": "1", "rate"')
+    assert codes(sandbox.post(TRANSACTIONS, text.encode())) == {"items[0].rate": "duplicate"}
+
+
+def test_a_document_is_a_pdf_that_says_sample(sandbox: PartnerClient) -> None:
+    answer = sandbox.post(DOCUMENTS, {"type": "taxSlip", "title": "T5 – 2025"})
+
+    assert answer.status == 201
+    assert sandbox.get(f"{USER}/documents").json()["items"] == [answer.json()]
+    file = sandbox.get(f"{USER}/documents/{answer.json()['documentId']}")
+    assert file.body.startswith(b"%PDF-")
+    assert b"SAMPLE" in file.body
+    assert codes(sandbox.post(DOCUMENTS, {"type": "letter", "title": ""})) == {"type": "notAllowed", "title": "length"}
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_an_idempotency_key_is_honoured(sandbox: PartnerClient, path: str) -> None:
+    key = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
+    once, again = (sandbox.post(path, BODIES[path], key=key) for _ in range(2))
+
+    assert once.body == again.body
+    assert again.header("Idempotent-Replayed") == "true"
+
+
+@pytest.mark.parametrize("path", [*BODIES, "/v1/sandbox", "/v1/sandbox/users", "/v1/sandbox/users/ada"])
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"])
+def test_nothing_is_there_for_live_partners(api: PartnerClient, partner: Partner, path: str, method: str) -> None:
+    api.post("/v1/users", factories.user_body(externalId="ada"))
+    before = User.objects.values().get()
+    body = json.dumps(BODIES.get(path, {})).encode() if method in {"POST", "PATCH", "PUT"} else b""
+
+    answer = api.send(method, path, body)
+    assert answer.status == 404
+    assert User.objects.values().get() == before
+    assert not any(model.objects.exists() for model in (StatusChange, Conversion, Document, Event))
+    assert ApiKey.objects.filter(partner=partner).count() == 1
+
+
+def test_a_wrong_method_is_one_for_sandbox_partners(sandbox: PartnerClient) -> None:
+    answer = sandbox.get(STATUS)
+    assert_error(answer, 405)
+    assert answer.header("Allow") == "POST"
+
+
+def test_nobody_without_a_signature_learns_what_is_there(sandbox: PartnerClient) -> None:
+    assert_error(sandbox.post(STATUS, {"status": "active"}, secret="psi_test_secret_x"), 401)  # noqa: S106
+    assert failing_fields(sandbox.post("/v1/sandbox/users/%20/status", {"status": "active"})) == ["externalId"]

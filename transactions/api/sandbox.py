@@ -1,0 +1,153 @@
+"""Conversions and documents that sandbox partners simulate: contract, section 11."""
+
+import io
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiExample, extend_schema
+
+from partners.api.errors import BadRequestError, ConflictError, FieldError
+from partners.api.idempotency import Answer
+from partners.api.json import rfc_3339
+from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
+from partners.sandbox.views import SandboxView
+from transactions.api import schema
+from transactions.api.items import checked_items, field_error
+from transactions.api.serializers import (
+    ConversionSerializer,
+    DocumentSerializer,
+    RecordedConversionsSerializer,
+    SimulatedConversionsSerializer,
+    SimulatedDocumentSerializer,
+)
+from transactions.documents.pdf import pdf
+from transactions.documents.publishing import discard, publish
+from transactions.imports.recording import ItemsRefusedError, OtherContentError, simulate_conversions
+from transactions.models import Document
+from users.api import errors
+from users.api.schema import EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED
+from users.api.views import check_external_id
+from users.models import User
+
+OTHER_CONTENT = "A conversion with this conversionId and other content exists."
+
+
+class _SimulatedRows(SandboxView):
+    def get_user(self, external_id: str) -> User:
+        """The partner's user. Raises BadRequestError, NotFoundError."""
+        check_external_id(external_id)
+        user = User.objects.filter(partner_id=self.request.user.partner_id, external_id=external_id).first()
+        if user is None:
+            raise errors.user_not_found()
+        return user
+
+
+class SimulatedTransactions(_SimulatedRows):
+    """/v1/sandbox/users/{externalId}/transactions."""
+
+    serializer_class = SimulatedConversionsSerializer
+
+    @extend_schema(
+        operation_id="simulateTransactions",
+        tags=["Sandbox"],
+        summary="Simulate conversions",
+        description="Records conversions of a user as an import would, with its event. For sandbox partners only.",
+        parameters=[EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED],
+        examples=[OpenApiExample("A conversion", value={"items": [schema.SIMULATED_CONVERSION]}, request_only=True)],
+        responses={
+            201: success(RecordedConversionsSerializer, "The conversions.", {"items": [schema.CONVERSION]}),
+            **error_responses(
+                errors.BAD_PATH,
+                errors.KEY_REUSED,
+                errors.user_not_found(),
+                BadRequestError(
+                    field_errors=[FieldError("items[0].from.amount", "Must be a plain decimal string.", "format")]
+                ),
+                ConflictError(OTHER_CONTENT),
+                writes=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        """Record conversions."""
+
+        def record() -> Answer:
+            user = self.get_user(external_id)
+            items = checked_items(request.data)
+            try:
+                rows = simulate_conversions(user=user, slug=request.user.partner_slug, items=items)
+            except ItemsRefusedError as error:
+                raise BadRequestError(
+                    field_errors=[field_error(index, one) for index, one in error.problems.items()]
+                ) from None
+            except OtherContentError as error:
+                raise ConflictError(f"items[{error.index}]: {OTHER_CONTENT}") from None
+            return Answer(201, self.renderer.render({"items": ConversionSerializer.items(rows)}))
+
+        return self.write(record)
+
+
+class SimulatedDocuments(_SimulatedRows):
+    """/v1/sandbox/users/{externalId}/documents."""
+
+    serializer_class = SimulatedDocumentSerializer
+
+    @extend_schema(
+        operation_id="simulateDocument",
+        tags=["Sandbox"],
+        summary="Simulate a document",
+        description="Publishes a PDF of one page that says SAMPLE, with its event. For sandbox partners only.",
+        parameters=[EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED],
+        examples=[
+            OpenApiExample("A statement", value={"type": "accountStatement", "title": "January"}, request_only=True)
+        ],
+        responses={
+            201: success(DocumentSerializer, "The document.", schema.DOCUMENT),
+            **error_responses(errors.BAD_PATH, errors.KEY_REUSED, errors.user_not_found(), writes=True),
+        },
+    )
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        """Publish a document."""
+        published: list[Document] = []
+
+        def publish_sample() -> Answer:
+            user = self.get_user(external_id)
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            document = publish(
+                user=user,
+                source=io.BytesIO(pdf(("SAMPLE", "", "A document of the sandbox, not a real one."))),
+                kind=serializer.validated_data["type"],
+                title=serializer.validated_data["title"],
+                content_type="application/pdf",
+            )
+            published.append(document)
+            return Answer(201, self.renderer.render(_item(document)))
+
+        try:
+            response = self.write(publish_sample)
+        except BaseException:
+            _discard(published)
+            raise
+        # Those before it were rolled back, for a deadlock.
+        _discard(published[:-1])
+        return response
+
+
+def _discard(documents: list[Document]) -> None:
+    """Delete the files of documents that were rolled back."""
+    for document in documents:
+        discard(document)
+
+
+def _item(document: Document) -> dict[str, Any]:
+    return {
+        "documentId": str(document.document_id),
+        "createdAt": rfc_3339(document.created_at),
+        "type": document.type,
+        "title": document.title,
+        "contentType": document.content_type,
+        "sizeBytes": document.size_bytes,
+        "sha256": bytes(document.sha256).hex(),
+    }

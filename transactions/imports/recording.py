@@ -1,0 +1,61 @@
+"""Conversions that a sandbox partner simulates, by the rules of imports: contract, section 11."""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from partners.api.json import rfc_3339
+from transactions import keyset
+from transactions.imports.lines import LineProblem, parse_line
+from transactions.imports.staging import Batch, Database
+from transactions.keyset import ConversionRow
+from users.models import User
+
+# A partner waits for the answer, unlike an import.
+STATEMENT_SECONDS, LOCK_SECONDS = 4, 3
+
+
+class OtherContentError(Exception):
+    """A conversion with this conversionId and other content exists. index: of the item."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.index = index
+
+
+class ItemsRefusedError(Exception):
+    """Items that an import would reject. problems: by index."""
+
+    def __init__(self, problems: Mapping[int, LineProblem]) -> None:
+        super().__init__()
+        self.problems = problems
+
+
+def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, Any]]) -> list[ConversionRow]:
+    """Record conversions of a sandbox user, all or none; return them in the order of the items.
+
+    slug: of the user's partner. items: objects of an import's line, of which `conversionId` and `createdAt` may be
+    absent. One that is recorded already with the same content is returned as it is.
+    Raises ItemsRefusedError, OtherContentError. Raises ValueError for a user who is real.
+    """
+    if not user.is_sandbox:
+        raise ValueError("Conversions of real users are not simulated.")
+    batch, problems, ids = Batch(), {}, []
+    now = rfc_3339(datetime.now(UTC))
+    for index, item in enumerate(items):
+        defaults = {"conversionId": f"sandbox-{uuid.uuid4()}", "createdAt": now}
+        whole = {**defaults, **item, "type": "conversion", "partner": slug, "externalId": user.external_id}
+        line = json.dumps(whole).encode()
+        try:
+            batch.add(index, line, parse_line(line))
+        except LineProblem as problem:
+            problems[index] = problem
+        ids.append(whole["conversionId"])
+    if problems:
+        raise ItemsRefusedError(problems)
+    if other := Database(statement_seconds=STATEMENT_SECONDS, lock_seconds=LOCK_SECONDS)(batch).problems:
+        raise OtherContentError(min(other))
+    rows = {row.conversion_id: row for row in keyset.conversions_by_id(user.partner_id, ids)}
+    return [rows[conversion_id] for conversion_id in ids]

@@ -1,0 +1,83 @@
+"""POST /v1/sandbox/users/{externalId}/status: contract, section 11."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiExample, extend_schema
+
+from partners.api.errors import ConflictError
+from partners.api.idempotency import Answer
+from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
+from partners.api.serializers import StrictSerializer
+from partners.db import statements
+from partners.sandbox.views import SandboxView
+from users import queries
+from users.api import errors, schema
+from users.api.serializer_fields import RuleField
+from users.api.serializers import UserSerializer
+from users.api.views import check_external_id
+from users.models import Status, User
+from users.services.compliance import DecisionRefusedError
+from users.services.sandbox import simulate_decision
+
+
+def _status(value: Any) -> Status:
+    if not isinstance(value, str):
+        raise ValidationError("Must be a string.", code="type")
+    if value not in Status.values:
+        raise ValidationError(f"Must be one of: {', '.join(Status.values)}.", code="notAllowed")
+    return Status(value)
+
+
+class SimulatedDecisionSerializer(StrictSerializer[Any]):
+    """A decision of compliance, simulated."""
+
+    status = RuleField(_status, schema={"type": "string", "enum": Status.values}, help_text="The new status.")
+
+
+class SimulatedStatus(SandboxView):
+    """/v1/sandbox/users/{externalId}/status."""
+
+    serializer_class = SimulatedDecisionSerializer
+
+    @extend_schema(
+        operation_id="simulateDecision",
+        tags=["Sandbox"],
+        summary="Simulate a decision of compliance",
+        description="Moves the status as compliance would, with its event. For sandbox partners only.",
+        parameters=[schema.EXTERNAL_ID_IN_PATH, schema.IDEMPOTENCY_KEY, schema.REPLAYED],
+        examples=[OpenApiExample("Approval", value={"status": "active"}, request_only=True)],
+        responses={
+            200: success(UserSerializer, "The status of the user.", schema.USER_SUMMARY | {"status": "active"}),
+            **error_responses(
+                errors.BAD_PATH,
+                errors.KEY_REUSED,
+                errors.user_not_found(),
+                ConflictError("A user who is closed cannot become active; allowed: nothing: it is final."),
+                writes=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        """Move the status."""
+
+        def decide() -> Answer:
+            check_external_id(external_id)
+            partner_id = request.user.partner_id
+            user = User.objects.filter(partner_id=partner_id, external_id=external_id).first()
+            if user is None:
+                raise errors.user_not_found()
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            try:
+                simulate_decision(
+                    user=user, to_status=serializer.validated_data["status"], request_id=request.request_id
+                )
+            except DecisionRefusedError as error:
+                raise ConflictError(str(error)) from None
+            [summary] = statements.fetch(queries.find(partner_id, external_id))
+            return Answer(200, self.renderer.render(UserSerializer(summary).data))
+
+        return self.write(decide)
