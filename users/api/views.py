@@ -66,7 +66,8 @@ class UserCollection(PartnerAPIView):
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
         """A page of the partner's users."""
-        page = self.paginator.paginate_rows(self.get_rows())
+        rows = self.get_rows()  # first: it makes the paginator
+        page = self.paginator.paginate_rows(rows)
         return self.paginator.get_paginated_response(ListedUserSerializer.items(page))
 
     @extend_schema(

@@ -1,0 +1,89 @@
+"""GET /v1/users: a partner's users, newest first (contract, section 12)."""
+
+from typing import Any
+
+import pytest
+
+from partners.models import Partner
+from tests import factories
+from tests.support.answers import assert_error, failing_fields
+from tests.support.client import PartnerClient
+from users.models import Status
+
+USERS = "/v1/users"
+
+
+def walk(api: PartnerClient, query: str = "") -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        page = api.get(f"{USERS}?{query}{cursor}").json()
+        items += page["items"]
+        if page["nextCursor"] is None:
+            return items
+        cursor = f"&cursor={page['nextCursor']}"
+
+
+def test_a_user_is_listed_without_personal_data(api: PartnerClient) -> None:
+    created = api.post(USERS, factories.user_body(externalId="ada")).json()
+
+    body = api.get(USERS).json()
+    [item] = body["items"]
+    assert body["nextCursor"] is None
+    assert item.keys() == {"userId", "externalId", "status", "createdAt", "updatedAt"}
+    assert {name: item[name] for name in created} == created
+    assert item["updatedAt"] == api.get(f"{USERS}/ada").json()["updatedAt"]
+
+
+def test_without_users_the_page_is_empty(api: PartnerClient) -> None:
+    assert api.get(USERS).json() == {"nextCursor": None, "items": []}
+
+
+def test_pages_are_newest_first_and_whole(api: PartnerClient, partner: Partner) -> None:
+    users = [factories.UserFactory.create(partner=partner) for _ in range(7)]
+
+    found = [item["userId"] for item in walk(api, "limit=3")]
+    assert found == [str(user.pk) for user in sorted(users, key=lambda one: (one.created_at, one.pk), reverse=True)]
+
+
+def test_another_partner_s_users_are_not_there(api: PartnerClient, other_api: PartnerClient) -> None:
+    other_api.post(USERS, factories.user_body())
+
+    assert api.get(USERS).json()["items"] == []
+
+
+def test_a_status_filters(api: PartnerClient, partner: Partner) -> None:
+    active = [factories.UserFactory.create(partner=partner, status=Status.ACTIVE) for _ in range(3)]
+    factories.UserFactory.create(partner=partner)
+
+    assert {item["userId"] for item in walk(api, "status=active&limit=1")} == {str(user.pk) for user in active}
+    assert walk(api, "status=closed") == []
+
+
+def test_a_page_goes_on_after_a_user_whose_status_has_changed(api: PartnerClient, partner: Partner) -> None:
+    users = [factories.UserFactory.create(partner=partner) for _ in range(3)]
+    page = api.get(f"{USERS}?status=pendingCompliance&limit=1").json()
+    last = next(user for user in users if str(user.pk) == page["items"][0]["userId"])
+    factories.decide(last, Status.ACTIVE)
+
+    rest = walk(api, f"status=pendingCompliance&cursor={page['nextCursor']}")
+    assert {item["userId"] for item in rest} == {str(user.pk) for user in users if user != last}
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "code"),
+    [
+        ("status=", "status", "notAllowed"),
+        ("status=unknown", "status", "notAllowed"),
+        ("status=active&status=active", "status", "duplicate"),
+        ("cursor=", "cursor", "format"),
+        ("cursor=2026-02-30T00:00:00.000000Z.92811e6e-0786-4030-88b7-5b6c5d6e82f4", "cursor", "format"),
+        ("limit=0", "limit", "range"),
+        ("limit=101", "limit", "range"),
+        ("limit=1&limit=1", "limit", "duplicate"),
+    ],
+)
+def test_wrong_parameters_are_named(api: PartnerClient, query: str, field: str, code: str) -> None:
+    answer = api.get(f"{USERS}?{query}")
+    assert failing_fields(answer) == [field]
+    assert assert_error(answer, 400)["fieldErrors"][0]["code"] == code
