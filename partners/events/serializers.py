@@ -61,7 +61,10 @@ class EventSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
         """Without oneOf: linters do not see that OtherEvent excludes the others."""
-        types = [*(_component(kind, data) for kind, data in DATA_SERIALIZERS.items()), OtherEventSerializer]
+        types: list[type[EventSerializer]] = [
+            *(_component(kind, data) for kind, data in DATA_SERIALIZERS.items()),
+            OtherEventSerializer,
+        ]
         return {
             "description": "An event, by its type. It contains no personal data but the externalId.",
             "anyOf": [auto_schema.resolve_serializer(one, direction).ref for one in types],
