@@ -13,7 +13,7 @@ import pytest
 from django.utils.timezone import now
 
 from partners.authentication import keys, signing
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, Mode, Partner
 from tests.factories import PartnerFactory
 from tests.partners.doctor.cases import API_KEY, GET, LIST, POST, SIGNATURE, examine, raw, right, signed
 from tests.support.commands import outcome, printed, refusal, run
@@ -164,7 +164,7 @@ def test_the_mistake_that_a_signature_matches_is_reported(
 
 
 def test_another_form_of_the_secret_is_reported(pasted: Any, issued: keys.IssuedKey) -> None:
-    bare = issued.secret.removeprefix(keys.SECRET_PREFIX)
+    bare = issued.secret.removeprefix(keys.SECRET_PREFIXES[Mode.LIVE])
     for key, form in [(bare.encode(), "without its prefix"), (base64.urlsafe_b64decode(bare + "="), "from Base64")]:
         signature = hmac.new(key, RIGHT.encode(), "sha256").hexdigest()
         fits = verified(pasted(request_of(issued.api_key, signature)))["fits"]
@@ -229,6 +229,6 @@ def test_without_a_known_key_nothing_is_tried(pasted: Any, api_key: str, state: 
 def test_neither_secret_nor_key_nor_signature_is_printed(pasted: Any, issued: keys.IssuedKey) -> None:
     request = pasted(request_of(issued.api_key, signing.sign(issued.secret, RIGHT)))
     for text in (printed("explain_signature", request, "--verify"), json.dumps(verified(request))):
-        assert issued.secret.removeprefix(keys.SECRET_PREFIX) not in text
+        assert issued.secret.removeprefix(keys.SECRET_PREFIXES[Mode.LIVE]) not in text
         assert issued.api_key not in text
         assert signing.sign(issued.secret, RIGHT) not in text

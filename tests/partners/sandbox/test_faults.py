@@ -35,7 +35,7 @@ def test_a_refusal_does_nothing(sandbox: PartnerClient, fault: str, status: int)
 
 def test_a_slow_request_is_done(sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(faults.time, "sleep", waits.append)
+    monkeypatch.setattr("partners.sandbox.faults.time.sleep", waits.append)
 
     assert create(sandbox, "slow").status == 201
     assert waits == [5.0]

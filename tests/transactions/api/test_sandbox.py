@@ -176,5 +176,5 @@ def test_a_wrong_method_is_one_for_sandbox_partners(sandbox: PartnerClient) -> N
 
 
 def test_nobody_without_a_signature_learns_what_is_there(sandbox: PartnerClient) -> None:
-    assert_error(sandbox.post(STATUS, {"status": "active"}, secret="psi_test_secret_x"), 401)  # noqa: S106
+    assert_error(sandbox.post(STATUS, {"status": "active"}, secret="psi_test_secret_x"), 401)
     assert failing_fields(sandbox.post("/v1/sandbox/users/%20/status", {"status": "active"})) == ["externalId"]

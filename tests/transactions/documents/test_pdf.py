@@ -1,8 +1,8 @@
-"""The demo's documents."""
+"""PDFs of one page."""
 
 import re
 
-from transactions.demo.document_files import pdf
+from transactions.documents.pdf import pdf
 
 
 def test_the_objects_of_a_pdf_begin_where_its_table_says() -> None:
