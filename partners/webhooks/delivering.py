@@ -79,7 +79,7 @@ class Deliverer:
                     if not await self._turn(sender):
                         await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
                 await self._end()
-            await self._in_thread(connection.close)
+                await self._in_thread(connection.close)
 
     async def _turn(self, sender: Sender) -> bool:
         """Take a turn of the database; return whether to take the next at once."""

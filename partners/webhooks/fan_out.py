@@ -4,26 +4,29 @@ An endpoint remembers the position of the feed up to which its deliveries exist.
 number of processes may do this.
 """
 
+from datetime import timedelta
+
 from django.db import transaction
 
 from partners.db import statements
-from partners.retention import EVENTS_KEPT
 
 # Of an endpoint. Further events wait in the feed, so a dead endpoint does not fill the table.
 MAX_PENDING = 10_000
 # Events of an endpoint that are read at once.
 BATCH = 500
+# Less than events are kept for: the purge must not meet a new delivery of an event that it removes.
+SENT_WITHIN = timedelta(days=29)
 
 _LOCK = """
     SELECT array_agg(id) FROM (
         SELECT endpoint.id
           FROM partners_webhookendpoint endpoint JOIN partners_eventfeed feed USING (partner_id)
          WHERE endpoint.disabled_reason = '' AND endpoint.removed_at IS NULL
-               AND feed.last_position > endpoint.position AND endpoint.fan_out_after <= clock_timestamp()
+               AND feed.last_position > endpoint.position AND endpoint.fan_out_after <= statement_timestamp()
            FOR NO KEY UPDATE OF endpoint SKIP LOCKED) AS locked
 """
 # Counting costs about a microsecond for each pending delivery; a pause of a thousand times as long makes it cheap. Such
-# an endpoint has enough to send meanwhile. Events that the purge is about to remove are left out.
+# an endpoint has enough to send meanwhile.
 _MAKE = """
     WITH endpoints AS (
         SELECT id, partner_id, position, types,
@@ -39,13 +42,13 @@ _MAKE = """
     ), made AS (
         INSERT INTO partners_webhookdelivery (endpoint_id, event_id, event_uuid, type, user_id, position, attempts)
         SELECT endpoint_id, id, event_id, type, user_id, position, '[]'
-          FROM taken WHERE is_wanted AND created_at > now() - %s::interval + interval '1 hour'
+          FROM taken WHERE is_wanted AND created_at > statement_timestamp() - %s::interval
          ORDER BY endpoint_id, position
     ), moved AS (
         UPDATE partners_webhookendpoint endpoint
            SET position = coalesce((SELECT max(taken.position) FROM taken WHERE taken.endpoint_id = endpoints.id),
                                    endpoint.position),
-               fan_out_after = clock_timestamp() + endpoints.pending * interval '1 millisecond'
+               fan_out_after = statement_timestamp() + endpoints.pending * interval '1 millisecond'
           FROM endpoints WHERE endpoint.id = endpoints.id
     )
     SELECT count(*) FROM taken
@@ -62,5 +65,5 @@ def fan_out() -> int:
         if not endpoints:
             return 0
         # A statement of its own: only its snapshot shows what others made before they released the locks.
-        (taken,) = statements.fetch_one(_MAKE, (endpoints, BATCH, MAX_PENDING, EVENTS_KEPT)) or (0,)
+        (taken,) = statements.fetch_one(_MAKE, (endpoints, BATCH, MAX_PENDING, SENT_WITHIN)) or (0,)
         return int(taken)
