@@ -43,7 +43,7 @@ def delivered(partner: Partner, count: int) -> Callable[[], bool]:
 
 
 def test_an_event_is_delivered(
-    committed_partner, committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
 ) -> None:
     _, secret = add_endpoint(committed_partner, receiver)
     user = UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
