@@ -59,6 +59,12 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list(
     default=_local_origins if DEBUG else [],
 )
 
+# Webhooks (partners/webhooks): the certificate authorities trusted instead of the system's; and whether they may go to
+# this machine, for tests and the demo.
+WEBHOOK_CA_BUNDLE: str = env("WEBHOOK_CA_BUNDLE", cast=types.certificates, default="")
+WEBHOOK_ALLOW_LOOPBACK: bool = env.bool("WEBHOOK_ALLOW_LOOPBACK", default=False)
+types.require(DEBUG or not WEBHOOK_ALLOW_LOOPBACK, "WEBHOOK_ALLOW_LOOPBACK: true only if DEBUG is true; remove it.")
+
 # `default` serves under a role that can change neither history nor the schema. `owner` migrates; it need not be
 # configured where the service runs.
 _serving = env("DATABASE_URL", cast=types.database, default="")
