@@ -214,7 +214,8 @@ REST_FRAMEWORK: dict[str, Any] = {
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Partner Service Interface",
     "DESCRIPTION": "Register users under your own identifiers, keep their details up to date, follow their"
-    " compliance status, and read their conversions and documents. Every request is signed: see the guide at /docs.",
+    " compliance status, and read their conversions, documents and events. Every request is signed: see the guide at"
+    " /docs.",
     "VERSION": "1.0.0",
     "CONTACT": {"name": "Partner support"},
     "LICENSE": {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"},
@@ -225,7 +226,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"name": "Users", "description": "Profiles and compliance status of your users."},
         {"name": "Conversions", "description": "Conversions of your users."},
         {"name": "Documents", "description": "Documents issued to your users."},
+        {"name": "Events", "description": "What happened to your users without a request of yours."},
     ],
+    "WEBHOOKS": ["partners.events.schema.WEBHOOK"],
     "CAMELIZE_NAMES": True,
     "SORT_OPERATION_PARAMETERS": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
