@@ -87,7 +87,7 @@ class Command(BaseCommand):
     def add_webhook(self, receiver: Receiver, url: str) -> str:
         self.say(f"   $ manage.py add_webhook {PARTNER} {url}")
         # In a process apart, whose settings allow this machine, as the service's do.
-        added = subprocess.run(
+        added = subprocess.run(  # noqa: S603 - our own command
             [sys.executable, "manage.py", "add_webhook", PARTNER, url, "--description", DESCRIPTION, "--json"],
             env=_environment() | _receiver_settings(receiver),
             cwd=settings.BASE_DIR,
