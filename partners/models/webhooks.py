@@ -1,6 +1,7 @@
 """Webhook endpoints, their secrets, and deliveries (contract, section 10)."""
 
 import uuid
+from urllib.parse import urlsplit
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -70,7 +71,8 @@ class WebhookEndpoint(models.Model):
         indexes = (models.Index(fields=("partner", "created_at"), name="webhook_of_partner"),)
 
     def __str__(self) -> str:
-        return str(self.id)
+        # The path may be confidential.
+        return f"{urlsplit(self.url).hostname} ({str(self.id)[:8]})"
 
     @property
     def is_active(self) -> bool:
