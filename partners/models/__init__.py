@@ -6,6 +6,7 @@ from partners.models.requests import ApiUsage, IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
     DeliveryState,
     DisabledReason,
+    WebhookAttemptCount,
     WebhookDelivery,
     WebhookEndpoint,
     WebhookSecret,
@@ -22,6 +23,7 @@ __all__ = (
     "IdempotencyRecord",
     "Partner",
     "UsedSignature",
+    "WebhookAttemptCount",
     "WebhookDelivery",
     "WebhookEndpoint",
     "WebhookSecret",

@@ -32,7 +32,7 @@ _LOCALHOST = "localhost"
 # parsers can disagree on which part is the host.
 _URL = re.compile(
     r"https://(?P<host>[^\x00-\x20\x7f/?#@:\\\[\]]+)(?::(?P<port>[1-9][0-9]{0,4}))?"
-    r"(?P<target>/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
+    r"(?P<path>/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
     r"(?P<query>\?(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
 )
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
@@ -162,7 +162,8 @@ def parse(url: str) -> Target:
     if port != HTTPS_PORT and not _LOWEST_OTHER_PORT <= port <= _HIGHEST_PORT:
         raise ValidationError(_("The URL's port must be 443, or from 1024 to 65535."))
     host = _ascii_host(match["host"])
-    return Target(f"https://{host}:{port}{match['target'] or '/'}{match['query'] or ''}", host, port)
+    authority = host if port == HTTPS_PORT else f"{host}:{port}"
+    return Target(f"https://{authority}{match['path'] or '/'}{match['query'] or ''}", host, port)
 
 
 def _ascii_host(text: str) -> str:
