@@ -47,7 +47,11 @@ class DelivererSlot(Slot):
             sys.exit(f"Configuration: {error}")
         threading.Thread(target=self._end_with_master, daemon=True).start()
         loaded.set()
-        execute_from_command_line(["manage.py", COMMAND])
+        try:
+            execute_from_command_line(["manage.py", COMMAND])
+        except Exception:  # noqa: BLE001 - multiprocessing would print it with its message
+            sys.excepthook(*sys.exc_info())
+            sys.exit(1)
 
     def _end_with_master(self) -> None:
         self.wait_for_master_to_die()
