@@ -4,15 +4,18 @@ An endpoint remembers the position of the feed up to which its deliveries exist.
 number of processes may do this.
 """
 
+from datetime import timedelta
+
 from django.db import transaction
 
 from partners.db import statements
-from partners.retention import EVENTS_KEPT
 
 # Of an endpoint. Further events wait in the feed, so a dead endpoint does not fill the table.
 MAX_PENDING = 10_000
 # Events of an endpoint that are read at once.
 BATCH = 500
+# Less than events are kept for: the purge must not meet a new delivery of an event that it removes.
+SENT_WITHIN = timedelta(days=29)
 
 _LOCK = """
     SELECT array_agg(id) FROM (
@@ -23,7 +26,7 @@ _LOCK = """
            FOR NO KEY UPDATE OF endpoint SKIP LOCKED) AS locked
 """
 # Counting costs about a microsecond for each pending delivery; a pause of a thousand times as long makes it cheap. Such
-# an endpoint has enough to send meanwhile. Events that the purge is about to remove are left out.
+# an endpoint has enough to send meanwhile.
 _MAKE = """
     WITH endpoints AS (
         SELECT id, partner_id, position, types,
@@ -39,7 +42,7 @@ _MAKE = """
     ), made AS (
         INSERT INTO partners_webhookdelivery (endpoint_id, event_id, event_uuid, type, user_id, position, attempts)
         SELECT endpoint_id, id, event_id, type, user_id, position, '[]'
-          FROM taken WHERE is_wanted AND created_at > now() - %s::interval + interval '1 hour'
+          FROM taken WHERE is_wanted AND created_at > now() - %s::interval
          ORDER BY endpoint_id, position
     ), moved AS (
         UPDATE partners_webhookendpoint endpoint
@@ -62,5 +65,5 @@ def fan_out() -> int:
         if not endpoints:
             return 0
         # A statement of its own: only its snapshot shows what others made before they released the locks.
-        (taken,) = statements.fetch_one(_MAKE, (endpoints, BATCH, MAX_PENDING, EVENTS_KEPT)) or (0,)
+        (taken,) = statements.fetch_one(_MAKE, (endpoints, BATCH, MAX_PENDING, SENT_WITHIN)) or (0,)
         return int(taken)

@@ -3,13 +3,13 @@
 The lease of a killed process ends by itself, and another makes the attempt: a receiver gets each event at least once.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
 from django.db import transaction
-from psycopg.rows import RowMaker
 
 from partners.api.json import rfc_3339
 from partners.db import statements
@@ -107,9 +107,6 @@ class Lease(NamedTuple):
         return orjson.dumps(event).decode()
 
 
-_lease: RowMaker[Lease] = Lease._make
-
-
 def lease(*, limit: int) -> list[Lease]:
     """Lease due deliveries of active endpoints, and tests, for LEASE.
 
@@ -131,3 +128,10 @@ def lease_delivery(delivery: WebhookDelivery) -> Lease:
 
 def _take(deliveries: list[int]) -> list[Lease]:
     return statements.fetch(Query(_TAKE, (LEASE, deliveries), row=_lease))
+
+
+def _lease(row: Sequence[Any]) -> Lease:
+    found = Lease._make(row)
+    # Django's connection returns JSON as text.
+    data = None if found.data is None else orjson.loads(found.data)
+    return found._replace(data=data, attempts=orjson.loads(found.attempts))
