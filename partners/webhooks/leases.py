@@ -133,5 +133,5 @@ def _take(deliveries: list[int]) -> list[Lease]:
 def _lease(row: Sequence[Any]) -> Lease:
     found = Lease._make(row)
     # Django's connection returns JSON as text.
-    data = None if found.data is None else orjson.loads(found.data)
-    return found._replace(data=data, attempts=orjson.loads(found.attempts))
+    data = None if row[6] is None else orjson.loads(row[6])
+    return found._replace(data=data, attempts=orjson.loads(row[7]))
