@@ -3,6 +3,7 @@
 In production the command has a unit of its own (deploy/systemd/psi-deliver.service).
 """
 
+import io
 import os
 import signal
 import sys
@@ -39,7 +40,7 @@ class DelivererSlot(Slot):
         # Not imported in the master: new workers load new code.
         import django  # noqa: PLC0415
         from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
-        from django.core.management import execute_from_command_line  # noqa: PLC0415
+        from django.core.management import CommandError, call_command  # noqa: PLC0415
 
         try:
             django.setup(set_prefix=False)
@@ -48,7 +49,10 @@ class DelivererSlot(Slot):
         threading.Thread(target=self._end_with_master, daemon=True).start()
         loaded.set()
         try:
-            execute_from_command_line(["manage.py", COMMAND])
+            # The log has what it does; its summary would be a line of another form.
+            call_command(COMMAND, stdout=io.StringIO())
+        except CommandError as error:
+            sys.exit(f"{COMMAND}: {error}")
         except Exception:  # noqa: BLE001 - multiprocessing would print it with its message
             sys.excepthook(*sys.exc_info())
             sys.exit(1)

@@ -79,7 +79,7 @@ class Deliverer:
                     if not await self._turn(sender):
                         await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
                 await self._end()
-            await self._in_thread(connection.close)
+            await self._in_thread(_disconnect)
 
     async def _turn(self, sender: Sender) -> bool:
         """Take a turn of the database; return whether to take the next at once."""
@@ -158,6 +158,11 @@ def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     outcome = asyncio.run(attempt())
     record(job.lease, outcome)
     return outcome
+
+
+def _disconnect() -> None:
+    """Close the connection of the thread that calls it."""
+    connection.close()
 
 
 def _jobs(leases: list[Lease]) -> list[Job]:

@@ -55,7 +55,7 @@ def test_only_nginx_has_published_ports() -> None:
 
 def test_events_are_delivered_from_the_database_to_the_internet() -> None:
     deliverer = SERVICES["deliverer"]
-    assert deliverer["command"] == ["manage.py", "deliver_events"]
+    assert deliverer["command"] == ["manage.py", "deliver_events", "--json"]
     assert deliverer["networks"] == ["inside", "outside"]
     assert deliverer["restart"] == "unless-stopped"
     # Longer than the 20 s that it takes to end; and no other service waits for it.

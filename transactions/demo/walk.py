@@ -146,7 +146,7 @@ class Walk:
             events, self.cursor = page["items"], page["nextCursor"]
             if events:
                 self.show(f"   > GET {target}")
-                self.show(f"   < 200 OK   {len(events)} events, hasMore: {str(page['hasMore']).lower()}")
+                self.show(f"   < 200 OK   items: {len(events)}, hasMore: {json.dumps(page['hasMore'])}")
             for event in events:
                 if event["data"]["externalId"] == self.external_id:
                     self.show(f"   < … {json.dumps(event)}")

@@ -27,7 +27,7 @@ from transactions.management.commands.seed_demo import summary
 
 USERS = 40
 CONVERSIONS = 600
-START_SECONDS = 30
+START_SECONDS = 120
 # A shell's status of a command that Ctrl-C ended.
 INTERRUPTED = 130
 LOG = settings.BASE_DIR / ".local" / "demo-service.log"
