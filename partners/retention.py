@@ -54,7 +54,7 @@ _DELETE_EVENTS = """
 def purge_expired(*, batch_size: int) -> list[int]:
     """Remove expired idempotency records (contract, section 4), signatures, usage counters and events (section 10).
 
-    Returns their numbers.
+    Returns their numbers, in this order.
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """
     rows = [

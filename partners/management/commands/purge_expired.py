@@ -24,6 +24,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
         records, signatures, counters, events = purge_expired(batch_size=batch_size)
+        requests = f"{records} idempotency records, {signatures} used signatures, {counters} usage counters"
         return Outcome(
             {
                 "idempotencyRecords": records,
@@ -31,8 +32,5 @@ class Command(ServiceCommand):
                 "usageCounters": counters,
                 "events": events,
             },
-            [
-                f"Removed {records} idempotency records, {signatures} used signatures, {counters} usage counters and"
-                f" {events} events."
-            ],
+            [f"Removed {requests} and {events} events."],
         )
