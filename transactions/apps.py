@@ -9,8 +9,12 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Add the sections of the case page."""
+        """Add the sections of the case page, and the events of recorded conversions."""
+        from partners.events import outbox  # noqa: PLC0415
+        from partners.models import EventType  # noqa: PLC0415
         from transactions.case_sections import CONVERSIONS, DOCUMENTS  # noqa: PLC0415
+        from transactions.events import EVENTS_OF_TRANSACTIONS_RECORDED  # noqa: PLC0415
         from users.backoffice.case.sections import SECTIONS  # noqa: PLC0415
 
         SECTIONS.extend((CONVERSIONS, DOCUMENTS))
+        outbox.EVENTS[EventType.TRANSACTIONS_RECORDED] = EVENTS_OF_TRANSACTIONS_RECORDED
