@@ -12,6 +12,7 @@ LINKS = {
         "listDocuments": _NEXT_PAGE,
         "getDocument": _USER | {"documentId": "$response.body#/items/0/documentId"},
     },
+    ("listEvents", "200"): {"listEvents": {"cursor": "$response.body#/nextCursor"}},
 }
 
 
@@ -32,6 +33,6 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 response.setdefault("links", {})[target] = link
     result["components"]["headers"] = headers
     for schema in result["components"]["schemas"].values():
-        for field in schema["properties"].values():
+        for field in schema.get("properties", {}).values():
             field.pop("x-spec-enum-id", None)
     return result

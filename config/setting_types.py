@@ -7,6 +7,7 @@ import ipaddress
 import re
 import zoneinfo
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import environ
@@ -119,6 +120,16 @@ def time_zone(value: str) -> str:
         zoneinfo.ZoneInfo(value)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError("set it to an IANA time zone, such as America/Toronto.") from None
+    return value
+
+
+def readable_file(value: str) -> str:
+    """Return the path of a file that can be read, or an empty text."""
+    try:
+        if value:
+            Path(value).open("rb").close()
+    except OSError:
+        raise ValueError("set it to the path of a file that the service can read.") from None
     return value
 
 

@@ -41,6 +41,12 @@ CLOCK_SKEW_SECONDS: int = env("CLOCK_SKEW_SECONDS", cast=types.whole_number(1, 3
 COMPLIANCE_TIME_ZONE: str = env("COMPLIANCE_TIME_ZONE", cast=types.time_zone, default="America/Toronto")
 REDIS_URL: str = env("REDIS_URL", cast=types.redis_url, default="")
 
+# Webhooks. PEM file of the certificate authorities to trust instead of the system's; empty: the system's.
+WEBHOOK_CA_BUNDLE: str = env("WEBHOOK_CA_BUNDLE", cast=types.readable_file, default="")
+# To this machine, for tests and the demo.
+WEBHOOK_ALLOW_LOOPBACK: bool = env.bool("WEBHOOK_ALLOW_LOOPBACK", default=False)
+types.require(DEBUG or not WEBHOOK_ALLOW_LOOPBACK, "WEBHOOK_ALLOW_LOOPBACK: true only if DEBUG is true; remove it.")
+
 # Serving
 HOST: str = env("HOST", cast=types.listen_address, default="127.0.0.1")
 PORT: int = env("PORT", cast=types.whole_number(1, 65535), default=8000)
@@ -208,7 +214,8 @@ REST_FRAMEWORK: dict[str, Any] = {
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Partner Service Interface",
     "DESCRIPTION": "Register users under your own identifiers, keep their details up to date, follow their"
-    " compliance status, and read their conversions and documents. Every request is signed: see the guide at /docs.",
+    " compliance status, and read their conversions, documents and events. Every request is signed: see the guide at"
+    " /docs.",
     "VERSION": "1.0.0",
     "CONTACT": {"name": "Partner support"},
     "LICENSE": {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"},
@@ -219,7 +226,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"name": "Users", "description": "Profiles and compliance status of your users."},
         {"name": "Conversions", "description": "Conversions of your users."},
         {"name": "Documents", "description": "Documents issued to your users."},
+        {"name": "Events", "description": "What happened to your users without a request of yours."},
     ],
+    "WEBHOOKS": ["partners.events.schema.WEBHOOK"],
     "CAMELIZE_NAMES": True,
     "SORT_OPERATION_PARAMETERS": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,

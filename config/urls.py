@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 import partners.api.urls
+import partners.events.urls
 import transactions.api.urls
 import users.api.urls
 from partners.api.base import UnknownPath
@@ -20,6 +21,7 @@ api_urlpatterns = [
     *transactions.api.urls.urlpatterns,
     *users.api.urls.urlpatterns,
     *partners.api.urls.urlpatterns,
+    *partners.events.urls.urlpatterns,
     # Django's own 404 page is HTML. A prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
 ]

@@ -16,14 +16,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
 
+from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
 from partners.db import statements
 from partners.db.statements import Query
 
-HIGHEST_LIMIT = 100
 # A page, the row before it, and one that tells whether more follow.
 MOST_ROWS = HIGHEST_LIMIT + 2
 # The same for a page of the default size.
-DEFAULT_ROWS = 27
+DEFAULT_ROWS = DEFAULT_LIMIT + 2
 TIEBREAK_DIGITS = 19
 HIGHEST_TIEBREAK = 2**63 - 1
 

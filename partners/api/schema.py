@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from partners.api import errors
 from partners.api.idempotency import HEADER, NOT_A_UUID
+from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
 from partners.api.request import QUERY_NOT_UTF_8
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
@@ -52,6 +53,23 @@ def response_header(
         response=statuses,
     )
 
+
+def cursor_parameter(pattern: str, example: str, description: str) -> OpenApiParameter:
+    """`cursor` of a list."""
+    return OpenApiParameter(
+        "cursor",
+        type={"type": "string", "pattern": pattern},
+        description=description,
+        examples=[OpenApiExample("cursor", value=example)],
+    )
+
+
+LIMIT = OpenApiParameter(
+    "limit",
+    type={"type": "integer", "minimum": 1, "maximum": HIGHEST_LIMIT, "default": DEFAULT_LIMIT},
+    description="The maximum number of items.",
+    examples=[OpenApiExample("limit", value=DEFAULT_LIMIT)],
+)
 
 # A body that is too large is refused before the rate limit is counted.
 _COUNTED = [status for status in range(200, 600) if status != errors.BodyTooLargeError.status_code]

@@ -19,6 +19,7 @@ from partners.db import statements
 NAME_LENGTH_IN_ERRORS = 100
 
 Instance = TypeVar("Instance")
+Row = TypeVar("Row")
 Errors = dict[str, list[Any]]
 
 
@@ -145,6 +146,15 @@ def _shared_attributes(serializer_class: type[StrictSerializer[Any]]) -> dict[st
 def _printable(name: str) -> str:
     """A partner's name of a field, cut, and without lone surrogates, which UTF-8 cannot encode."""
     return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
+
+
+class RowSerializer(serializers.Serializer[Row]):
+    """A read-only serializer of rows. The fields that a subclass declares are for the OpenAPI document."""
+
+    @classmethod
+    def items(cls, rows: list[Row]) -> list[dict[str, Any]]:
+        """The items of a page. With `many=True` DRF would take 60 µs to build fields that are not used."""
+        return list(map(cls().to_representation, rows))
 
 
 class PingSerializer(serializers.Serializer[Any]):

@@ -8,9 +8,10 @@ from django.template.loader import render_to_string
 
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
+from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
 from partners.api.rates import parse_rate
 from partners.authentication import keys
-from partners.docs import example_files, openapi
+from partners.docs import example_files
 from partners.doctor.causes import LINES
 
 SECTIONS = (
@@ -71,13 +72,7 @@ def page(base_url: str) -> str:
         "rate": rate,
         "rate_example": {"left": rate.amount - 1, "seconds": rate.seconds * 7 // 10},
         "counts_by_process": not settings.REDIS_URL,
-        "limit": _limit_schema(),
+        "default_limit": DEFAULT_LIMIT,
+        "highest_limit": HIGHEST_LIMIT,
     }
     return render_to_string("docs/guide.html", context)
-
-
-def _limit_schema() -> dict[str, int]:
-    """Return the schema of the parameter `limit`, which belongs to the lists of a higher layer."""
-    parameters = (one for operation in openapi.operations(openapi.document()) for one in operation.parameters)
-    schema: dict[str, int] = next(one["schema"] for one in parameters if one["name"] == "limit")
-    return schema

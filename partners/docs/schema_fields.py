@@ -74,7 +74,7 @@ def type_of(document: Node, schema: Node) -> str:
     whole = resolve(document, schema)
     options = whole.get("oneOf") or whole.get("anyOf")
     if options:
-        return " or ".join(type_of(document, option) for option in options)
+        return " or ".join(name_of(option) or type_of(document, option) for option in options)
     types = whole.get("type", "any")
     names = [types] if isinstance(types, str) else types
     form = f" ({whole['format']})" if "format" in whole else ""

@@ -257,4 +257,24 @@ class Migration(migrations.Migration):
             model_name='webhookdelivery',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('next_attempt_at__isnull', False), ('state', 'pending')), models.Q(models.Q(('state', 'pending'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='delivery_ended_once'),
         ),
+        migrations.CreateModel(
+            name='WebhookAttemptCount',
+            fields=[
+                ('outcome', models.CharField(max_length=20, primary_key=True, serialize=False)),
+                ('count', models.BigIntegerField()),
+            ],
+        ),
+        migrations.AddField(
+            model_name='webhookendpoint',
+            name='fan_out_after',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+        ),
+        migrations.AddIndex(
+            model_name='webhookdelivery',
+            index=models.Index(condition=models.Q(('leased_until__isnull', False)), fields=['endpoint'], name='delivery_leased'),
+        ),
+        migrations.AddIndex(
+            model_name='webhookdelivery',
+            index=models.Index(condition=models.Q(('event', None), ('state', 'pending')), fields=['endpoint'], name='delivery_test'),
+        ),
     ]

@@ -6,6 +6,7 @@ from partners.models.requests import ApiUsage, IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
     DeliveryState,
     DisabledReason,
+    WebhookAttemptCount,
     WebhookDelivery,
     WebhookEndpoint,
     WebhookSecret,
@@ -23,6 +24,7 @@ __all__ = (
     "OutboxEntry",
     "Partner",
     "UsedSignature",
+    "WebhookAttemptCount",
     "WebhookDelivery",
     "WebhookEndpoint",
     "WebhookSecret",

@@ -32,13 +32,14 @@ GRANTS = {
     "partners_eventfeed": ADD | {"UPDATE (last_position, purged_position, updated_at)"},
     "partners_webhookendpoint": ADD
     | {
-        "UPDATE (description, disabled_at, disabled_reason, failing_since, last_success_at, position, removed_at,"
-        " types, url)",
+        "UPDATE (description, disabled_at, disabled_reason, failing_since, fan_out_after, last_success_at, position,"
+        " removed_at, types, url)",
         "DELETE",
     },
     "partners_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},
     "partners_webhookdelivery": ADD
     | {"UPDATE (attempt_count, attempts, ended_at, leased_until, next_attempt_at, state)", "DELETE"},
+    "partners_webhookattemptcount": ADD | {"UPDATE (count)"},
     # Users: what a partner may change; status and times are the triggers'.
     "users_user": READ
     | {f"INSERT ({', '.join(sorted(f'{PROFILE}, external_id, id, partner_id'.split(', ')))})"}

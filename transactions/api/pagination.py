@@ -4,48 +4,31 @@ Rows are never deleted, so the row that a cursor names still exists. The next pa
 cursor without a row is not one of this list.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 
-from partners.api.errors import BadRequestError, FieldError, invalid_parameter
+from partners.api.errors import BadRequestError, invalid_parameter
 from partners.api.json import JsonRenderer, rfc_3339
+from partners.api.pagination import NOT_A_CURSOR, KeysetPagination
 from partners.api.response import JsonResponse
 from transactions import keyset
-from transactions.keyset import HIGHEST_LIMIT, Position
+from transactions.keyset import Position
 
-DEFAULT_LIMIT = 25
-NOT_A_CURSOR = "Must be a nextCursor of this list."
-
-_LIMIT = re.compile(r"0*([0-9]{1,3})")
 Row = TypeVar("Row")
 
 
-class CursorPagination(BasePagination):
-    """Reads `cursor` and `limit`, and takes a page of rows."""
+class CursorPagination(KeysetPagination[Position]):
+    """Takes a page of rows."""
 
-    start: Position | None = None
-    limit = DEFAULT_LIMIT
     next_cursor: str | None = None
 
-    def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
-        """Read the query parameters; returns their errors."""
-        errors = []
-        if "cursor" in parameters:
-            self.start = Position.parse(_single(parameters["cursor"]))
-            if self.start is None:
-                errors.append(FieldError("cursor", NOT_A_CURSOR))
-        if "limit" in parameters:
-            match = _LIMIT.fullmatch(_single(parameters["limit"]))
-            self.limit = int(match[1]) if match else 0
-            if not 1 <= self.limit <= HIGHEST_LIMIT:
-                errors.append(FieldError("limit", f"Must be a whole number from 1 to {HIGHEST_LIMIT}."))
-        return errors
+    def parse(self, cursor: str) -> Position | None:
+        """The position that a cursor names; None if it is malformed."""
+        return Position.parse(cursor)
 
     @property
     def count(self) -> int:
@@ -83,8 +66,3 @@ class CursorPagination(BasePagination):
         """The response with a page. head: fields before it, such as the user's."""
         body = {**head, "nextCursor": self.next_cursor, "items": data}
         return JsonResponse(200, JsonRenderer().render(body))
-
-
-def _single(values: Sequence[str]) -> str:
-    """The value of a parameter that was sent once, otherwise nothing."""
-    return values[0] if len(values) == 1 else ""

@@ -12,6 +12,7 @@ from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
+from partners.api.serializers import RowSerializer
 from partners.db.statements import Query
 from partners.streaming import TooManyStreamsError
 from transactions import keyset, replica
@@ -22,7 +23,6 @@ from transactions.api.serializers import (
     ConversionSerializer,
     DocumentPageSerializer,
     DocumentSerializer,
-    RowSerializer,
 )
 from transactions.documents.downloads import FaultError, respond
 from transactions.documents.file_types import EXTENSIONS

@@ -11,13 +11,12 @@ from pytest_django.fixtures import Settings
 
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
+from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
 from partners.api.rates import parse_rate
 from partners.docs import guide as guide_page
 from tests import factories
 from tests.partners.docs.reading import PAGES, Page, get, read
 from tests.support.client import PartnerClient, in_process
-from transactions.api.pagination import DEFAULT_LIMIT
-from transactions.keyset import HIGHEST_LIMIT
 from users.models.statuses import TRANSITIONS
 from users.services.field_rules import ADULT_YEARS
 

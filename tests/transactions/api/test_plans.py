@@ -11,6 +11,7 @@ import pytest
 from django.db import connection, transaction
 from psycopg import sql as composing
 
+from partners.api.pagination import DEFAULT_LIMIT
 from partners.authentication import keys
 from partners.db import statements
 from partners.db.statements import Query
@@ -20,7 +21,6 @@ from tests.support.documents import add_documents
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.tables import vacuum
 from transactions import keyset
-from transactions.api.pagination import DEFAULT_LIMIT
 from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, Owner, Position, UserRows
 from users import queries as user_queries
 from users.models import User
