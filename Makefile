@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # Two sets of packages in one .venv: for demo and serve, and in addition for tests and checks.
 DEMO_STAMP := $(VENV)/.installed-demo
 STAMP := $(VENV)/.installed
+# The packages of tests/npm.
+NPM_STAMP := .local/npm/.installed
 MANAGE := $(BIN)/python manage.py
 DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
 
@@ -92,15 +94,18 @@ format: install ## ruff's formats and fixes
 openapi: install ## writes docs/openapi.json
 	$(DESCRIBE) > docs/openapi.json
 
-openapi-lint: ## Redocly, Spectral and openapi-typescript on docs/openapi.json; needs npm and Node.js 20.19
-	@command -v npm > /dev/null || { echo "openapi-lint needs npm and Node.js 20.19 or newer on the PATH" >&2; exit 1; }
-	@mkdir -p .local/npm && cp tests/npm/package.json tests/npm/package-lock.json tests/npm/.spectral.yaml .local/npm
-	cd .local/npm && npm ci --ignore-scripts --no-audit --no-fund
+openapi-lint: $(NPM_STAMP) ## Redocly, Spectral and openapi-typescript on docs/openapi.json; needs npm and Node.js 20.19
 	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.json 2>&1 | tee redocly.txt \
 	  && grep -q "Your API description is valid" redocly.txt && ! grep -q "Warning was generated" redocly.txt
 	cd .local/npm && npx spectral lint --fail-severity hint ../../docs/openapi.json
 	cd .local/npm && npx openapi-typescript ../../docs/openapi.json -o types.ts && npx tsc --noEmit --strict types.ts
 	@! grep -nE 'unknown &|& \(?unknown' .local/npm/types.ts
+
+$(NPM_STAMP): tests/npm/package.json tests/npm/package-lock.json tests/npm/.spectral.yaml
+	@command -v npm > /dev/null || { echo "npm and Node.js 20.19 or newer must be on the PATH" >&2; exit 1; }
+	@mkdir -p $(@D) && cp $^ $(@D)
+	cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 messages: install ## updates and compiles the French catalogue; needs GNU gettext
 	@command -v msgfmt > /dev/null || \

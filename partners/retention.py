@@ -1,4 +1,4 @@
-"""Removes expired rows: idempotency records, used signatures, usage counters."""
+"""Removes expired rows: idempotency records, used signatures, usage counters, events."""
 
 from datetime import timedelta
 
@@ -9,6 +9,8 @@ from partners.db import statements
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
 # Reports need seven days and a whole hour.
 USAGE_KEPT = timedelta(days=8)
+# Contract, section 10.
+EVENTS_KEPT = timedelta(days=30)
 
 # Oldest first, after the last row of the previous batch: its index entries would be read again until a vacuum.
 _DELETE = """
@@ -23,13 +25,39 @@ _DELETE = """
 # A row that is locked by a request is being renewed.
 _SKIP = "FOR UPDATE SKIP LOCKED"
 
+_FEEDS = "SELECT partner_id FROM partners_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
+# What goes is the beginning of the feed, up to the first event that stays: events of transactions that overlapped may
+# differ from its order in their times. An event without a position is in no feed yet, and stays. Deliveries refer to
+# their events; the constraint is checked at the end of the transaction.
+_DELETE_EVENTS = """
+    WITH batch AS (
+        SELECT event.id, event.position, event.created_at < now() - %s::interval AS expired
+          FROM partners_eventfeed feed
+          JOIN partners_event event ON event.partner_id = feed.partner_id AND event.position > feed.purged_position
+         WHERE feed.partner_id = %s
+         ORDER BY event.position LIMIT %s
+    ), expired AS (
+        SELECT id, position FROM batch
+         WHERE position < COALESCE((SELECT min(position) FROM batch WHERE NOT expired), 9223372036854775807)
+    ), deliveries AS (
+        DELETE FROM partners_webhookdelivery WHERE event_id IN (SELECT id FROM expired)
+    ), feed AS (
+        UPDATE partners_eventfeed SET purged_position = (SELECT max(position) FROM expired), updated_at = now()
+         WHERE partner_id = %s AND purged_position < (SELECT max(position) FROM expired)
+    ), deleted AS (
+        DELETE FROM partners_event WHERE id IN (SELECT id FROM expired) RETURNING id
+    )
+    SELECT count(*) FROM deleted
+"""
+
 
 def purge_expired(*, batch_size: int) -> list[int]:
-    """Remove expired idempotency records (contract, section 4), signatures and usage counters; return their numbers.
+    """Remove expired idempotency records (contract, section 4), signatures, usage counters and events (section 10).
 
+    Returns their numbers.
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """
-    return [
+    rows = [
         _purge(_DELETE.format(table=table, time=time, lock=lock), age, batch_size)
         for table, time, age, lock in (
             ("partners_idempotencyrecord", "created_at", idempotency.WINDOW, _SKIP),
@@ -38,6 +66,8 @@ def purge_expired(*, batch_size: int) -> list[int]:
             ("partners_apiusage", "hour", USAGE_KEPT, _SKIP),
         )
     ]
+    partners = [partner_id for (partner_id,) in statements.fetch_all(_FEEDS, ())]
+    return [*rows, sum(_purge_events(partner_id, batch_size) for partner_id in partners)]
 
 
 def _purge(statement: str, age: timedelta, batch_size: int) -> int:
@@ -49,3 +79,13 @@ def _purge(statement: str, age: timedelta, batch_size: int) -> int:
         if deleted < batch_size:
             return total
         oldest = latest
+
+
+def _purge_events(partner_id: int, batch_size: int) -> int:
+    total: int = 0
+    while True:
+        parameters = (EVENTS_KEPT, partner_id, batch_size, partner_id)
+        (deleted,) = statements.fetch_one(_DELETE_EVENTS, parameters) or (0,)
+        total += deleted
+        if deleted < batch_size:
+            return total

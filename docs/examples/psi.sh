@@ -51,17 +51,18 @@ psi_encode() {
   printf '%s' "$encoded"
 }
 
-# psi_sign SECRET CANONICAL: prints the signature, HMAC-SHA256 (RFC 2104) under the secret as issued.
-# `openssl dgst -hmac` takes the secret as an argument.
-psi_sign() {
-  local key inner='' outer='' i
-  key=$(printf '%s' "$1" | psi_hex)
-  ((${#key} <= 128)) || key=$(printf '%s' "$1" | psi_sha256 | psi_hex)
+# psi_sign SECRET CANONICAL: prints the signature, in hex, under the secret as issued.
+psi_sign() { psi_hmac "$(printf '%s' "$1" | psi_hex)" "$2" | psi_hex; }
+
+# psi_hmac KEY TEXT: the bytes of the HMAC-SHA256 (RFC 2104). KEY: in hex. `openssl dgst -hmac` takes it as an argument.
+psi_hmac() {
+  local key=$1 inner='' outer='' i
+  ((${#key} <= 128)) || key=$(printf '%b' "$(sed 's/../\\x&/g' <<<"$key")" | psi_sha256 | psi_hex)
   for ((i = 0; i < 128; i += 2)); do
     printf -v inner '%s\\x%02x' "$inner" $((16#0${key:i:2} ^ 0x36))
     printf -v outer '%s\\x%02x' "$outer" $((16#0${key:i:2} ^ 0x5c))
   done
-  { printf '%b' "$outer"; { printf '%b' "$inner"; printf '%s' "$2"; } | psi_sha256; } | psi_sha256 | psi_hex
+  { printf '%b' "$outer"; { printf '%b' "$inner"; printf '%s' "$2"; } | psi_sha256; } | psi_sha256
 }
 
 psi_sha256() { openssl dgst -sha256 -binary; }

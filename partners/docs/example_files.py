@@ -19,7 +19,10 @@ LANGUAGES = {
     ".java": ("Java", "java"),
     ".go": ("Go", "go"),
 }
-SNIPPETS = ("ping", "create_user", "update_user", "list_transactions", "get_document", "retry")
+SNIPPETS = (
+    *("ping", "create_user", "update_user", "list_transactions", "get_document", "retry"),
+    *("follow_events", "receive_webhook"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.template.loader import render_to_string
 
+from partners import retention
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
@@ -26,6 +27,8 @@ SECTIONS = (
     ("rate-limits", "Rate limits"),
     ("status-life-cycle", "Status life cycle"),
     ("documents", "Documents"),
+    ("events", "Events"),
+    ("webhooks", "Webhooks"),
     ("security", "Security"),
     ("versioning", "Versioning"),
     ("deprecation", "Deprecation"),
@@ -72,6 +75,7 @@ def page(base_url: str) -> str:
         "rate": rate,
         "rate_example": {"left": rate.amount - 1, "seconds": rate.seconds * 7 // 10},
         "counts_by_process": not settings.REDIS_URL,
+        "event_days": retention.EVENTS_KEPT.days,
         "default_limit": DEFAULT_LIMIT,
         "highest_limit": HIGHEST_LIMIT,
     }

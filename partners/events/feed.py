@@ -6,7 +6,7 @@ Positions are the partner's own, and kept in tables: a cursor reveals nothing ab
 
 import re
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from psycopg.rows import RowMaker
 
@@ -37,7 +37,7 @@ _STATEMENTS = {
 
 
 class EventRow(NamedTuple):
-    """An event in its feed, as PostgreSQL's text. A feed without events has a placeholder, whose position is None."""
+    """An event in its feed, except `data` as PostgreSQL's text; or a placeholder, whose position is None."""
 
     purged_position: str
     last_position: str
@@ -45,7 +45,7 @@ class EventRow(NamedTuple):
     event_id: str
     type: str
     created_at: str
-    data: str
+    data: dict[str, Any]
 
 
 # As EventRow._make, without a Python call for each row.

@@ -76,8 +76,9 @@ WEBHOOK = OpenApiWebhook(
             "operationId": "receiveEvent",
             "tags": ["Events"],
             "summary": "Receive an event",
-            "description": "Sent to each of your webhooks, at least once and in no promised order. The headers are those of"
-            " Standard Webhooks 1.0 (standardwebhooks.com). Verify the signature before anything else.",
+            "description": "An event of the feed, sent at least once and in no promised order. The headers are those of"
+            " Standard Webhooks 1.0. Verify the signature before anything else. A test that you ask support for has the"
+            " type `webhook.test`.",
             "security": [],
             "parameters": [
                 _header("webhook-id", "The eventId, the same at every attempt.", str(_EVENT["eventId"]), format="uuid"),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import orjson
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
@@ -39,7 +38,7 @@ class EventSerializer(RowSerializer[EventRow]):
             event_id=instance.event_id,
             kind=instance.type,
             created_at=rfc_3339_from_text(instance.created_at),
-            data=orjson.loads(instance.data),
+            data=instance.data,
         )
 
 

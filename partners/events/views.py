@@ -33,8 +33,8 @@ class EventList(PartnerAPIView):
         operation_id="listEvents",
         tags=["Events"],
         summary="Read your events",
-        description="Oldest first, in an order that never changes: every event appears exactly once. Keep nextCursor when"
-        " you have handled a page, and continue from it, at once while hasMore is true and otherwise every few seconds."
+        description="Oldest first, in an order that never changes: every event appears exactly once. Keep nextCursor"
+        " when you have handled a page, and continue from it, at once while hasMore is true and otherwise every few seconds."
         " Events are kept for 30 days. New types may appear at any time: ignore what you do not know.",
         parameters=schema.PARAMETERS,
         responses={
@@ -44,5 +44,6 @@ class EventList(PartnerAPIView):
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
         """A page of the partner's events."""
-        page = self.paginator.paginate_rows(self.get_rows())
+        rows = self.get_rows()
+        page = self.paginator.paginate_rows(rows)
         return self.paginator.get_paginated_response(self.serializer_class.items(page))

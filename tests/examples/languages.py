@@ -90,6 +90,18 @@ class Workshop:
             check=False,
         )
 
+    def start(self, command: Command, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Starts a program that does not end by itself. Its output goes to `<name of the program>.out`."""
+        with (self.folder / f"{command[-1]}.out").open("ab") as output:
+            return subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=ENVIRONMENT | {"HOME": str(self.folder)} | dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
     def built(self, language: Language) -> "Workshop":
         """This workshop, where the language's programs are ready to run; skips where they cannot be built."""
         for program in language.needs:
@@ -110,13 +122,25 @@ def workshop(folder: Path) -> Workshop:
     return Workshop(folder)
 
 
+def require_npm_packages(folder: Path) -> None:
+    """Lets Node.js programs in a folder import the packages of tests/npm; skips or fails a test without them."""
+    packages = ROOT / ".local" / "npm" / "node_modules"
+    if not packages.is_dir():
+        _missing("the packages of tests/npm are not installed: make .local/npm/.installed")
+    if not (link := folder / "node_modules").exists():
+        link.symlink_to(packages)
+
+
 def require(program: str) -> None:
     """Skips a test without this program; fails it where REQUIRE_TOOLCHAINS says that all are there."""
     if shutil.which(program) is None:
-        missing = f"{program} is not on the PATH"
-        if os.environ.get("REQUIRE_TOOLCHAINS") == "1":
-            pytest.fail(missing)
-        pytest.skip(missing)
+        _missing(f"{program} is not on the PATH")
+
+
+def _missing(cause: str) -> None:
+    if os.environ.get("REQUIRE_TOOLCHAINS") == "1":
+        pytest.fail(cause)
+    pytest.skip(cause)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,9 @@ def test_a_user_is_created(place: Workshop, access: Access, language: str, clien
     assert client.get("/v1/users/cust-1001").status == 200
 
 
-@pytest.mark.parametrize("operation", ["ping", "getUser", "updateUser", "listTransactions", "listDocuments"])
+@pytest.mark.parametrize(
+    "operation", ["ping", "getUser", "updateUser", "listTransactions", "listDocuments", "listEvents"]
+)
 def test_a_call_succeeds(place: Workshop, access: Access, language: str, operation: str, user: User) -> None:
     printed, complaint = run(place, access, language, operation)
     assert "200" in printed + complaint

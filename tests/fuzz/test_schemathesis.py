@@ -14,9 +14,10 @@ from partners.models import Partner
 from tests import factories
 from tests.live.conftest import Server
 from tests.support.client import PartnerClient
+from tests.support.events import place_events
 from transactions.documents.publishing import publish
 from transactions.models import DocumentType
-from users.models import User
+from users.models import Status, User
 
 HERE = Path(__file__).parent
 # The example of the description: what schemathesis asks for first.
@@ -25,7 +26,7 @@ EXTERNAL_ID = "cust-1001"
 
 @pytest.fixture
 def client(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
-    """Of a partner whose user has conversions and a document: something to be found."""
+    """Of a partner whose user has conversions, documents and events: something to be found."""
     client = factories.client_of(partner, servers[0].transport)
     assert client.post("/v1/users", factories.user_body(externalId=EXTERNAL_ID)).status == 201
     user = User.objects.get(partner=partner, external_id=EXTERNAL_ID)
@@ -38,6 +39,8 @@ def client(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
             title=f"Account statement, {month} 2026",
             content_type="application/pdf",
         )
+    factories.decide(user, Status.ACTIVE)
+    place_events()
     return client
 
 

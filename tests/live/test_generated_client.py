@@ -15,6 +15,8 @@ from django.conf import settings
 from tests import factories
 from tests.live.conftest import Server
 from tests.support.client import PartnerClient
+from tests.support.events import place_events
+from users.models import Status
 
 PACKAGE = "partner_service_interface_client"
 
@@ -82,6 +84,18 @@ def test_it_registers_reads_changes_and_lists(client: Any) -> None:
 
     page = module("api.conversions.list_transactions").sync(body["externalId"], client=client, limit=1)
     assert (page.items, page.next_cursor) == ([], None)
+
+
+def test_it_reads_events(client: Any, partner: Any) -> None:
+    user = factories.UserFactory.create(partner=partner, status=Status.ACTIVE)
+    place_events()
+    page = module("api.events.list_events").sync(client=client)
+    event = page.items[-1]
+    assert isinstance(event, module("models").StatusChangedEvent)
+    assert (event.data.external_id, event.data.status) == (user.external_id, "active")
+    raw = event.to_dict() | {"type": "user.renamed"}
+    later = module("models").EventPage.from_dict(page.to_dict() | {"items": [raw]})
+    assert isinstance(later.items[0], module("models").OtherEvent)
 
 
 def test_it_reads_an_error(client: Any) -> None:

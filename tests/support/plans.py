@@ -1,10 +1,16 @@
 """Query plans that do not depend on statistics."""
 
+import itertools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
+from psycopg import sql as composing
+
+from partners.db.statements import Query
 
 # Disabled, so that a plan that does not use an index's order shows a sort.
 UNORDERED = ("seqscan", "bitmapscan", "sort", "incremental_sort")
@@ -22,3 +28,27 @@ def planning_without(*kinds: str, using: str = DEFAULT_DB_ALIAS) -> Iterator[Cur
             cursor.execute(f"SET LOCAL enable_{kind} = off")
         yield cursor
         transaction.set_rollback(True, using=using)
+
+
+def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The plan's nodes, outermost first."""
+    yield node
+    for below in node.get("Plans", ()):
+        yield from nodes(below)
+
+
+def generic_plan(query: Query[Any]) -> dict[str, Any]:
+    """The plan of a statement that a connection has prepared and run several times, and what it read."""
+    numbers = itertools.count(1)
+    values = composing.SQL(", ").join(map(composing.Literal, query.parameters))
+    connection.connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    connection.connection.execute(
+        "PREPARE page AS " + re.sub("%s", lambda _: f"${next(numbers)}", query.statement), prepare=False
+    )
+    try:
+        explain = composing.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page ({})").format(values)
+        row = connection.connection.execute(explain).fetchone()
+    finally:
+        connection.connection.execute("DEALLOCATE page")
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found

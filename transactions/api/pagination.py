@@ -4,7 +4,7 @@ Rows are never deleted, so the row that a cursor names still exists. The next pa
 cursor without a row is not one of this list.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet

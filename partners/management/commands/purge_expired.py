@@ -9,8 +9,8 @@ MAX_BATCH_SIZE = 100_000
 
 class Command(ServiceCommand):
     help = (
-        "Removes idempotency records after 24 hours, used signatures that no request can repeat, and usage counters"
-        " after 8 days, in batches; safe while serving. Run it every day."
+        "Removes idempotency records after 24 hours, used signatures that no request can repeat, usage counters after"
+        " 8 days, and events after 30 days, in batches; safe while serving. Run it every day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,8 +23,16 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
-        records, signatures, counters = purge_expired(batch_size=batch_size)
+        records, signatures, counters, events = purge_expired(batch_size=batch_size)
         return Outcome(
-            {"idempotencyRecords": records, "usedSignatures": signatures, "usageCounters": counters},
-            [f"Removed {records} idempotency records, {signatures} used signatures and {counters} usage counters."],
+            {
+                "idempotencyRecords": records,
+                "usedSignatures": signatures,
+                "usageCounters": counters,
+                "events": events,
+            },
+            [
+                f"Removed {records} idempotency records, {signatures} used signatures, {counters} usage counters and"
+                f" {events} events."
+            ],
         )

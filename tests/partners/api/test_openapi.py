@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django import urls
@@ -15,12 +16,14 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from partners.api.base import PartnerAPIView
 from partners.api.request import PartnerRequest
 from partners.docs import openapi
+from partners.models import EventType
 from tests import factories
 from tests.support import drift
 from tests.support.client import PartnerClient, in_process
 from users.api.serializers import UserSerializer
 
 DOCUMENT = openapi.document()
+EVENT: dict[str, Any] = {"$ref": "#/components/schemas/Event"}
 NEW_USER: dict[str, Any] = {"$ref": "#/components/schemas/NewUser"}
 
 
@@ -40,9 +43,9 @@ def test_it_has_a_contact_and_a_licence() -> None:
 
 
 def test_generated_types_are_plain_objects() -> None:
-    # Generators make `unknown & {…}`, or a union of types, of these.
+    # Generators make `unknown & {…}`, or a union of types, of these. An event is one of several.
     combined = {"allOf", "anyOf", "oneOf"}
-    assert [name for name, schema in DOCUMENT["components"]["schemas"].items() if combined & set(schema)] == []
+    assert [name for name, schema in DOCUMENT["components"]["schemas"].items() if combined & set(schema)] == ["Event"]
 
 
 def test_it_is_served_to_everybody() -> None:
@@ -61,6 +64,27 @@ def test_the_kept_copy_is_the_document() -> None:
 )
 def test_each_example_is_valid(schema: Any, value: Any) -> None:
     assert [error.message for error in drift.described().validator(schema).iter_errors(value)] == []
+
+
+def test_every_type_of_event_is_described() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    options = [schemas[option["$ref"].rpartition("/")[2]] for option in schemas["Event"]["oneOf"]]
+    assert [option["properties"]["type"].get("enum", [""])[0] for option in options] == [*EventType.values, ""]
+
+
+def test_a_type_of_event_that_is_not_described_yet_is_valid() -> None:
+    event = {"eventId": str(uuid4()), "type": "user.renamed", "createdAt": "2026-01-15T10:30:00.123456Z", "data": {}}
+    assert drift.described().validator(EVENT).is_valid(event)
+    assert not drift.described().validator(EVENT).is_valid(event | {"type": EventType.STATUS_CHANGED.value})
+
+
+def test_the_webhook_is_described_by_its_headers_and_an_event() -> None:
+    webhook = DOCUMENT["webhooks"]["event"]["post"]
+    assert [one["name"] for one in webhook["parameters"]] == ["webhook-id", "webhook-timestamp", "webhook-signature"]
+    (content,) = webhook["requestBody"]["content"].values()
+    for described in (*webhook["parameters"], content):
+        (example,) = described["examples"].values()
+        assert drift.described().validator(described["schema"]).is_valid(example["value"])
 
 
 def test_there_are_examples_of_every_parameter_body_answer_and_header() -> None:

@@ -35,7 +35,7 @@ def remember_usage(partner: Partner, age: timedelta) -> ApiUsage:
 
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
-    return {"idempotencyRecords": 0, "usedSignatures": 0, "usageCounters": 0} | removed
+    return {"idempotencyRecords": 0, "usedSignatures": 0, "usageCounters": 0, "events": 0} | removed
 
 
 def test_only_records_past_their_window_go(partner: Partner) -> None:
@@ -97,4 +97,6 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 
 def test_the_output_for_people_has_the_counts(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
-    assert printed("purge_expired") == ("Removed 1 idempotency records, 0 used signatures and 0 usage counters.\n")
+    assert printed("purge_expired") == (
+        "Removed 1 idempotency records, 0 used signatures, 0 usage counters and 0 events.\n"
+    )

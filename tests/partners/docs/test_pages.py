@@ -33,7 +33,11 @@ FILES = {
 }
 # They contain the address of their request.
 OF_ONE_ADDRESS = {"/docs", "/docs/postman.json", "/llms.txt"}
-OTHERS = ("https://www.rfc-editor.org/rfc/", "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/")
+OTHERS = (
+    "https://www.rfc-editor.org/rfc/",
+    "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/",
+    "https://www.standardwebhooks.com",
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,11 @@
 """How the database answers what requests ask: by an index, in its order, and no more rows than needed."""
 
-import itertools
 import json
-import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from psycopg import sql as composing
 
 from partners.api.pagination import DEFAULT_LIMIT
 from partners.authentication import keys
@@ -18,7 +14,7 @@ from partners.db.statements import Query
 from partners.models import Partner
 from tests import factories
 from tests.support.documents import add_documents
-from tests.support.plans import UNORDERED, planning_without
+from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without
 from tests.support.tables import vacuum
 from transactions import keyset
 from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, Owner, Position, UserRows
@@ -63,13 +59,6 @@ def plan(query: Query[Any]) -> dict[str, Any]:
         row = connection.connection.execute(explain, query.parameters).fetchone()
     found: dict[str, Any] = row[0][0]["Plan"]
     return found
-
-
-def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The plan's nodes, outermost first."""
-    yield node
-    for below in node.get("Plans", ()):
-        yield from nodes(below)
 
 
 def row_at(rows: UserRows[Any], user: User, number: int) -> Position:
@@ -121,27 +110,10 @@ def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partne
     rows, first = keyset.CONVERSIONS, User.objects.get(pk=users[0])
     for start in (None, row_at(rows, first, 90)):
         for count in (DEFAULT_ROWS, MOST_ROWS):
-            found = lasting_plan(rows.query(Owner(partner.pk, first.external_id), start, count))
+            found = generic_plan(rows.query(Owner(partner.pk, first.external_id), start, count))
             (page,) = [node for node in nodes(found) if node.get("Index Name") == "conversion_page"]
             assert (page["Node Type"], page["Scan Direction"]) == ("Index Scan", "Backward")
             assert max(node["Actual Rows"] for node in nodes(found)) <= count
-
-
-def lasting_plan(query: Query[Any]) -> dict[str, Any]:
-    """How the database answers a statement that a connection has prepared and run several times."""
-    numbers = itertools.count(1)
-    values = composing.SQL(", ").join(map(composing.Literal, query.parameters))
-    connection.connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-    connection.connection.execute(
-        "PREPARE page AS " + re.sub("%s", lambda _: f"${next(numbers)}", query.statement), prepare=False
-    )
-    try:
-        explain = composing.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page ({})").format(values)
-        row = connection.connection.execute(explain).fetchone()
-    finally:
-        connection.connection.execute("DEALLOCATE page")
-    found: dict[str, Any] = row[0][0]["Plan"]
-    return found
 
 
 def test_a_user_is_found_by_an_index(ada: User) -> None:

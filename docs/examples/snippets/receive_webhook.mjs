@@ -1,0 +1,43 @@
+// Receives webhooks and verifies them. Needs a package: npm install standardwebhooks.
+//
+//     export PSI_WEBHOOK_SECRET=whsec_… PORT=8080
+import { createServer } from "node:http";
+import { Webhook } from "standardwebhooks";
+
+const LARGEST_BODY = 64 * 1024;
+const { PSI_WEBHOOK_SECRET, PORT = "8080" } = process.env;
+if (!PSI_WEBHOOK_SECRET) throw new Error("PSI_WEBHOOK_SECRET is not set");
+const webhook = new Webhook(PSI_WEBHOOK_SECRET);
+// In place of your database: what was received, by webhook-id.
+const received = new Map();
+
+// Stores an event at once, and leaves what it causes to another process: the service waits 15 seconds.
+async function receive(request) {
+  if (request.method !== "POST") return 405;
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > LARGEST_BODY) return 413;
+    chunks.push(chunk);
+  }
+  let event;
+  try {
+    // The bytes as they were sent, not JSON that was parsed and written again.
+    event = webhook.verify(Buffer.concat(chunks).toString(), request.headers);
+  } catch {
+    return 401;
+  }
+  // An event may come more than once, and later than a newer one of the same user: keep the greatest updatedAt.
+  if (!received.has(request.headers["webhook-id"])) {
+    received.set(request.headers["webhook-id"], event);
+    console.log(event.type, event.data.externalId ?? "");
+  }
+  return 204;
+}
+
+// Behind your HTTPS server.
+createServer(async (request, response) => {
+  const status = await receive(request).catch(() => 500);
+  response.writeHead(status).end();
+}).listen(Number(PORT), "127.0.0.1");

@@ -1,0 +1,52 @@
+"""Receives webhooks and verifies them. Needs a package: pip install standardwebhooks.
+
+export PSI_WEBHOOK_SECRET=whsec_… PORT=8080
+"""
+
+import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from standardwebhooks import Webhook, WebhookVerificationError
+
+LARGEST_BODY = 64 * 1024
+
+secret = os.environ.get("PSI_WEBHOOK_SECRET")
+if not secret:
+    raise SystemExit("PSI_WEBHOOK_SECRET is not set")
+webhook = Webhook(secret)
+# In place of your database: what was received, by webhook-id.
+received: dict[str, Any] = {}
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Stores events at once, and leaves what they cause to another process: the service waits 15 seconds."""
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length", LARGEST_BODY + 1))
+        if length > LARGEST_BODY:
+            self.reply(413)
+            return
+        # The bytes as they were sent, not JSON that was parsed and written again.
+        body = self.rfile.read(length)
+        try:
+            event = webhook.verify(body, dict(self.headers))
+        except (WebhookVerificationError, ValueError):
+            self.reply(401)
+            return
+        # An event may come more than once, and later than a newer one of the same user: keep the greatest updatedAt.
+        if self.headers["webhook-id"] not in received:
+            received[self.headers["webhook-id"]] = event
+            print(event["type"], event["data"].get("externalId", ""), flush=True)
+        self.reply(204)
+
+    def reply(self, status: int) -> None:
+        self.send_response(status)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the lines are the events."""
+
+
+# Behind your HTTPS server.
+ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "8080"))), Receiver).serve_forever()

@@ -1,0 +1,34 @@
+"""Makes events as the service does: by changes, which the relay then places."""
+
+from datetime import timedelta
+
+from django.db import connections
+from django.db.models.functions import Now
+
+from partners.db import serving_role
+from partners.events.relay import Relay
+from partners.models import Event, Partner
+from tests import factories
+from users.models import User
+
+
+def place_events() -> None:
+    """Give all committed events, and those of the test's transaction, their positions."""
+    relay = Relay()
+    while relay.place():
+        pass
+
+
+def add_events(partner: Partner, count: int) -> User:
+    """Make a user of the partner, with this number of placed events."""
+    user: User = factories.UserFactory.create(partner=partner)
+    factories.add_documents(user, [factories.NOON] * count)
+    place_events()
+    return user
+
+
+def make_older(event: Event, age: timedelta) -> None:
+    """Date a committed event that has no position back."""
+    rows = Event.objects.using(serving_role.OWNER).filter(pk=event.pk)
+    assert rows.update(created_at=Now() - age) == 1
+    connections[serving_role.OWNER].close()
