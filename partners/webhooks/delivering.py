@@ -79,7 +79,7 @@ class Deliverer:
                     if not await self._turn(sender):
                         await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
                 await self._end()
-            await self._in_thread(_disconnect)
+                await self._in_thread(_close_connection)
 
     async def _turn(self, sender: Sender) -> bool:
         """Take a turn of the database; return whether to take the next at once."""
@@ -145,6 +145,11 @@ class Deliverer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
 
 
+def _close_connection() -> None:
+    # The proxy finds the thread's own.
+    connection.close()
+
+
 def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     """Send a `webhook.test` now, in this process, and return the result. Not within a transaction."""
 
@@ -158,11 +163,6 @@ def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     outcome = asyncio.run(attempt())
     record(job.lease, outcome)
     return outcome
-
-
-def _disconnect() -> None:
-    """Close the connection of the thread that calls it."""
-    connection.close()
 
 
 def _jobs(leases: list[Lease]) -> list[Job]:

@@ -77,8 +77,6 @@ class Sender:
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
-        # Aborted connections close in the loop's next turn.
-        await asyncio.sleep(0)
 
     async def attempt(self, lease: Lease, secrets: Sequence[str]) -> Outcome:
         """Send a delivery once and log the result. It raises nothing but a cancellation."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.db.models import F
 from standardwebhooks.webhooks import Webhook
 
@@ -18,7 +19,8 @@ from partners.models import (
     WebhookEndpoint,
     WebhookSecret,
 )
-from partners.webhooks import delivering, endpoints
+from partners.webhooks import endpoints
+from partners.webhooks.delivering import send_test
 from tests.factories import StatusChangeFactory, UserFactory
 from tests.support.receiver import Authority, Receiver, Reply
 from tests.support.timeouts import WAIT_SECONDS
@@ -28,8 +30,16 @@ from users.models import Status
 AddEndpoint = Callable[..., tuple[WebhookEndpoint, str]]
 
 
-def delivered(count: int) -> Callable[[], bool]:
-    return lambda: WebhookDelivery.objects.filter(state=DeliveryState.DELIVERED).count() == count
+@pytest.fixture(autouse=True)
+def no_other_endpoint(committed_partner: Partner) -> None:
+    """Disable those of tests before."""
+    for endpoint in WebhookEndpoint.objects.all():
+        endpoints.disable(endpoint)
+
+
+def delivered(partner: Partner, count: int) -> Callable[[], bool]:
+    found = WebhookDelivery.objects.filter(endpoint__partner=partner, state=DeliveryState.DELIVERED)
+    return lambda: found.count() == count
 
 
 def test_an_event_is_delivered(
@@ -38,7 +48,7 @@ def test_an_event_is_delivered(
     _, secret = add_endpoint(committed_partner, receiver)
     user = UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
     with delivering():
-        wait_until(delivered(1))
+        wait_until(delivered(committed_partner, 1))
 
     (request,) = receiver.requests
     event = Webhook(secret).verify(request.body, request.headers)
@@ -55,12 +65,15 @@ def test_an_event_is_delivered_again_until_it_is_accepted(
     receiver.reply = lambda _: Reply(500 if len(receiver.requests) == 1 else 204)
     UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
     with delivering():
-        wait_until(delivered(1))
+        wait_until(delivered(committed_partner, 1))
     first, second = receiver.requests
     assert first.event_id == second.event_id
     assert first.body == second.body
     assert int(second.headers["webhook-timestamp"]) - int(first.headers["webhook-timestamp"]) >= 4
-    assert [one["status"] for one in WebhookDelivery.objects.get().attempts] == [500, 204]
+    assert [one["status"] for one in WebhookDelivery.objects.get(endpoint__partner=committed_partner).attempts] == [
+        500,
+        204,
+    ]
 
 
 def test_in_an_overlap_both_secrets_verify(
@@ -70,10 +83,10 @@ def test_in_an_overlap_both_secrets_verify(
     new = endpoints.rotate_secret(endpoint)
     UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
     with delivering():
-        wait_until(delivered(1))
+        wait_until(delivered(committed_partner, 1))
         endpoints.rotate_secret(endpoint, overlap=timedelta())
         UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
-        wait_until(delivered(2))
+        wait_until(delivered(committed_partner, 2))
     first, second = receiver.requests
     for secret in (old, new):
         Webhook(secret).verify(first.body, first.headers)
@@ -96,7 +109,7 @@ def test_dead_and_broken_endpoints_delay_no_other(
             wait_until(lambda: broken.deliveries.filter(attempt_count__gt=0).count() == 5)
             assert dead.most_open == len(dead.requests) == 2
             end.set()
-            wait_until(delivered(10))
+            wait_until(delivered(committed_partner, 10))
     assert {one.attempts[0]["error"] for one in broken.deliveries.all()} == {"secret"}
     assert sorted(set(dead.events())) == sorted(receiver.events())
     assert dead.most_open == 2
@@ -118,7 +131,7 @@ def test_a_user_s_events_arrive_in_order_if_none_fails(
         for user in users:
             StatusChangeFactory.create(user=user, to_status=status)
     with delivering(), delivering():
-        wait_until(delivered(15))
+        wait_until(delivered(committed_partner, 15))
     received = [request.json()["data"] for request in receiver.requests]
     for user in users:
         times = [data["updatedAt"] for data in received if data["userId"] == str(user.pk)]
@@ -140,8 +153,8 @@ def test_sigterm_ends_it_when_the_sends_under_way_have_ended(
         go_on.set()
         assert process.process.wait(WAIT_SECONDS) == 0
     assert len(receiver.requests) == 2
-    assert delivered(2)()
-    assert WebhookDelivery.objects.exclude(leased_until=None).count() == 0
+    assert delivered(committed_partner, 2)()
+    assert not WebhookDelivery.objects.filter(endpoint__partner=committed_partner).exclude(leased_until=None)
 
 
 def test_a_killed_process_loses_nothing(
@@ -156,11 +169,11 @@ def test_a_killed_process_loses_nothing(
         process.process.kill()
         process.process.wait(WAIT_SECONDS)
     go_on.set()
-    assert delivered(0)()
+    assert delivered(committed_partner, 0)()
     # As if the leases had ended.
     WebhookDelivery.objects.exclude(leased_until=None).update(leased_until=F("leased_until") - timedelta(minutes=1))
     with delivering():
-        wait_until(delivered(3))
+        wait_until(delivered(committed_partner, 3))
     events = {str(one) for one in Event.objects.filter(partner=committed_partner).values_list("event_id", flat=True)}
     assert set(receiver.events()) == events
     assert len(receiver.requests) == 5
@@ -182,7 +195,7 @@ def test_a_test_is_sent_by_the_caller(
 ) -> None:
     endpoint, secret = add_endpoint(committed_partner, receiver)
     endpoints.disable(endpoint)
-    assert delivering.send_test(endpoint=endpoint).status == 204
+    assert send_test(endpoint=endpoint).status == 204
     (request,) = receiver.requests
     event = Webhook(secret).verify(request.body, request.headers)
     assert (event["type"], event["data"]) == ("webhook.test", {"webhookId": str(endpoint.pk)})

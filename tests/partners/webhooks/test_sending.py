@@ -1,10 +1,13 @@
 """One attempt: what is sent, where it may go, and what its result is. Contract, section 10."""
 
 import asyncio
+import gc
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -53,6 +56,15 @@ class Names:
         found = answers.pop(0) if len(answers) > 1 else answers[0]
         family = {True: socket.AF_INET6, False: socket.AF_INET}
         return [(family[":" in one], socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_open() -> Iterator[None]:
+    """Collect the connections of loops that ended before the other side had closed them."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture
@@ -237,23 +249,21 @@ async def without_secrets(url: str) -> Outcome:
         return await sender.attempt(lease(url), [])
 
 
-def plain_server(greeting: bytes) -> Any:
-    from contextlib import contextmanager
+@contextmanager
+def plain_server(greeting: bytes) -> Iterator[int]:
+    """A server that does not speak TLS; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
 
-    @contextmanager
-    def run() -> Iterator[int]:
-        with socket.create_server(("127.0.0.1", 0)) as server:
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1)
+                connection.sendall(greeting)
 
-            def serve() -> None:
-                connection, _ = server.accept()
-                with connection:
-                    connection.recv(1)
-                    connection.sendall(greeting)
-
-            threading.Thread(target=serve, daemon=True).start()
-            yield server.getsockname()[1]
-
-    return run()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join()
 
 
 # Where it goes
