@@ -13,7 +13,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, connections, transaction
 
 from partners.db import statements
-from partners.db.statements import answers_within
+from partners.db.statements import Query, answers_within
 from partners.events import outbox
 
 log = structlog.get_logger("partners.events.relay")
@@ -110,7 +110,8 @@ class Relay:
         if not ids or time.monotonic() < self._replica_asked_from:
             return set()
         try:
-            return {id_ for (id_,) in statements.fetch(statements.Query(_ON_REPLICA, (ids,)), REPLICA)}
+            found: list[tuple[int]] = statements.fetch(Query(_ON_REPLICA, (ids,)), REPLICA)
+            return {id_ for (id_,) in found}
         except (DatabaseError, InterfaceError) as failure:
             log.warning("replica not reached", exc_info=failure)
             self._replica_asked_from = time.monotonic() + REPLICA_PAUSE_SECONDS
