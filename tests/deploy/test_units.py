@@ -98,9 +98,13 @@ def denied_networks() -> list[IPv4Network | IPv6Network]:
 
 def test_systemd_denies_exactly_the_addresses_that_webhooks_may_not_go_to() -> None:
     denied = denied_networks()
-    refused = [*addresses._REFUSED_IPV4, *addresses._REFUSED_IPV6, addresses._IPV6_UNICAST]
+    refused: list[IPv4Network | IPv6Network] = [
+        *addresses._REFUSED_IPV4,
+        *addresses._REFUSED_IPV6,
+        addresses._IPV6_UNICAST,
+    ]
     for net in [*denied, *refused]:
-        first, last = net[0], net[-1]
+        first, last = net.network_address, net.broadcast_address
         neighbours = [first - 1] if int(first) else []
         neighbours += [last + 1] if int(last) < 2**net.max_prefixlen - 1 else []
         for address in (first, last, *neighbours):

@@ -30,15 +30,12 @@ class Walk:
     """Signed requests to a running service.
 
     user_with_conversions: an externalId with documents and several pages of conversions, and their number.
-    decide: moves a user, by externalId, to a status, as compliance does. receiver: of the partner's webhooks.
-    add_webhook: sets up an endpoint for a URL and returns its secret. show: prints a line.
+    decide: moves a user, by externalId, to a status, as compliance does. show: prints a line.
     """
 
     client: SignedClient
     user_with_conversions: tuple[str, int]
     decide: Callable[[str, str], None]
-    receiver: Receiver
-    add_webhook: Callable[[str], str]
     show: Callable[[str], None]
     external_id: str = field(default_factory=lambda: f"walk-{secrets.token_hex(4)}")
     steps: int = 0
@@ -46,14 +43,13 @@ class Walk:
     cursor: str = ""
 
     def run(self) -> None:
-        """Take all steps. Raises WrongAnswerError at the first wrong answer."""
+        """Take the steps of requests. Raises WrongAnswerError at the first wrong answer."""
         self.step("The first signed call")
         self.expect(200, "GET", "/v1/ping")
         self.create()
         self.update()
         self.page()
         self.download()
-        self.events()
         self.step("A request signed with another secret is refused")
         forger = replace(self.client, secret="psi_secret_of_somebody_else")  # noqa: S106 - not a secret
         self.expect(401, "GET", "/v1/ping", client=forger)
@@ -111,29 +107,32 @@ class Walk:
             self.check(hashlib.sha256(file.body).hexdigest() == one["sha256"], "the SHA-256 is that of the list")
             self.check(file.header("Content-Type") == one["contentType"], "the content type is that of the list")
 
-    def events(self) -> None:
-        """A decision of compliance, its event in the feed, and the webhook of it."""
-        self.step("The feed of events, read until it has that decision; the partner keeps the cursor")
+    def run_events(self, receiver: Receiver, add_webhook: Callable[[str], str]) -> None:
+        """Take the steps of events, after the others, while `deliver_events` runs. Raises WrongAnswerError.
+
+        receiver: of the partner's webhooks. add_webhook: sets up an endpoint for a URL and returns its secret.
+        """
+        self.step("The feed of events, read until it has the decision above; the partner keeps the cursor")
         self.check(self.read_feed()["data"]["status"] == "active", "the event has the status")
         self.step("An endpoint for webhooks (manage.py add_webhook, or the back office)")
-        self.receiver.use_secret(self.add_webhook(self.receiver.url))
+        receiver.use_secret(add_webhook(receiver.url))
         self.step("Compliance decides again; the feed goes on from the cursor with the event")
         self.decide(self.external_id, "suspended")
         event = self.read_feed()
         self.check(event["type"] == "user.statusChanged", "the event is user.statusChanged")
         self.check(event["data"]["status"] == "suspended", "the event has the new status")
         self.step("The same event arrives at the endpoint, and standardwebhooks verifies it")
-        received = self.receiver.wait_for(event["eventId"], seconds=EVENT_SECONDS)
+        received = receiver.wait_for(event["eventId"], seconds=EVENT_SECONDS)
         if received is None:
             raise WrongAnswerError(f"Step {self.steps} failed: no valid webhook arrived in {EVENT_SECONDS} s.")
-        self.show(f"   > POST {self.receiver.url}")
+        self.show(f"   > POST {receiver.url}")
         for name, value in received.headers.items():
             self.show(f"   > {name}: {value}")
         self.show(f"   > {_shortened(received.body)}")
         self.show("   < 204 No Content")
         self.check(received.event == event, "the webhook's body is the event of the feed")
         altered = Received(received.headers, received.body.replace(b"suspended", b"active"))
-        self.check(not self.receiver.is_valid(altered), "an altered body is not valid")
+        self.check(not receiver.is_valid(altered), "an altered body is not valid")
 
     def read_feed(self) -> dict[str, Any]:
         """Read the feed from the cursor until it has an event of the user; return that event and keep the cursor."""

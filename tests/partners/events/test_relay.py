@@ -37,9 +37,9 @@ def test_without_events_nothing_is_done() -> None:
 
 
 def test_a_type_that_this_version_does_not_know_waits_for_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    user = UserFactory(status=Status.ACTIVE)
+    user = UserFactory.create(status=Status.ACTIVE)
     assert Relay().place() == 1
-    DocumentFactory(user=user)
+    DocumentFactory.create(user=user)
     with monkeypatch.context() as older:
         older.delitem(outbox.EVENTS, EventType.DOCUMENT_PUBLISHED)
         assert Relay().place() == 0

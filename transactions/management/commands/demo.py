@@ -66,10 +66,10 @@ class Command(BaseCommand):
             client = SignedClient(base_url, seeded.key.api_key, seeded.key.secret)
             _wait_until_ready(process, client)
             conversions = seeded.partner.users.get(external_id=external_id(1)).conversions.count()
-            add_webhook = partial(self.add_webhook, receiver)
-            walk = Walk(client, (external_id(1), conversions), self.decide, receiver, add_webhook, self.say)
+            walk = Walk(client, (external_id(1), conversions), self.decide, self.say)
             try:
                 walk.run()
+                walk.run_events(receiver, partial(self.add_webhook, receiver))
             except (WrongAnswerError, NoAnswerError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps were answered as the contract says.\n")
