@@ -135,20 +135,24 @@ class Walk:
         self.check(not receiver.is_valid(altered), "an altered body is not valid")
 
     def read_feed(self) -> dict[str, Any]:
-        """Read the feed from the cursor until it has an event of the user; return that event and keep the cursor."""
-        deadline = time.monotonic() + EVENT_SECONDS
+        """Read the feed from the cursor until it has an event of the user; return that event and keep the cursor.
+
+        Shows the page with the event.
+        """
+        deadline, count = time.monotonic() + EVENT_SECONDS, 0
         while True:
             target = "/v1/events?limit=100" + (f"&cursor={self.cursor}" if self.cursor else "")
             reply = self.client.send("GET", target)
             self.check(reply.status == HTTPStatus.OK, f"GET {target} answers 200")
             page = reply.json()
             events, self.cursor = page["items"], page["nextCursor"]
-            if events:
-                self.show(f"   > GET {target}")
-                self.show(f"   < 200 OK   items: {len(events)}, hasMore: {json.dumps(page['hasMore'])}")
+            count += len(events)
             for event in events:
                 if event["data"]["externalId"] == self.external_id:
+                    self.show(f"   > GET {target}")
+                    self.show(f"   < 200 OK   items: {len(events)}, hasMore: {json.dumps(page['hasMore'])}")
                     self.show(f"   < … {json.dumps(event)}")
+                    self.show(f"   Events read: {count}")
                     return dict(event)
             self.check(time.monotonic() < deadline, "the feed has the event")
             if not page["hasMore"]:
