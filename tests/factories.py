@@ -15,7 +15,7 @@ from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Seq
 
 from partners.authentication import keys
 from partners.events.relay import Relay
-from partners.models import ApiKey, DeliveryState, Event, Partner, WebhookDelivery, WebhookEndpoint
+from partners.models import ApiKey, DeliveryState, Event, EventType, Partner, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import addresses, endpoints
 from tests.support.client import PartnerClient, Transport
 from transactions.documents.publishing import publish
@@ -162,18 +162,23 @@ class StatusChangeFactory(factory.django.DjangoModelFactory[StatusChange]):
 
 
 class EventFactory(factory.django.DjangoModelFactory[Event]):
-    """An event in the feed of a partner: of the approval of a user."""
+    """An event in the feed of a partner: the latest decision about a user."""
 
     class Meta:
         model = Event
 
     partner = SubFactory(PartnerFactory)
+    user = SubFactory(
+        UserFactory,
+        partner=SelfAttribute("..partner"),
+        external_id=Sequence(lambda n: f"decided-{n}"),
+        status=Status.ACTIVE,
+    )
 
     @classmethod
-    def _create(cls, model_class: type[Event], *, partner: Partner) -> Event:
-        user = UserFactory.create(partner=partner, status=Status.ACTIVE)
+    def _create(cls, model_class: type[Event], *, partner: Partner, user: User) -> Event:
         Relay().place()
-        return Event.objects.get(user_id=user.pk)
+        return Event.objects.filter(partner=partner, user_id=user.pk, type=EventType.STATUS_CHANGED).latest("id")
 
 
 class WebhookDeliveryFactory(factory.django.DjangoModelFactory[WebhookDelivery]):

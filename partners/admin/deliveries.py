@@ -29,7 +29,6 @@ from partners.admin.webhooks import MAY_RETRY
 from partners.models import DeliveryState, EventType, WebhookDelivery
 from partners.webhooks import deliveries
 
-TEST_TYPE = "webhook.test"
 # A page shows the result of an attempt that is due by then.
 SOON = timedelta(minutes=1)
 
@@ -72,7 +71,7 @@ class TypeFilter(DropdownFilter):  # type: ignore[misc]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
         """All types, as on the wire."""
-        return [(one, one) for one in (*EventType.values, TEST_TYPE)]
+        return [(one, one) for one in (*EventType.values, deliveries.TEST_TYPE)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The deliveries of this type."""
@@ -144,7 +143,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
             texts = {"title": _("Retry the delivery"), "button": _("Retry"), "note": note}
             return self.ask(request, delivery, forms.Form(), **texts)
         with transaction.atomic():
-            if deliveries.retry(endpoint=delivery.endpoint, delivery=delivery):
+            if delivery.endpoint.is_active and deliveries.retry(endpoint=delivery.endpoint, delivery=delivery):
                 self.log_change(request, delivery, "Retried.")
             else:
                 messages.warning(request, _("The delivery cannot be attempted again."))
@@ -153,5 +152,6 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
 def _may_retry(delivery: WebhookDelivery) -> bool:
     """Whether the event may be sent again; a test is sent once."""
-    states = {DeliveryState.PENDING, DeliveryState.FAILED}
-    return delivery.event_id is not None and delivery.state in states and delivery.endpoint.is_active
+    is_waiting = delivery.next_attempt_at is not None and delivery.next_attempt_at > timezone.now()
+    may_be = delivery.state == DeliveryState.FAILED or (delivery.state == DeliveryState.PENDING and is_waiting)
+    return delivery.event_id is not None and may_be and delivery.endpoint.is_active

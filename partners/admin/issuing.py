@@ -5,10 +5,10 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import transaction
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
@@ -37,7 +37,7 @@ def issue_from_form(
 ) -> HttpResponse:
     """Show a form; on POST call `issue` with it, which makes a secret and returns the page that shows it.
 
-    row: what the page is about. issue: may raise ValueError and ValidationError. newest: names the partner's newest
+    row: what the page is about. issue: may raise ValueError and ValidationError; ObjectDoesNotExist becomes Http404. newest: names the partner's newest
     secret, so that a form sent twice is refused. texts: title, button and note of the page.
     """
     if (second_factor := verify_second_factor(request)) is not None:
@@ -57,4 +57,6 @@ def issue_from_form(
                     form.add_error(None, error)
                 except ValueError as error:
                     form.add_error(None, str(error))
+                except ObjectDoesNotExist:
+                    raise Http404 from None
     return page.ask(request, row, form, version=version, **texts)

@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from partners.admin import webhooks
 from partners.admin.api_keys import MAY_ISSUE, IssueForm, newest_key, show_once
 from partners.admin.issuing import issue_from_form
 from partners.admin.key_columns import age, expiry, keys_in_force, state
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
+from partners.admin.webhook_secrets import MAY_ADD, add_from_form
+from partners.admin.webhooks import table_of
 from partners.authentication import keys
 from partners.models import ApiKey, Partner, in_force
 from partners.usage.tables import failures_table, requests_table
@@ -68,7 +69,7 @@ class PartnerAdmin(ReadOnlyAdmin):
             all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
         )
         if request.user.has_perm("partners.view_webhookendpoint"):
-            yield webhooks.table_of(obj)
+            yield table_of(obj)
         yield requests_table(obj)
         yield failures_table(obj)
 
@@ -106,14 +107,14 @@ class PartnerAdmin(ReadOnlyAdmin):
 
     def has_add_webhook_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
         """Whether the person may add webhooks."""
-        return request.user.has_perm(webhooks.MAY_ADD)
+        return request.user.has_perm(MAY_ADD)
 
     @action(  # type: ignore[untyped-decorator]
         description=_("Add a webhook"), permissions=["view", "add_webhook"], icon="webhook"
     )
     def add_webhook(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Add a webhook and show its secret once."""
-        return webhooks.add_from_form(self, request, self.row(request, object_id))
+        return add_from_form(self, request, self.row(request, object_id))
 
 
 def _link(key: ApiKey) -> str:

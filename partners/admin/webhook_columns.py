@@ -19,7 +19,17 @@ _BADGES = {
     DeliveryState.FAILED: "bad",
     DeliveryState.SKIPPED: "off",
 }
-_TRANSLATED_ERRORS: dict[str, Any] = {}
+# By the codes of partners/webhooks/sending.py.
+_ERRORS: dict[str, Any] = {
+    "timeout": _("no answer in time"),
+    "address": _("address not public, or URL not allowed"),
+    "dns": _("host name not resolved"),
+    "tls": _("TLS failed"),
+    "protocol": _("invalid HTTP, or closed without an answer"),
+    "connect": _("not connected"),
+    "secret": _("secret cannot be decrypted"),
+    "internal": _("internal error"),
+}
 
 
 @admin.display(description=_("state"))
@@ -78,7 +88,8 @@ def result(attempt: Mapping[str, Any]) -> Any:
     """The HTTP status or the error of an attempt."""
     if attempt.get("status"):
         return f"HTTP {attempt['status']}"
-    return _TRANSLATED_ERRORS.get(attempt.get("error", ""), attempt.get("error") or "–")
+    code = attempt.get("error", "")
+    return _ERRORS.get(code, code)
 
 
 def attempt_row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:

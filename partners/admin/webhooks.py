@@ -8,8 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
@@ -29,10 +28,10 @@ from partners.admin.webhook_columns import (
     state,
 )
 from partners.admin.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
-from partners.models import Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
+from partners.admin.webhook_secrets import newest_secret, show_once
+from partners.models import Partner, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import deliveries, endpoints
 
-MAY_ADD = "partners.add_webhookendpoint"
 MAY_CHANGE = "partners.change_webhookendpoint"
 MAY_RETRY = "partners.change_webhookdelivery"
 
@@ -84,6 +83,13 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             ],
             note=_("Each signs every delivery."),
         )
+
+    def row(self, request: HttpRequest, object_id: str) -> WebhookEndpoint:
+        """The webhook of an action's address. Raises Http404, also for a removed one."""
+        endpoint: WebhookEndpoint = super().row(request, object_id)
+        if endpoint.removed_at is not None:
+            raise Http404
+        return endpoint
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """What can be done in the webhook's state."""
@@ -228,7 +234,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             except ValidationError as error:
                 form.add_error(None, error)
             except WebhookEndpoint.DoesNotExist:
-                form.add_error(None, _("The webhook is removed."))
+                raise Http404 from None
             else:
                 messages.success(request, message)
                 return self.page_of(endpoint)
@@ -237,43 +243,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
 
 def _bound(form_class: type[forms.Form], request: HttpRequest) -> forms.Form:
     return form_class(request.POST if request.method == "POST" else None)
-
-
-def add_from_form(page: ReadOnlyAdmin, request: HttpRequest, partner: Partner) -> HttpResponse:
-    """The form that adds a webhook to a partner, then its secret, once."""
-
-    def add(form: WebhookForm) -> HttpResponse:
-        endpoint, secret = endpoints.add_endpoint(partner=partner, **form.cleaned_data)
-        page.log_addition(request, endpoint, f"Added to {partner.slug}.")
-        return show_once(page, request, endpoint, secret)
-
-    return issue_from_form(
-        page,
-        request,
-        partner,
-        WebhookForm,
-        add,
-        partner_id=partner.pk,
-        newest=newest_secret,
-        title=_("Add a webhook"),
-        button=_("Add"),
-        note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
-    )
-
-
-def newest_secret(partner_id: int) -> str:
-    """The version of the forms that make secrets: a form that is sent twice makes one."""
-    newest = WebhookSecret.objects.filter(endpoint__partner=partner_id).order_by("-pk").values_list("pk", flat=True)
-    return str(newest.first() or "")
-
-
-def show_once(page: ReadOnlyAdmin, request: HttpRequest, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
-    """The page with a new secret."""
-    # The response to the POST itself, which no cache keeps (admin_view sends no-store): nothing else holds the secret.
-    context = {"title": _("New webhook secret"), "opts": endpoint._meta, "endpoint": endpoint, "secret": secret}  # noqa: SLF001
-    return TemplateResponse(
-        request, "admin/partners/webhookendpoint/issued.html", page.admin_site.each_context(request) | context
-    )
 
 
 def table_of(partner: Partner) -> Table:

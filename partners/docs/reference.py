@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 
 from partners.docs import example_files, guide, openapi
 from partners.docs.openapi import Node, resolve
-from partners.docs.schema_fields import Field, field, name_of, prose, rows, type_of
+from partners.docs.schema_fields import Field, field, name_of, prose, rows
 
 _JSON = "application/json"
 _PLACES = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
@@ -54,12 +54,7 @@ def context(document: Node) -> dict[str, Any]:
         for tag in tags
     ]
     components = [
-        {
-            "name": name,
-            # One of several is described by their names.
-            "description": prose(schema.get("description") or (type_of(document, schema) if "oneOf" in schema else "")),
-            "fields": [*rows(document, schema)],
-        }
+        {"name": name, "description": prose(schema.get("description", "")), "fields": [*rows(document, schema)]}
         for name, schema in document.get("components", {}).get("schemas", {}).items()
     ]
     schema_links = [{"id": f"schema-{one['name']}", "title": one["name"]} for one in components]

@@ -33,9 +33,9 @@ class EventList(PartnerAPIView):
         operation_id="listEvents",
         tags=["Events"],
         summary="Read your events",
-        description="Oldest first, in an order that never changes: every event appears exactly once. Keep nextCursor"
-        " when you have handled a page, and continue from it, at once while hasMore is true and otherwise every few seconds."
-        " Events are kept for 30 days. New types may appear at any time: ignore what you do not know.",
+        description="Oldest first, in an order that never changes: every event appears exactly once. When you have"
+        " handled a page, keep nextCursor and continue from it: at once while hasMore is true, otherwise every few"
+        " seconds. Events are kept for 30 days. New types may appear at any time: ignore what you do not know.",
         parameters=schema.PARAMETERS,
         responses={
             200: success(EventPageSerializer, "A page of events.", schema.PAGE),

@@ -79,7 +79,7 @@ class Deliverer:
                     if not await self._turn(sender):
                         await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
                 await self._end()
-            await self._in_thread(connection.close)
+                await self._in_thread(_close_connection)
 
     async def _turn(self, sender: Sender) -> bool:
         """Take a turn of the database; return whether to take the next at once."""
@@ -143,6 +143,11 @@ class Deliverer:
     async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in the thread that has the database connection."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
+
+
+def _close_connection() -> None:
+    # The proxy finds the thread's own.
+    connection.close()
 
 
 def send_test(*, endpoint: WebhookEndpoint) -> Outcome:

@@ -22,7 +22,7 @@ _LOCK = """
         SELECT endpoint.id
           FROM partners_webhookendpoint endpoint JOIN partners_eventfeed feed USING (partner_id)
          WHERE endpoint.disabled_reason = '' AND endpoint.removed_at IS NULL
-               AND feed.last_position > endpoint.position AND endpoint.fan_out_after <= clock_timestamp()
+               AND feed.last_position > endpoint.position AND endpoint.fan_out_after <= statement_timestamp()
            FOR NO KEY UPDATE OF endpoint SKIP LOCKED) AS locked
 """
 # Counting costs about a microsecond for each pending delivery; a pause of a thousand times as long makes it cheap. Such
@@ -42,13 +42,13 @@ _MAKE = """
     ), made AS (
         INSERT INTO partners_webhookdelivery (endpoint_id, event_id, event_uuid, type, user_id, position, attempts)
         SELECT endpoint_id, id, event_id, type, user_id, position, '[]'
-          FROM taken WHERE is_wanted AND created_at > now() - %s::interval
+          FROM taken WHERE is_wanted AND created_at > statement_timestamp() - %s::interval
          ORDER BY endpoint_id, position
     ), moved AS (
         UPDATE partners_webhookendpoint endpoint
            SET position = coalesce((SELECT max(taken.position) FROM taken WHERE taken.endpoint_id = endpoints.id),
                                    endpoint.position),
-               fan_out_after = clock_timestamp() + endpoints.pending * interval '1 millisecond'
+               fan_out_after = statement_timestamp() + endpoints.pending * interval '1 millisecond'
           FROM endpoints WHERE endpoint.id = endpoints.id
     )
     SELECT count(*) FROM taken

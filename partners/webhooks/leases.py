@@ -31,7 +31,8 @@ _LOCK = """
          WHERE removed_at IS NULL AND (
                    disabled_reason = '' AND EXISTS (
                        SELECT FROM partners_webhookdelivery delivery
-                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now())
+                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending'
+                              AND next_attempt_at <= statement_timestamp())
                    OR EXISTS (
                        SELECT FROM partners_webhookdelivery delivery
                         WHERE delivery.endpoint_id = endpoint.id AND state = 'pending' AND delivery.event_id IS NULL))
@@ -43,7 +44,8 @@ _CHOOSE = """
     SELECT array_agg(chosen.id)
       FROM (SELECT id, disabled_reason = '' AS is_active,
                    %s - (SELECT count(*) FROM partners_webhookdelivery leased
-                          WHERE leased.endpoint_id = endpoint.id AND leased.leased_until > now()) AS free
+                          WHERE leased.endpoint_id = endpoint.id
+                                AND leased.leased_until > statement_timestamp()) AS free
               FROM partners_webhookendpoint endpoint WHERE id = ANY(%s::uuid[])) AS endpoint
      CROSS JOIN LATERAL (
            SELECT due.id
@@ -54,10 +56,10 @@ _CHOOSE = """
                     UNION ALL
                    (SELECT id, user_id, position, attempt_count, leased_until, next_attempt_at
                       FROM partners_webhookdelivery
-                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now()
+                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= statement_timestamp()
                            AND event_id IS NOT NULL AND endpoint.is_active
                      ORDER BY next_attempt_at, position LIMIT %s)) AS due
-            WHERE (due.leased_until IS NULL OR due.leased_until <= now())
+            WHERE (due.leased_until IS NULL OR due.leased_until <= statement_timestamp())
                   AND (due.user_id IS NULL OR due.attempt_count > 0 OR NOT EXISTS (
                       SELECT FROM partners_webhookdelivery earlier
                        WHERE earlier.endpoint_id = endpoint.id AND earlier.state = 'pending'
@@ -66,7 +68,7 @@ _CHOOSE = """
             ORDER BY due.next_attempt_at NULLS FIRST, due.position LIMIT greatest(0, endpoint.free)) AS chosen
 """
 _TAKE = """
-    UPDATE partners_webhookdelivery delivery SET leased_until = now() + %s::interval
+    UPDATE partners_webhookdelivery delivery SET leased_until = statement_timestamp() + %s::interval
       FROM partners_webhookdelivery same
       JOIN partners_webhookendpoint endpoint ON endpoint.id = same.endpoint_id
       LEFT JOIN partners_event event ON event.id = same.event_id

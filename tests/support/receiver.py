@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import trustme
 
@@ -29,12 +29,13 @@ class Received(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer. wait: called before it."""
+    """An answer. wait, after: called before it, and before its connection is closed."""
 
     status: int = 204
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
     body: bytes = b""
     wait: Callable[[], object] = lambda: None
+    after: Callable[[], object] = lambda: None
 
 
 @dataclass
@@ -101,7 +102,7 @@ class _Server(ThreadingHTTPServer):
         # In the request's thread: a client that does not shake hands holds up no other.
         try:
             with self.context.wrap_socket(request, server_side=True) as secured:
-                self.RequestHandlerClass(secured, client_address, self)
+                self.RequestHandlerClass(secured, client_address, cast("Any", self))
         except OSError:
             pass
 
@@ -133,6 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
         self.wfile.write(reply.body)
+        self.wfile.flush()
+        reply.after()
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

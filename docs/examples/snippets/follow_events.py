@@ -1,7 +1,6 @@
 """Follows your events and keeps the latest status of each user. After a restart it continues where it ended."""
 
 import json
-import os
 import sys
 import time
 from http.client import HTTPException
@@ -40,7 +39,7 @@ def save(path: Path, text: str) -> None:
     """Replaces a file at once: after a crash it is the old or the new one."""
     new = path.with_suffix(".new")
     new.write_text(text)
-    os.replace(new, path)
+    new.replace(path)
 
 
 while True:

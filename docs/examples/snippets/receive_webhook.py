@@ -23,6 +23,7 @@ class Receiver(BaseHTTPRequestHandler):
     """Stores events at once, and leaves what they cause to another process: the service waits 15 seconds."""
 
     def do_POST(self) -> None:
+        """Receives one webhook."""
         length = int(self.headers.get("Content-Length", LARGEST_BODY + 1))
         if length > LARGEST_BODY:
             self.reply(413)
@@ -41,6 +42,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.reply(204)
 
     def reply(self, status: int) -> None:
+        """Responds without a body."""
         self.send_response(status)
         self.end_headers()
 
