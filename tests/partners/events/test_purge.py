@@ -11,7 +11,14 @@ from tests import factories
 from tests.support.commands import outcome
 from tests.support.events import make_older, place_events
 
-EXPIRED, KEPT = EVENTS_KEPT + timedelta(minutes=1), EVENTS_KEPT - timedelta(minutes=1)
+EXPIRED, KEPT = EVENTS_KEPT + timedelta(minutes=1), EVENTS_KEPT - timedelta(days=1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_expired(committed_partner: Partner) -> None:
+    """Purge the committed events of other tests."""
+    place_events()
+    outcome("purge_expired")
 
 
 def make_events(partner: Partner, *ages: timedelta) -> list[Event]:
@@ -57,6 +64,7 @@ def test_an_event_without_a_position_stays(committed_partner: Partner) -> None:
     assert positions(committed_partner) == [None]
     place_events()
     assert positions(committed_partner) == [2]
+    assert outcome("purge_expired")["events"] == 1
 
 
 def test_each_partners_feed_is_purged_by_itself(committed_partner: Partner) -> None:
