@@ -5,6 +5,7 @@ They raise ValueError with what to set; `Env` adds the variable's name. No messa
 
 import ipaddress
 import re
+import ssl
 import zoneinfo
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -119,6 +120,18 @@ def time_zone(value: str) -> str:
         zoneinfo.ZoneInfo(value)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError("set it to an IANA time zone, such as America/Toronto.") from None
+    return value
+
+
+def certificates(value: str) -> str:
+    """Return the path of a PEM file with certificates of authorities."""
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        trust.load_verify_locations(value)
+    except OSError:  # ssl.SSLError is one
+        raise ValueError("set it to a readable PEM file of certificates.") from None
+    if not trust.cert_store_stats()["x509"]:
+        raise ValueError("the file has no certificate; set it to a PEM file of certificates.")
     return value
 
 

@@ -67,7 +67,15 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
             Link(_("Export"), "download", "backoffice_exports", "users.export_user"),
         ),
     ),
-    (_("Partners"), (_list_of("partners", "partner", "handshake"), _list_of("partners", "apikey", "key"))),
+    (
+        _("Partners"),
+        (
+            _list_of("partners", "partner", "handshake"),
+            _list_of("partners", "apikey", "key"),
+            _list_of("partners", "webhookendpoint", "webhook"),
+            _list_of("partners", "webhookdelivery", "outgoing_mail"),
+        ),
+    ),
     (
         _("Staff"),
         (
@@ -125,7 +133,7 @@ def unfold(*, debug: bool) -> dict[str, Any]:
         },
         "COLORS": _no_colours,
         "STYLES": [_file("palette.css"), _file("look.css")],
-        "SCRIPTS": [_file("policy.js"), _file("copy.js")],
+        "SCRIPTS": [_file("policy.js"), _file("copy.js"), _file("awaited.js")],
         "ENVIRONMENT": [_("Development"), "warning"] if debug else None,
         "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": sidebar},
     }

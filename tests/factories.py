@@ -6,14 +6,26 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 from uuid import uuid4
 
 import factory
 from django.utils import timezone
-from factory.declarations import LazyFunction, SelfAttribute, Sequence, SubFactory
+from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
 
 from partners.authentication import keys
-from partners.models import KEY_PREFIXES, ApiKey, Partner
+from partners.events.relay import Relay
+from partners.models import (
+    KEY_PREFIXES,
+    ApiKey,
+    DeliveryState,
+    Event,
+    EventType,
+    Partner,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from partners.webhooks import addresses, endpoints
 from tests.support.client import PartnerClient, Transport
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType, ImportRun
@@ -90,6 +102,21 @@ class StaffFactory(factory.django.DjangoModelFactory[Staff]):
         return staff
 
 
+class WebhookEndpointFactory(factory.django.DjangoModelFactory[WebhookEndpoint]):
+    """A webhook, whose host name need not resolve."""
+
+    class Meta:
+        model = WebhookEndpoint
+
+    partner = SubFactory(PartnerFactory)
+    url = Sequence(lambda n: f"https://hooks-{n}.example.com/events")
+
+    @classmethod
+    def _create(cls, model_class: type[WebhookEndpoint], **fields: Any) -> WebhookEndpoint:
+        with patch.object(addresses, "check_addresses"):
+            return endpoints.add_endpoint(**fields)[0]
+
+
 class ProfileFactory(factory.base.Factory[Profile]):
     """The columns that a partner may change."""
 
@@ -145,6 +172,45 @@ class StatusChangeFactory(factory.django.DjangoModelFactory[StatusChange]):
     @classmethod
     def _create(cls, model_class: type[StatusChange], **fields: Any) -> StatusChange:
         return change_status(**fields)
+
+
+class EventFactory(factory.django.DjangoModelFactory[Event]):
+    """An event in the feed of a partner: the latest decision about a user."""
+
+    class Meta:
+        model = Event
+
+    partner = SubFactory(PartnerFactory)
+    user = SubFactory(
+        UserFactory,
+        partner=SelfAttribute("..partner"),
+        external_id=Sequence(lambda n: f"decided-{n}"),
+        status=Status.ACTIVE,
+    )
+
+    @classmethod
+    def _create(cls, model_class: type[Event], *, partner: Partner, user: User) -> Event:
+        Relay().place()
+        return Event.objects.filter(partner=partner, user_id=user.pk, type=EventType.STATUS_CHANGED).latest("id")
+
+
+class WebhookDeliveryFactory(factory.django.DjangoModelFactory[WebhookDelivery]):
+    """A delivery of an event, in any state; deliver_events makes them."""
+
+    class Meta:
+        model = WebhookDelivery
+
+    endpoint = SubFactory(WebhookEndpointFactory)
+    event = SubFactory(EventFactory, partner=SelfAttribute("..endpoint.partner"))
+    event_uuid = SelfAttribute("event.event_id")
+    type = SelfAttribute("event.type")
+    user_id = SelfAttribute("event.user_id")
+    position = SelfAttribute("event.position")
+    state = DeliveryState.PENDING
+    attempt_count = LazyAttribute(lambda fields: len(fields.attempts))
+    attempts: Any = ()
+    next_attempt_at = LazyAttribute(lambda fields: timezone.now() if fields.state == DeliveryState.PENDING else None)
+    ended_at = LazyAttribute(lambda fields: None if fields.state == DeliveryState.PENDING else timezone.now())
 
 
 class ClaimFactory(factory.django.DjangoModelFactory[Claim]):

@@ -23,6 +23,8 @@ os.environ.update(
         "INTERNAL_PORT": "0",
         # Tests that keep files name a folder of their own (tests/support/documents.py).
         "DOCUMENT_STORAGE_URL": "",
+        "WEBHOOK_CA_BUNDLE": "",
+        "WEBHOOK_ALLOW_LOOPBACK": "false",
     }
 )
 

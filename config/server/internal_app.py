@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from partners.monitoring import health, multiprocess
 from partners.monitoring.database_gauges import DatabaseCollector, sessions
+from partners.webhooks.metrics import webhooks
 from transactions.imports.metrics import imports
 
 log = structlog.get_logger("partners.internal")
@@ -18,7 +19,7 @@ JSON = "application/json"
 FAILING = b'{"status":"failing"}'
 Response = tuple[HTTPStatus, str, bytes]
 
-_database_gauges = DatabaseCollector(sessions, imports)
+_database_gauges = DatabaseCollector(sessions, imports, webhooks)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -1,3 +1,3 @@
-"""The admin of partners and their API keys, and the bases of every admin."""
+"""The admin of partners, their API keys and webhooks, and the bases of every admin."""
 
-from partners.admin import api_keys, partners  # noqa: F401 - registers the admins
+from partners.admin import api_keys, deliveries, partners, webhooks  # noqa: F401 - registers the admins

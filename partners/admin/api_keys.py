@@ -1,6 +1,5 @@
 """The admin of API keys. Digest and secret are on no page; a new secret is shown once, where it is issued."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,18 +12,18 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
+from partners.admin.issuing import issue_from_form
 from partners.admin.key_columns import age, expiry, state
 from partners.admin.pages import ReadOnlyAdmin
 from partners.authentication import keys
 from partners.authentication.keys import IssuedKey, visible_prefix
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey
 
 MAY_ISSUE = "partners.add_apikey"
 MAY_REVOKE = "partners.change_apikey"
@@ -114,12 +113,12 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         """Issue a key's successor and show it, with its secret, once."""
         key = self.row(request, object_id)
 
-        def rotate_key(form: RotateForm) -> IssuedKey:
+        def rotate_key(form: RotateForm) -> HttpResponse:
             hours = form.cleaned_data["overlap_hours"]
             issued = keys.rotate(key, overlap=timedelta(hours=hours))
             self.log_change(request, key, f"Rotated to {issued.record.prefix}, overlap {hours} h.")
             self.log_addition(request, issued.record, f"Issued as the successor of {key.prefix}.")
-            return issued
+            return show_once(self, request, issued)
 
         return issue_from_form(
             self,
@@ -127,6 +126,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
             key,
             RotateForm,
             rotate_key,
+            partner_id=key.partner_id,
+            newest=newest_key,
             title=_("Rotate the API key"),
             button=_("Issue its successor"),
             note=_("A new key and secret, shown once, on the next page. This one expires when the overlap ends."),
@@ -149,46 +150,14 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return self.page_of(key)
 
 
-def issue_from_form(
-    page: ReadOnlyAdmin,
-    request: HttpRequest,
-    row: Partner | ApiKey,
-    form_class: type[forms.Form],
-    issue: Callable[[Any], IssuedKey],
-    **texts: Any,
-) -> HttpResponse:
-    """Show a form; on POST issue a key by it, and show the key with its secret, once.
-
-    row: the partner, or the key to replace. issue: may raise ValueError. texts: title, button and note of the page.
-    """
-    if request.method == "POST":
-        second_factor: HttpResponse | None = import_string(settings.REQUIRE_REAUTHENTICATION)(request)
-        if second_factor is not None:
-            return second_factor
-    partner_id = row.pk if isinstance(row, Partner) else row.partner_id
-    with transaction.atomic():
-        # One of two forms that are sent at once is refused.
-        Partner.objects.select_for_update(no_key=True).get(pk=partner_id)
-        version = newest_key(partner_id)
-        form = form_class(request.POST if request.method == "POST" else None)
-        if form.is_valid():
-            if request.POST.get("version", "") != version:
-                form.add_error(None, _("This has changed since the page was loaded. Check it, then try again."))
-            else:
-                try:
-                    return _show_once(page, request, issue(form))
-                except ValueError as error:
-                    form.add_error(None, str(error))
-    return page.ask(request, row, form, version=version, **texts)
-
-
 def newest_key(partner_id: int) -> str:
     """The version of the forms that make keys: a form that is sent twice makes one key."""
     newest = ApiKey.objects.filter(partner=partner_id).order_by("-pk").values_list("pk", flat=True).first()
     return str(newest or "")
 
 
-def _show_once(page: ReadOnlyAdmin, request: HttpRequest, issued: IssuedKey) -> HttpResponse:
+def show_once(page: ReadOnlyAdmin, request: HttpRequest, issued: IssuedKey) -> HttpResponse:
+    """The page with a new key and its secret."""
     # The response to the POST itself, which no cache keeps (admin_view sends no-store): nothing else holds the secret.
     context = {"title": _("New API key"), "opts": ApiKey._meta, "issued": issued}  # noqa: SLF001
     return TemplateResponse(

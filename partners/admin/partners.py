@@ -11,9 +11,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from partners.admin.api_keys import MAY_ISSUE, IssueForm, issue_from_form
+from partners.admin.api_keys import MAY_ISSUE, IssueForm, newest_key, show_once
+from partners.admin.issuing import issue_from_form
 from partners.admin.key_columns import age, expiry, keys_in_force, state
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
+from partners.admin.webhook_secrets import MAY_ADD, add_from_form
+from partners.admin.webhooks import table_of
 from partners.authentication import keys
 from partners.models import ApiKey, Partner, in_force
 from partners.usage.tables import failures_table, requests_table
@@ -33,7 +36,7 @@ class PartnerAdmin(ReadOnlyAdmin):
     fields = ("slug", "name", "mode", "enabled", "rate_limit", "created_at")
     addable_fields = ("slug", "name", "mode", "enabled", "rate_limit")
     editable_fields = ("name", "enabled", "rate_limit")
-    actions_detail = ("issue",)
+    actions_detail = ("issue", "add_webhook")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Partner]:
         """Partners with the number of their keys in force, and the creation of the oldest of these."""
@@ -48,7 +51,7 @@ class PartnerAdmin(ReadOnlyAdmin):
         return Q(slug__icontains=term) | Q(name__icontains=term)
 
     def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
-        """The partner's keys, requests, and authentication failures."""
+        """The partner's keys, webhooks, requests, and authentication failures."""
         if not request.user.has_perm("partners.view_apikey"):
             return
         newest = (
@@ -65,6 +68,8 @@ class PartnerAdmin(ReadOnlyAdmin):
             ],
             all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
         )
+        if request.user.has_perm("partners.view_webhookendpoint"):
+            yield table_of(obj)
         yield requests_table(obj)
         yield failures_table(obj)
 
@@ -80,12 +85,12 @@ class PartnerAdmin(ReadOnlyAdmin):
         """Issue a key and show it, with its secret, once."""
         partner = self.row(request, object_id)
 
-        def issue_key(form: IssueForm) -> keys.IssuedKey:
+        def issue_key(form: IssueForm) -> HttpResponse:
             issued = keys.issue(
                 partner=partner, label=form.cleaned_data["label"], expires_at=form.cleaned_data["expires_at"]
             )
             self.log_addition(request, issued.record, f"Issued to {partner.slug}.")
-            return issued
+            return show_once(self, request, issued)
 
         return issue_from_form(
             self,
@@ -93,10 +98,23 @@ class PartnerAdmin(ReadOnlyAdmin):
             partner,
             IssueForm,
             issue_key,
+            partner_id=partner.pk,
+            newest=newest_key,
             title=_("Issue an API key"),
             button=_("Issue"),
             note=_("The key and its secret are shown once, on the next page."),
         )
+
+    def has_add_webhook_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
+        """Whether the person may add webhooks."""
+        return request.user.has_perm(MAY_ADD)
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Add a webhook"), permissions=["view", "add_webhook"], icon="webhook"
+    )
+    def add_webhook(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Add a webhook and show its secret once."""
+        return add_from_form(self, request, self.row(request, object_id))
 
 
 def _link(key: ApiKey) -> str:

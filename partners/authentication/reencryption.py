@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from cryptography.fernet import InvalidToken
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from partners.authentication import encryption
-from partners.models import ApiKey
+from partners.models import ApiKey, WebhookSecret
 
 
 class Store(NamedTuple):
@@ -40,6 +41,11 @@ class Count:
     unreadable: list[str] = field(default_factory=list)
 
 
+def _webhook_label(secret: WebhookSecret) -> str | None:
+    has_ended = secret.expires_at is not None and secret.expires_at <= timezone.now()
+    return None if has_ended or secret.endpoint.removed_at else f"Secret of webhook {secret.endpoint_id}"
+
+
 API_KEYS = Store(
     "apiKeys",
     "API keys",
@@ -48,6 +54,15 @@ API_KEYS = Store(
     read=lambda key: key.encrypted_secret,
     write=lambda key, text: ApiKey.objects.filter(pk=key.pk).update(encrypted_secret=text),
     label=lambda key: None if key.revoked_at else key.prefix,
+)
+WEBHOOKS = Store(
+    "webhookSecrets",
+    "Webhook secrets",
+    encryption.WEBHOOK_SECRETS,
+    rows=lambda: WebhookSecret.objects.select_related("endpoint"),
+    read=lambda secret: secret.encrypted_secret,
+    write=lambda secret, text: WebhookSecret.objects.filter(pk=secret.pk).update(encrypted_secret=text),
+    label=_webhook_label,
 )
 
 
@@ -58,7 +73,7 @@ def reencrypt(store: Store, *, batch_size: int, dry_run: bool) -> Count:
         with transaction.atomic():
             rows = store.rows().filter(pk__gt=last_pk).order_by("pk")
             if not dry_run:
-                # Requests that use a key do not wait for this lock; revoking and rotating it do.
+                # Requests and deliveries do not wait for this lock; revoking and rotating do.
                 rows = rows.select_for_update(no_key=True, of=("self",))
             batch = list(rows[:batch_size])
             for row in batch:

@@ -14,7 +14,7 @@ from psycopg.errors import UndefinedTable
 
 from partners.api.json import rfc_3339
 from partners.authentication.keys import IssuedKey
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, Partner, WebhookEndpoint
 
 
 class Outcome(NamedTuple):
@@ -51,6 +51,8 @@ class ServiceCommand(BaseCommand):
             raise CommandError(str(error)) from error
         except ApiKey.DoesNotExist as error:
             raise CommandError("API key not found.") from error
+        except WebhookEndpoint.DoesNotExist as error:
+            raise CommandError("Webhook not found.") from error
         except (OperationalError, InterfaceError) as error:
             raise CommandError("The database cannot be reached, or did not answer in time.") from error
         except ProgrammingError as error:

@@ -1,11 +1,12 @@
 """Partners with their API keys, records of requests, events, and webhooks."""
 
-from partners.models.events import Event, EventFeed, EventType
+from partners.models.events import Event, EventFeed, EventType, OutboxEntry
 from partners.models.partner import KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 from partners.models.requests import ApiUsage, IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
     DeliveryState,
     DisabledReason,
+    WebhookAttemptCount,
     WebhookDelivery,
     WebhookEndpoint,
     WebhookSecret,
@@ -22,8 +23,10 @@ __all__ = (
     "EventType",
     "IdempotencyRecord",
     "Mode",
+    "OutboxEntry",
     "Partner",
     "UsedSignature",
+    "WebhookAttemptCount",
     "WebhookDelivery",
     "WebhookEndpoint",
     "WebhookSecret",

@@ -1,6 +1,7 @@
 """Webhook endpoints, their secrets, and deliveries (contract, section 10)."""
 
 import uuid
+from urllib.parse import urlsplit
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -49,12 +50,16 @@ class WebhookEndpoint(models.Model):
     removed_at = models.DateTimeField(_("removed at"), null=True, editable=False)
     # Deliveries of events up to this position of the feed exist.
     position = models.BigIntegerField(default=0, editable=False)
+    # When to make deliveries again (partners/webhooks/fan_out.py).
+    fan_out_after = models.DateTimeField(db_default=Now(), editable=False)
 
     serving_privileges = (
         "SELECT",
         "INSERT",
-        "UPDATE (url, types, description, disabled_reason, disabled_at, last_success_at, failing_since, removed_at,"
-        " position)",
+        (
+            "UPDATE (url, types, description, disabled_reason, disabled_at, last_success_at, failing_since, removed_at,"
+            " position, fan_out_after)"
+        ),
         "DELETE",
     )
 
@@ -70,7 +75,8 @@ class WebhookEndpoint(models.Model):
         indexes = (models.Index(fields=("partner", "created_at"), name="webhook_of_partner"),)
 
     def __str__(self) -> str:
-        return str(self.id)
+        # The path may be confidential.
+        return f"{urlsplit(self.url).hostname} ({str(self.id)[:8]})"
 
     @property
     def is_active(self) -> bool:
@@ -162,9 +168,24 @@ class WebhookDelivery(models.Model):
                 condition=Q(state="pending", attempt_count=0),
                 name="delivery_first_attempt",
             ),
+            models.Index(fields=("endpoint",), condition=Q(leased_until__isnull=False), name="delivery_leased"),
+            # Tests, which do not wait behind events.
+            models.Index(fields=("endpoint",), condition=Q(state="pending", event=None), name="delivery_test"),
             models.Index(fields=("endpoint", "-id"), name="delivery_of_endpoint"),
             models.Index(fields=("created_at",), name="delivery_created_at"),
         )
 
     def __str__(self) -> str:
         return str(self.event_uuid)
+
+
+class WebhookAttemptCount(models.Model):
+    """How many attempts ended so, since the service exists; for metrics. outcome: see partners/webhooks/sending.py."""
+
+    outcome = models.CharField(primary_key=True, max_length=20)
+    count = models.BigIntegerField()
+
+    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)")
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.count}"

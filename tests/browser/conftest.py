@@ -46,6 +46,7 @@ def server_url(django_db_setup: None) -> Iterator[str]:
         SECRET_KEY=django_settings.SECRET_KEY,
         ALLOWED_HOSTS="localhost,127.0.0.1",
         CSRF_TRUSTED_ORIGINS="",
+        WEBHOOK_ALLOW_LOOPBACK="true",
         WEB_WORKERS="2",
     )
     yield f"http://localhost:{server.port}"

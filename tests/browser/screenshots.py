@@ -16,7 +16,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
 from partners.db import serving_role
-from partners.models import Partner
+from partners.models import DeliveryState, Event, Partner, WebhookEndpoint
+from partners.webhooks import endpoints
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
 from tests.support.client import PartnerClient
@@ -131,6 +132,81 @@ def move_back(table: str, column: str, pk: int | UUID, moment: datetime) -> None
         cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
 
 
+ATTEMPTS = [
+    {"at": "2026-01-15T10:30:00.000000Z", "milliseconds": 214, "status": 503},
+    {"at": "2026-01-15T10:30:05.310000Z", "milliseconds": 15002, "error": "timeout"},
+    {"at": "2026-01-15T10:35:24.870000Z", "milliseconds": 3, "error": "connect"},
+]
+
+
+@pytest.fixture(scope="session")
+def webhook(world: User, django_db_blocker: object) -> WebhookEndpoint:
+    """Webhooks of a partner in each state; the one that is shown fails and has deliveries in each state."""
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        partner = Partner.objects.get(slug="maple")
+        add = factories.WebhookEndpointFactory.create
+        shown = add(
+            partner=partner, url="https://hooks.maple-pay.example/partner-service/events", description="production"
+        )
+        endpoints.rotate_secret(shown)
+        add(partner=partner, types=["user.statusChanged", "user.documentPublished"], description="data warehouse")
+        endpoints.disable(add(partner=partner, description="staging"), "failing")
+        endpoints.disable(add(partner=partner, types=["user.transactionsRecorded"]))
+        now = timezone.now()
+        WebhookEndpoint.objects.filter(pk=shown.pk).update(
+            last_success_at=now - timedelta(hours=3), failing_since=now - timedelta(hours=2, minutes=40)
+        )
+        event = factories.EventFactory.create(partner=partner)
+        for earlier in Event.objects.filter(partner=partner, position__isnull=False).order_by("id")[:9]:
+            factories.WebhookDeliveryFactory.create(
+                endpoint=shown,
+                event=earlier,
+                state=DeliveryState.DELIVERED,
+                attempts=[{"at": "2026-01-15T10:29:00.000000Z", "milliseconds": 87, "status": 204}],
+            )
+        make = factories.WebhookDeliveryFactory.create
+        make(endpoint=shown, event=event, state=DeliveryState.FAILED, attempts=ATTEMPTS)
+        make(endpoint=shown, event=event, state=DeliveryState.SKIPPED)
+        make(endpoint=shown, event=event, attempts=ATTEMPTS[:2], next_attempt_at=now + timedelta(minutes=28))
+        connections.close_all()
+        return shown
+
+
+def take_webhooks(page: Page, endpoint: WebhookEndpoint, take: Callable[..., None]) -> None:
+    """Take the pages of webhooks and of their deliveries."""
+    empty = Partner.objects.get(slug="boreal")
+    page.goto(f"/admin/partners/partner/{empty.pk}/change/")
+    take(page, "webhooks-none")
+    page.goto(f"/admin/partners/partner/{endpoint.partner_id}/add_webhook/")
+    take(page, "webhook-add")
+    page.get_by_label("URL").fill("http://hooks.maple-pay.example/")
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("alert").wait_for()
+    take(page, "webhook-add-refused")
+    page.goto("/admin/partners/webhookendpoint/")
+    take(page, "webhooks")
+    page.goto(f"/admin/partners/webhookendpoint/{endpoint.pk}/change/")
+    take(page, "webhook")
+    page.get_by_role("button", name="More actions").click()
+    take(page, "webhook-actions", whole=False)
+    page.goto(f"/admin/partners/webhookendpoint/{endpoint.pk}/rotate/")
+    take(page, "webhook-rotate")
+    page.get_by_label("Overlap in hours").fill("0")
+    page.get_by_role("button", name="Rotate", exact=True).click()
+    page.locator("#secret").wait_for()
+    take(page, "webhook-secret")
+    page.goto(f"/admin/partners/webhookendpoint/{endpoint.pk}/remove/")
+    take(page, "webhook-remove")
+    page.goto("/admin/partners/webhookdelivery/")
+    take(page, "deliveries")
+    page.goto("/admin/partners/webhookdelivery/?state=failed&type=webhook.test")
+    take(page, "deliveries-empty")
+    for state in ("pending", "failed"):
+        delivery = endpoint.deliveries.filter(state=state).earliest("id")
+        page.goto(f"/admin/partners/webhookdelivery/{delivery.pk}/change/")
+        take(page, f"delivery-{state}")
+
+
 @pytest.fixture
 def people(enrolled: Callable[[str], Staff], scheme: str, size: ViewportSize) -> Iterator[dict[str, Staff]]:
     """The staff of one set of screenshots: each code of their app is good for one login."""
@@ -178,6 +254,7 @@ def test_screenshots(
     scheme: str,
     size: ViewportSize,
     world: User,
+    webhook: WebhookEndpoint,
     new_page: Callable[..., Page],
     login: Callable[..., Staff],
     people: dict[str, Staff],
@@ -231,6 +308,7 @@ def test_screenshots(
     take(page, "apikey")
     page.goto("/admin/partners/apikey/")
     take(page, "apikeys")
+    take_webhooks(page, webhook, take)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -27,18 +27,22 @@ GRANTS = {
     | {"UPDATE (body, completed_at, created_at, fingerprint, location, method, path, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
     "partners_apiusage": ADD | {"UPDATE (count)", "DELETE"},
-    # Events are written by triggers; the relay places them.
-    "partners_event": READ | {"UPDATE (position)", "DELETE"},
+    # The outbox is written by triggers; the relay makes events of it.
+    "partners_outboxentry": READ | {"DELETE"},
+    "partners_event": ADD | {"DELETE"},
     "partners_eventfeed": ADD | {"UPDATE (last_position, purged_position, updated_at)"},
     "partners_webhookendpoint": ADD
     | {
-        "UPDATE (description, disabled_at, disabled_reason, failing_since, last_success_at, position, removed_at,"
-        " types, url)",
+        (
+            "UPDATE (description, disabled_at, disabled_reason, failing_since, fan_out_after, last_success_at,"
+            " position, removed_at, types, url)"
+        ),
         "DELETE",
     },
     "partners_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},
     "partners_webhookdelivery": ADD
     | {"UPDATE (attempt_count, attempts, ended_at, leased_until, next_attempt_at, state)", "DELETE"},
+    "partners_webhookattemptcount": ADD | {"UPDATE (count)"},
     # Users: what a partner may change; status and times are the triggers'.
     "users_user": READ
     | {f"INSERT ({', '.join(sorted(f'{PROFILE}, external_id, id, partner_id'.split(', ')))})"}

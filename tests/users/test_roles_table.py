@@ -18,9 +18,10 @@ from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from django.utils import timezone
 
-from partners.admin import api_keys
+from partners.admin import api_keys, webhook_secrets
 from partners.authentication import keys
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
+from partners.webhooks import addresses, endpoints
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
@@ -68,13 +69,18 @@ class World:
     document: Document
     partner: Partner
     key: ApiKey
+    webhook: WebhookEndpoint
+    disabled: WebhookEndpoint
+    delivery: WebhookDelivery
     colleague: Staff
     group: Group
     entry: LogEntry
 
 
 @pytest.fixture
-def world(api: PartnerClient, partner: Partner, folder: Path) -> World:
+def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+
     def create() -> User:
         return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
 
@@ -94,6 +100,8 @@ def world(api: PartnerClient, partner: Partner, folder: Path) -> World:
         object_id=str(partner.pk),
         object_repr=partner.slug,
     )
+    webhook, disabled = factories.WebhookEndpointFactory.create_batch(2, partner=partner)
+    endpoints.disable(disabled)
     return World(
         user=user,
         held=held,
@@ -105,6 +113,13 @@ def world(api: PartnerClient, partner: Partner, folder: Path) -> World:
         document=add_document(user),
         partner=partner,
         key=keys.issue(partner=partner, label="production").record,
+        webhook=webhook,
+        disabled=disabled,
+        delivery=factories.WebhookDeliveryFactory.create(
+            endpoint=webhook,
+            event=factories.EventFactory.create(partner=partner, user=changed),
+            state=DeliveryState.FAILED,
+        ),
         colleague=colleague,
         group=Group.objects.get(name="viewer"),
         entry=entry,
@@ -182,6 +197,14 @@ def issues(world: World) -> dict[str, str]:
     return {"version": api_keys.newest_key(world.partner.pk)}
 
 
+def adds(world: World) -> dict[str, str]:
+    return {"version": webhook_secrets.newest_secret(world.partner.pk)}
+
+
+def webhook_of(world: World) -> WebhookEndpoint:
+    return WebhookEndpoint.objects.get(pk=world.webhook.pk)
+
+
 ADDED_STAFF = {
     "username": "grace",
     "usable_password": "true",
@@ -202,6 +225,8 @@ KEPT = {
     "a conversion": ("transactions/conversion", "conversion"),
     "a document": ("transactions/document", "document"),
     "a role": ("auth/group", "group"),
+    "a webhook's columns": ("partners/webhookendpoint", "webhook"),
+    "a delivery": ("partners/webhookdelivery", "delivery"),
     "a line of the log of actions": ("admin/logentry", "entry"),
 }
 CHANGED_BY_SOME = {
@@ -217,6 +242,8 @@ EDITED = {
     "name": "mine",
     "kind": "exported",
     "title": "mine",
+    "url": "https://mine.example.com/",
+    "state": "delivered",
 }
 
 TABLE: tuple[Page | Action, ...] = (
@@ -329,6 +356,77 @@ TABLE: tuple[Page | Action, ...] = (
         lambda _w: {"confirmed": "on"},
         lambda w: ApiKey.objects.get(pk=w.key.pk).revoked_at is not None,
     ),
+    Page("Webhooks", rows_of("partners/webhookendpoint"), PARTNER_READERS),
+    Page("Webhook", rows_of("partners/webhookendpoint", "webhook"), PARTNER_READERS),
+    Page("Webhook deliveries", rows_of("partners/webhookdelivery"), PARTNER_READERS),
+    Page("Webhook delivery", rows_of("partners/webhookdelivery", "delivery"), PARTNER_READERS),
+    *(
+        Page(f"{title}: its page", at(path), MANAGERS)
+        for title, path in {
+            "Add a webhook": "/admin/partners/partner/{w.partner.pk}/add_webhook/",
+            "Change a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/edit/",
+            "Rotate a webhook's secret": "/admin/partners/webhookendpoint/{w.webhook.pk}/rotate/",
+            "Send a test to a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/send_test/",
+            "Disable a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/disable/",
+            "Enable a webhook": "/admin/partners/webhookendpoint/{w.disabled.pk}/enable/",
+            "Remove a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/remove/",
+            "Retry a webhook's deliveries": "/admin/partners/webhookendpoint/{w.webhook.pk}/retry/",
+            "Retry a delivery": "/admin/partners/webhookdelivery/{w.delivery.pk}/retry/",
+        }.items()
+    ),
+    Action(
+        "Add a webhook",
+        at("/admin/partners/partner/{w.partner.pk}/add_webhook/"),
+        MANAGERS,
+        lambda w: {**adds(w), "url": "https://new.example.com/"},
+        lambda w: w.partner.webhooks.filter(url="https://new.example.com/").exists(),
+    ),
+    Action(
+        "Change a webhook",
+        at("/admin/partners/webhookendpoint/{w.webhook.pk}/edit/"),
+        MANAGERS,
+        lambda _w: {"url": "https://new.example.com/"},
+        lambda w: webhook_of(w).url == "https://new.example.com/",
+    ),
+    Action(
+        "Rotate a webhook's secret",
+        at("/admin/partners/webhookendpoint/{w.webhook.pk}/rotate/"),
+        MANAGERS,
+        lambda w: {**adds(w), "overlap_hours": "24"},
+        lambda w: len(endpoints.secrets_in_force(w.webhook)) == 2,
+    ),
+    Action(
+        "Send a test to a webhook",
+        at("/admin/partners/webhookendpoint/{w.webhook.pk}/send_test/"),
+        MANAGERS,
+        is_done=lambda w: w.webhook.deliveries.filter(type="webhook.test").exists(),
+    ),
+    Action(
+        "Disable a webhook",
+        at("/admin/partners/webhookendpoint/{w.webhook.pk}/disable/"),
+        MANAGERS,
+        is_done=lambda w: not webhook_of(w).is_active,
+    ),
+    Action(
+        "Enable a webhook",
+        at("/admin/partners/webhookendpoint/{w.disabled.pk}/enable/"),
+        MANAGERS,
+        is_done=lambda w: WebhookEndpoint.objects.get(pk=w.disabled.pk).is_active,
+    ),
+    Action(
+        "Remove a webhook",
+        at("/admin/partners/webhookendpoint/{w.webhook.pk}/remove/"),
+        MANAGERS,
+        lambda _w: {"confirmed": "on"},
+        lambda w: webhook_of(w).removed_at is not None,
+    ),
+    *(
+        Action(title, at(path), MANAGERS, is_done=lambda w: w.webhook.deliveries.get().state == DeliveryState.PENDING)
+        for title, path in {
+            "Retry a webhook's deliveries": "/admin/partners/webhookendpoint/{w.webhook.pk}/retry/",
+            "Retry a delivery": "/admin/partners/webhookdelivery/{w.delivery.pk}/retry/",
+        }.items()
+    ),
     Page("Staff", rows_of("users/staff"), STAFF_READERS),
     Page("Staff account", rows_of("users/staff", "colleague"), STAFF_READERS),
     Page("Add a staff account: its page", at("/admin/users/staff/add/"), ADMINISTRATORS),
@@ -389,6 +487,9 @@ _EVERYTHING: tuple[type[Model], ...] = (
     Document,
     Partner,
     ApiKey,
+    WebhookEndpoint,
+    WebhookSecret,
+    WebhookDelivery,
     Staff,
     Group,
     LogEntry,

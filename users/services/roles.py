@@ -31,11 +31,17 @@ ROLES: dict[str, set[str]] = {
         "auth.view_group",
         "partners.view_partner",
         "partners.view_apikey",
+        "partners.view_webhookendpoint",
+        "partners.view_webhookdelivery",
         "admin.view_logentry",
     },
     "partner-manager": {
-        f"partners.{action}_{model}" for action in ("view", "add", "change") for model in ("partner", "apikey")
-    },
+        f"partners.{action}_{model}"
+        for action in ("view", "add", "change")
+        for model in ("partner", "apikey", "webhookendpoint")
+    }
+    # A change of a delivery is a retry.
+    | {"partners.view_webhookdelivery", "partners.change_webhookdelivery"},
     "administrator": {"users.view_staff", "users.add_staff", "users.change_staff", "auth.view_group"},
 }
 

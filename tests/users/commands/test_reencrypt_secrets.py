@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
+from partners.webhooks import endpoints
 from tests import factories
 from tests.support import totp
 from tests.support.client import in_process
@@ -59,10 +60,19 @@ def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
 ) -> None:
     api, staff = factories.client_of(partner, in_process), enrolled()
     recovery = Authenticator.objects.get(user=staff, type="recovery_codes").wrap().get_unused_codes()
+    webhook = factories.WebhookEndpointFactory.create(partner=partner)
+    endpoints.rotate_secret(webhook)
+    secrets = endpoints.secrets_in_force(webhook)
     use(settings, NEW, OLD)
-    assert outcome("reencrypt_secrets") == {"dryRun": False, "apiKeys": counts(1), "secondFactors": counts(2)}
+    assert outcome("reencrypt_secrets") == {
+        "dryRun": False,
+        "apiKeys": counts(1),
+        "webhookSecrets": counts(2),
+        "secondFactors": counts(2),
+    }
     use(settings, NEW)
     assert api.get("/v1/ping").status == 200
+    assert endpoints.secrets_in_force(webhook) == secrets
     assert accepted(staff, totp.code())
     assert accepted(staff, recovery[0])
 
@@ -90,6 +100,7 @@ def test_a_dry_run_counts_and_changes_nothing(settings: Settings, partner: Partn
     assert outcome("reencrypt_secrets", "--dry-run") == {
         "dryRun": True,
         "apiKeys": counts(1),
+        "webhookSecrets": counts(),
         "secondFactors": counts(),
     }
     assert stored(record.prefix) == record.encrypted_secret
@@ -123,6 +134,17 @@ def test_undecryptable_secrets_are_named_and_the_rest_is_reencrypted(settings: S
     outcome("revoke_api_key", lost.record.prefix)
     outcome("reset_staff_mfa", staff.username, "--reason", "The encryption key is lost.")
     assert run("reencrypt_secrets").status == 0
+
+
+def test_an_undecryptable_webhook_secret_is_named_while_it_signs(settings: Settings) -> None:
+    webhook = factories.WebhookEndpointFactory.create()
+    use(settings, NEW)
+    end = run("reencrypt_secrets")
+    assert (end.status, end.errors) == (1, f"Secret of webhook {webhook.pk}: under no present key.\n")
+    # The remedy.
+    outcome("rotate_webhook_secret", str(webhook.pk), "--overlap-hours", "0")
+    assert run("reencrypt_secrets").status == 0
+    assert len(endpoints.secrets_in_force(webhook)) == 1
 
 
 def test_it_says_when_the_older_keys_can_be_retired(settings: Settings, partner: Partner) -> None:

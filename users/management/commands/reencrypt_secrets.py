@@ -3,11 +3,11 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
-from partners.authentication.reencryption import API_KEYS, Count, reencrypt
+from partners.authentication.reencryption import API_KEYS, WEBHOOKS, Count, reencrypt
 from partners.management.base import Outcome, ServiceCommand, whole_number
 from users.staff_login.factors import SECOND_FACTORS
 
-STORES = (API_KEYS, SECOND_FACTORS)
+STORES = (API_KEYS, WEBHOOKS, SECOND_FACTORS)
 MAX_BATCH_SIZE = 10_000
 
 

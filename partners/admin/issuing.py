@@ -1,0 +1,63 @@
+"""Pages that make a secret and show it once: they verify a second factor, and make one however often they are sent."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
+from django.db import transaction
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+
+from partners.admin.pages import ReadOnlyAdmin
+from partners.models import Partner
+
+
+def verify_second_factor(request: HttpRequest) -> HttpResponse | None:
+    """A redirect to the verification of a POST whose sender's second factor is not fresh."""
+    if request.method != "POST":
+        return None
+    answer: HttpResponse | None = import_string(settings.REQUIRE_REAUTHENTICATION)(request)
+    return answer
+
+
+def issue_from_form(
+    page: ReadOnlyAdmin,
+    request: HttpRequest,
+    row: Model,
+    form_class: type[forms.Form],
+    issue: Callable[[Any], HttpResponse],
+    *,
+    partner_id: int,
+    newest: Callable[[int], str],
+    **texts: Any,
+) -> HttpResponse:
+    """Show a form; on POST call `issue` with it, which makes a secret and returns the page that shows it.
+
+    row: what the page is about. issue: may raise ValueError and ValidationError; ObjectDoesNotExist becomes Http404.
+    newest: names the partner's newest secret, so that a form sent twice is refused. texts: title, button and note of
+    the page.
+    """
+    if (second_factor := verify_second_factor(request)) is not None:
+        return second_factor
+    with transaction.atomic():
+        # One of two forms that are sent at once is refused.
+        Partner.objects.select_for_update(no_key=True).get(pk=partner_id)
+        version = newest(partner_id)
+        form = form_class(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            if request.POST.get("version", "") != version:
+                form.add_error(None, _("This has changed since the page was loaded. Check it, then try again."))
+            else:
+                try:
+                    return issue(form)
+                except ValidationError as error:
+                    form.add_error(None, error)
+                except ValueError as error:
+                    form.add_error(None, str(error))
+                except ObjectDoesNotExist:
+                    raise Http404 from None
+    return page.ask(request, row, form, version=version, **texts)

@@ -1,0 +1,265 @@
+"""The admin of webhooks. A secret is shown once, where it is made; secrets and URL paths are in no message and log."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from partners.admin.date_formatting import moment
+from partners.admin.issuing import issue_from_form, verify_second_factor
+from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
+from partners.admin.webhook_columns import (
+    delivery_state,
+    event_types,
+    last_success,
+    latest_result,
+    link,
+    next_attempt,
+    state,
+)
+from partners.admin.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
+from partners.admin.webhook_secrets import newest_secret, show_once
+from partners.models import Partner, WebhookDelivery, WebhookEndpoint
+from partners.webhooks import deliveries, endpoints
+
+MAY_CHANGE = "partners.change_webhookendpoint"
+MAY_RETRY = "partners.change_webhookdelivery"
+
+
+@admin.register(WebhookEndpoint)
+class WebhookEndpointAdmin(ReadOnlyAdmin):
+    """Webhooks of all partners, the latest first; removed ones until the purge."""
+
+    list_display = ("__str__", "partner", state, "description", event_types, last_success, "failing_since")
+    list_filter = (("partner", RelatedDropdownFilter),)
+    list_select_related = ("partner",)
+    ordering = ("-created_at", "-id")
+    fields = (
+        *("url", "partner", "description", event_types, state),
+        *(last_success, "failing_since", "disabled_at", "id", "created_at", "removed_at"),
+    )  # type: ignore[assignment]
+    actions_detail = (
+        *("edit", "send_test", "retry"),
+        {"title": _("More actions"), "icon": "more_horiz", "items": ["rotate", "disable", "enable", "remove"]},
+    )
+    empty_text = _("Webhooks are added on a partner's page.")
+
+    def tables_of(self, request: HttpRequest, obj: WebhookEndpoint) -> Iterator[Table]:
+        """The latest deliveries, and the secrets in force."""
+        if request.user.has_perm("partners.view_webhookdelivery"):
+            newest = WebhookDelivery.objects.filter(endpoint=obj).order_by("-id")[: TABLE_ROWS + 1]
+            yield latest_rows(
+                _("Deliveries"),
+                (_("created at"), _("type"), _("state"), _("attempts"), _("latest result"), _("next attempt")),
+                [
+                    (
+                        link(one, moment(one.created_at)),
+                        one.type,
+                        delivery_state(one),
+                        one.attempt_count,
+                        latest_result(one),
+                        next_attempt(one),
+                    )
+                    for one in newest
+                ],
+                all_rows=reverse("admin:partners_webhookdelivery_changelist", query={"webhook": obj.pk}),
+            )
+        yield Table(
+            _("Secrets in force"),
+            (_("created at"), _("ends at")),
+            [
+                (moment(one.created_at), moment(one.expires_at) if one.expires_at else _("when it is rotated"))
+                for one in endpoints.secrets_of(obj)
+            ],
+            note=_("Each signs every delivery."),
+        )
+
+    def row(self, request: HttpRequest, object_id: str) -> WebhookEndpoint:
+        """The webhook of an action's address. Raises Http404, also for a removed one."""
+        endpoint: WebhookEndpoint = super().row(request, object_id)
+        if endpoint.removed_at is not None:
+            raise Http404
+        return endpoint
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """What can be done in the webhook's state."""
+        endpoint: WebhookEndpoint | None = self.get_object(request, str(object_id))
+        if endpoint is None or endpoint.removed_at is not None:
+            return []
+        impossible = {"enable"} if endpoint.is_active else {"disable", "retry"}
+        actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [one for one in actions if one.action_name.rpartition("_")[2] not in impossible]
+
+    # A dotted permission would have Unfold's system check read a table, which an empty database does not have.
+    def has_manage_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
+        """Whether the person may change webhooks."""
+        return request.user.has_perm(MAY_CHANGE)
+
+    def has_retry_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
+        """Whether the person may have deliveries attempted again."""
+        return request.user.has_perm(MAY_RETRY)
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Change"), permissions=["view", "manage"], icon="edit", variant=ActionVariant.PRIMARY
+    )
+    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Change URL, types and description."""
+        if (second_factor := verify_second_factor(request)) is not None:
+            return second_factor
+
+        def change(endpoint: WebhookEndpoint, form: forms.Form) -> Any:
+            endpoints.change_endpoint(endpoint, **form.cleaned_data)
+            self.log_change(request, endpoint, self.construct_change_message(request, form, []))
+            return _("The webhook is changed.")
+
+        endpoint = self.row(request, object_id)
+        initial = {name: getattr(endpoint, name) for name in WebhookForm.base_fields}
+        form = WebhookForm(request.POST if request.method == "POST" else None, initial=initial)
+        texts = {"title": _("Change the webhook"), "button": _("Save"), "note": ""}
+        return self._act(request, endpoint, form, change, **texts)
+
+    @action(description=_("Send a test"), permissions=["view", "manage"], icon="send")  # type: ignore[untyped-decorator]
+    def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Have a `webhook.test` sent once; its page shows the result."""
+        endpoint = self.row(request, object_id)
+        if request.method != "POST":
+            note = _("An event of the type webhook.test is sent to it once. The next page shows the result.")
+            return self.ask(request, endpoint, forms.Form(), title=_("Send a test"), button=_("Send"), note=note)
+        with transaction.atomic():
+            delivery = deliveries.create_test(endpoint=endpoint)
+            self.log_change(request, endpoint, "Test sent.")
+        return self.page_of(delivery)
+
+    @action(description=_("Retry deliveries"), permissions=["view", "retry"], icon="replay")  # type: ignore[untyped-decorator]
+    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Have deliveries attempted now that failed, or wait for their next attempt."""
+
+        def retry(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+            count = deliveries.retry(endpoint=endpoint)
+            self.log_change(request, endpoint, f"Deliveries retried: {count}.")
+            return _("Deliveries that are attempted now: %(count)d.") % {"count": count}
+
+        note = _("Deliveries that failed, and those that wait for their next attempt, are attempted now.")
+        texts = {"title": _("Retry deliveries"), "button": _("Retry"), "note": note}
+        return self._act(request, self.row(request, object_id), _bound(forms.Form, request), retry, **texts)
+
+    @action(description=_("Rotate the secret"), permissions=["view", "manage"], icon="autorenew")  # type: ignore[untyped-decorator]
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Make a new secret and show it once."""
+        endpoint = self.row(request, object_id)
+
+        def rotate_secret(form: RotateSecretForm) -> HttpResponse:
+            hours = form.cleaned_data["overlap_hours"]
+            secret = endpoints.rotate_secret(endpoint, timedelta(hours=hours))
+            self.log_change(request, endpoint, f"Secret rotated, overlap {hours} h.")
+            return show_once(self, request, endpoint, secret)
+
+        return issue_from_form(
+            self,
+            request,
+            endpoint,
+            RotateSecretForm,
+            rotate_secret,
+            partner_id=endpoint.partner_id,
+            newest=newest_secret,
+            title=_("Rotate the secret"),
+            button=_("Rotate"),
+            note=_("The new secret is shown once, on the next page. Those in force end with the overlap."),
+        )
+
+    @action(description=_("Disable"), permissions=["view", "manage"], icon="block")  # type: ignore[untyped-decorator]
+    def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send it nothing until it is enabled."""
+
+        def disable(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+            endpoints.disable(endpoint)
+            self.log_change(request, endpoint, "Disabled.")
+            return _("The webhook is disabled.")
+
+        note = _("Events of the time until it is enabled are never sent to it; the partner finds them in the feed.")
+        texts = {"title": _("Disable the webhook"), "button": _("Disable"), "note": note}
+        return self._act(request, self.row(request, object_id), _bound(forms.Form, request), disable, **texts)
+
+    @action(description=_("Enable"), permissions=["view", "manage"], icon="check_circle")  # type: ignore[untyped-decorator]
+    def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send it events from now on."""
+
+        def enable(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+            endpoints.enable(endpoint)
+            self.log_change(request, endpoint, "Enabled.")
+            return _("The webhook is enabled.")
+
+        note = _("Events are sent to it from now on. Those of the time while it was disabled are in the feed.")
+        texts = {"title": _("Enable the webhook"), "button": _("Enable"), "note": note}
+        return self._act(request, self.row(request, object_id), _bound(forms.Form, request), enable, **texts)
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Remove"), permissions=["view", "manage"], icon="delete", variant=ActionVariant.DANGER
+    )
+    def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send it nothing any more."""
+
+        def remove(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+            endpoints.remove(endpoint)
+            self.log_change(request, endpoint, "Removed.")
+            return _("The webhook is removed.")
+
+        texts = {"title": _("Remove the webhook"), "button": _("Remove"), "note": _("This cannot be undone.")}
+        form = _bound(RemoveForm, request)
+        return self._act(request, self.row(request, object_id), form, remove, is_dangerous=True, **texts)
+
+    def _act(
+        self,
+        request: HttpRequest,
+        endpoint: WebhookEndpoint,
+        form: forms.Form,
+        act: Callable[[WebhookEndpoint, forms.Form], Any],
+        **texts: Any,
+    ) -> HttpResponse:
+        """Show the form; where it is sent and valid, act and show the webhook's page. act: returns a message."""
+        if form.is_valid():
+            try:
+                with transaction.atomic():
+                    message = act(endpoint, form)
+            except ValidationError as error:
+                form.add_error(None, error)
+            except WebhookEndpoint.DoesNotExist:
+                raise Http404 from None
+            else:
+                messages.success(request, message)
+                return self.page_of(endpoint)
+        return self.ask(request, endpoint, form, **texts)
+
+
+def _bound(form_class: type[forms.Form], request: HttpRequest) -> forms.Form:
+    return form_class(request.POST if request.method == "POST" else None)
+
+
+def table_of(partner: Partner) -> Table:
+    """The partner's webhooks."""
+    return Table(
+        _("Webhooks"),
+        (_("webhook"), _("description"), _("types"), _("state"), _("last success"), _("failing since")),
+        [
+            (
+                link(one, one),
+                one.description or "–",
+                event_types(one),
+                state(one),
+                last_success(one),
+                moment(one.failing_since),
+            )
+            for one in endpoints.endpoints_of(partner)
+        ],
+        empty=_("None yet. Events can be read from the feed, too."),
+    )

@@ -1,0 +1,25 @@
+import asyncio
+import signal
+from typing import Any
+
+from partners.management.base import Outcome, ServiceCommand
+from partners.webhooks.delivering import Deliverer
+
+
+class Command(ServiceCommand):
+    help = (
+        "Brings events into the order of the feed and sends webhooks, until SIGTERM; ends within 20 s of it. Several"
+        " may run side by side, on any machine."
+    )
+
+    def perform(self, **_: Any) -> Outcome:
+        attempts = asyncio.run(_deliver())
+        return Outcome({"attempts": attempts}, [f"Attempts made: {attempts}."])
+
+
+async def _deliver() -> int:
+    deliverer = Deliverer()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, deliverer.stop)
+    await deliverer.run()
+    return deliverer.attempts

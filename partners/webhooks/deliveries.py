@@ -1,0 +1,58 @@
+"""Deliveries: what staff ask for (contract, section 10).
+
+Other modules make them (fan_out.py), lease them to a process (leases.py), and record its attempts (results.py). Changes
+of deliveries lock the endpoint first.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from partners.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+
+TEST_TYPE = "webhook.test"
+
+
+def create_test(*, endpoint: WebhookEndpoint) -> WebhookDelivery:
+    """Create a `webhook.test`, which is sent once, before the endpoint's events."""
+    return WebhookDelivery.objects.create(endpoint=endpoint, type=TEST_TYPE)
+
+
+def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery: WebhookDelivery | None = None) -> int:
+    """Have deliveries attempted now that failed, or wait for their next attempt; return their number.
+
+    since: only those created since then. delivery: only this one. One that failed gets one more attempt.
+    """
+    with transaction.atomic():
+        lock([endpoint.pk])
+        chosen = _unleased(endpoint).filter(event__isnull=False)
+        if since is not None:
+            chosen = chosen.filter(created_at__gte=since)
+        if delivery is not None:
+            chosen = chosen.filter(pk=delivery.pk)
+        waiting = Q(state=DeliveryState.PENDING, next_attempt_at__gt=Now())
+        return chosen.filter(waiting | Q(state=DeliveryState.FAILED)).update(
+            state=DeliveryState.PENDING, next_attempt_at=Now(), ended_at=None
+        )
+
+
+def skip_due(*, endpoint: WebhookEndpoint) -> int:
+    """Skip what fell due while the endpoint was disabled; return the number. Call it with the endpoint locked."""
+    due = _unleased(endpoint).filter(state=DeliveryState.PENDING, next_attempt_at__lte=Now())
+    return due.update(state=DeliveryState.SKIPPED, ended_at=Now(), leased_until=None)
+
+
+def lock(endpoints: Iterable[UUID]) -> list[WebhookEndpoint]:
+    """Lock endpoints until the transaction ends; return them."""
+    rows = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk__in=set(endpoints))
+    # In one order, as two processes may lock the same.
+    return list(rows.order_by("pk"))
+
+
+def _unleased(endpoint: WebhookEndpoint) -> QuerySet[WebhookDelivery]:
+    """The endpoint's deliveries that no process attempts now."""
+    return WebhookDelivery.objects.filter(Q(leased_until=None) | Q(leased_until__lte=Now()), endpoint=endpoint.pk)

@@ -1,0 +1,170 @@
+"""The process that brings events into the feeds and sends webhooks (contract, section 10).
+
+Sends share one event loop; the database has one thread, in which each turn records results, places events, makes
+deliveries and leases due ones. Nothing is kept in memory that another process could not do again, so it may be killed.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple, ParamSpec, TypeVar
+
+import structlog
+from django.db import DatabaseError, InterfaceError, connection, transaction
+
+from partners.events.relay import Relay
+from partners.models import WebhookEndpoint
+from partners.webhooks import endpoints
+from partners.webhooks.deliveries import create_test
+from partners.webhooks.fan_out import fan_out
+from partners.webhooks.leases import MAX_AT_ONCE, Lease, lease, lease_delivery
+from partners.webhooks.results import Outcome, record, record_all
+from partners.webhooks.sending import Sender
+
+log = structlog.get_logger("partners.webhooks.delivering")
+
+# At once, by this process. Each takes a socket or two.
+MAX_SENDS = 400
+# Between two turns without work: an event is in the feed within 2 s.
+IDLE_SECONDS = 0.3
+# Between two turns while the database does not answer.
+RETRY_SECONDS = 1.0
+# For sends under way at the end, so that the process ends within 20 s.
+ENDING_SECONDS = 14.0
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Job(NamedTuple):
+    """A leased delivery, and the secrets that sign it."""
+
+    lease: Lease
+    secrets: list[str]
+
+
+class _Turn(NamedTuple):
+    """What a turn found. has_more: whether there may be more at once."""
+
+    jobs: list[Job]
+    has_more: bool
+
+
+class Deliverer:
+    """Delivers until it is stopped."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self._relay = Relay()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._results: list[tuple[Lease, Outcome]] = []
+        self._stopping = False
+        # Set when there is a result to record, or at the stop.
+        self._wake = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, "database")
+        self._is_database_lost = False
+
+    def stop(self) -> None:
+        """Lease nothing more, and end `run` when the sends under way have ended, or after ENDING_SECONDS."""
+        self._stopping = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Deliver until `stop`."""
+        with self._thread:
+            async with Sender() as sender:
+                while not self._stopping:
+                    if not await self._turn(sender):
+                        await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
+                await self._end()
+                await self._in_thread(_close_connection)
+
+    async def _turn(self, sender: Sender) -> bool:
+        """Take a turn of the database; return whether to take the next at once."""
+        self._wake.clear()
+        results, self._results = self._results, []
+        try:
+            turn = await self._in_thread(self._work, results, MAX_SENDS - len(self._tasks))
+        except (DatabaseError, InterfaceError):
+            # Those recorded already are recognised by their lease.
+            self._results = results + self._results
+            if not self._is_database_lost:
+                log.exception("database not reached")
+            self._is_database_lost = True
+            return False
+        if self._is_database_lost:
+            log.info("database reached again")
+        self._is_database_lost = False
+        for job in turn.jobs:
+            task = asyncio.create_task(self._send(sender, job))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return turn.has_more
+
+    def _work(self, results: list[tuple[Lease, Outcome]], room: int) -> _Turn:
+        """What the database does in a turn. room: for deliveries to send."""
+        try:
+            connection.close_if_unusable_or_obsolete()
+            if results:
+                record_all(results)
+            events = self._relay.place() + fan_out()
+            leases = lease(limit=room // MAX_AT_ONCE) if room >= MAX_AT_ONCE else []
+            return _Turn(_jobs(leases), bool(events or leases))
+        except (DatabaseError, InterfaceError):
+            connection.close()
+            raise
+
+    async def _send(self, sender: Sender, job: Job) -> None:
+        outcome = await sender.attempt(job.lease, job.secrets)
+        self.attempts += 1
+        self._results.append((job.lease, outcome))
+        self._wake.set()
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait for a result, the stop, or so long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+
+    async def _end(self) -> None:
+        """Wait for the sends under way, and record their results. The leases of those that are cancelled end later."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=ENDING_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            await self._in_thread(record_all, self._results)
+        except (DatabaseError, InterfaceError):
+            log.exception("results not recorded: their deliveries are attempted again")
+
+    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function in the thread that has the database connection."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
+
+
+def _close_connection() -> None:
+    # The proxy finds the thread's own.
+    connection.close()
+
+
+def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
+    """Send a `webhook.test` now, in this process, and return the result. Not within a transaction."""
+
+    async def attempt() -> Outcome:
+        async with Sender() as sender:
+            return await sender.attempt(*job)
+
+    with transaction.atomic(durable=True):
+        # Leased before another process can see it.
+        job = _jobs([lease_delivery(create_test(endpoint=endpoint))])[0]
+    outcome = asyncio.run(attempt())
+    record(job.lease, outcome)
+    return outcome
+
+
+def _jobs(leases: list[Lease]) -> list[Job]:
+    secrets = {pk: endpoints.secrets_in_force(WebhookEndpoint(pk=pk)) for pk in {one.endpoint_id for one in leases}}
+    return [Job(one, secrets[one.endpoint_id]) for one in leases]

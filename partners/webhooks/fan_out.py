@@ -1,0 +1,69 @@
+"""Makes deliveries of the feeds' events for active endpoints (contract, section 10).
+
+An endpoint remembers the position of the feed up to which its deliveries exist. Its row is locked meanwhile, so any
+number of processes may do this.
+"""
+
+from datetime import timedelta
+
+from django.db import transaction
+
+from partners.db import statements
+
+# Of an endpoint. Further events wait in the feed, so a dead endpoint does not fill the table.
+MAX_PENDING = 10_000
+# Events of an endpoint that are read at once.
+BATCH = 500
+# Less than events are kept for: the purge must not meet a new delivery of an event that it removes.
+SENT_WITHIN = timedelta(days=29)
+
+_LOCK = """
+    SELECT array_agg(id) FROM (
+        SELECT endpoint.id
+          FROM partners_webhookendpoint endpoint JOIN partners_eventfeed feed USING (partner_id)
+         WHERE endpoint.disabled_reason = '' AND endpoint.removed_at IS NULL
+               AND feed.last_position > endpoint.position AND endpoint.fan_out_after <= statement_timestamp()
+           FOR NO KEY UPDATE OF endpoint SKIP LOCKED) AS locked
+"""
+# Counting costs about a microsecond for each pending delivery; a pause of a thousand times as long makes it cheap. Such
+# an endpoint has enough to send meanwhile.
+_MAKE = """
+    WITH endpoints AS (
+        SELECT id, partner_id, position, types,
+               (SELECT count(*) FROM partners_webhookdelivery delivery
+                 WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'pending') AS pending
+          FROM partners_webhookendpoint endpoint WHERE id = ANY(%s::uuid[])
+    ), taken AS (
+        SELECT endpoints.id AS endpoint_id, event.*, types = '{}' OR type = ANY(types) AS is_wanted
+          FROM endpoints CROSS JOIN LATERAL (
+               SELECT id, event_id, type, user_id, created_at, position FROM partners_event event
+                WHERE event.partner_id = endpoints.partner_id AND event.position > endpoints.position
+                ORDER BY event.position LIMIT greatest(0, least(%s::bigint, %s::bigint - endpoints.pending))) AS event
+    ), made AS (
+        INSERT INTO partners_webhookdelivery (endpoint_id, event_id, event_uuid, type, user_id, position, attempts)
+        SELECT endpoint_id, id, event_id, type, user_id, position, '[]'
+          FROM taken WHERE is_wanted AND created_at > statement_timestamp() - %s::interval
+         ORDER BY endpoint_id, position
+    ), moved AS (
+        UPDATE partners_webhookendpoint endpoint
+           SET position = coalesce((SELECT max(taken.position) FROM taken WHERE taken.endpoint_id = endpoints.id),
+                                   endpoint.position),
+               fan_out_after = statement_timestamp() + endpoints.pending * interval '1 millisecond'
+          FROM endpoints WHERE endpoint.id = endpoints.id
+    )
+    SELECT count(*) FROM taken
+"""
+
+
+def fan_out() -> int:
+    """Make deliveries of the next events, for all active endpoints; return the number of events taken.
+
+    At most MAX_PENDING are pending for an endpoint.
+    """
+    with transaction.atomic():
+        (endpoints,) = statements.fetch_one(_LOCK, ()) or (None,)
+        if not endpoints:
+            return 0
+        # A statement of its own: only its snapshot shows what others made before they released the locks.
+        (taken,) = statements.fetch_one(_MAKE, (endpoints, BATCH, MAX_PENDING, SENT_WITHIN)) or (0,)
+        return int(taken)

@@ -1,0 +1,139 @@
+"""Leases of due deliveries: a process that holds one makes the attempt and records it (contract, section 10).
+
+The lease of a killed process ends by itself, and another makes the attempt: a receiver gets each event at least once.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from partners.api.json import rfc_3339
+from partners.db import statements
+from partners.db.statements import Query
+from partners.events.wire import event_object
+from partners.models import WebhookDelivery
+
+# Of one endpoint, by all processes together.
+MAX_AT_ONCE = 2
+# An attempt takes at most 15 s, then its result is recorded.
+LEASE = timedelta(seconds=30)
+# Due deliveries that are looked at for each endpoint: the work does not grow with a backlog.
+WINDOW = 50
+
+# At random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints too. Not EXISTS,
+# which the planner may turn into a read of all due deliveries.
+_LOCK = """
+    SELECT array_agg(id) FROM (
+        SELECT id FROM partners_webhookendpoint endpoint
+         WHERE removed_at IS NULL AND (
+                   disabled_reason = '' AND (
+                       SELECT true FROM partners_webhookdelivery delivery
+                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending'
+                              AND next_attempt_at <= statement_timestamp() LIMIT 1)
+                   OR (SELECT true FROM partners_webhookdelivery delivery
+                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending' AND event_id IS NULL LIMIT 1))
+         ORDER BY random() LIMIT %s
+           FOR NO KEY UPDATE SKIP LOCKED) AS locked
+"""
+# A user's event waits for the first attempt of the earlier ones.
+_CHOOSE = """
+    SELECT array_agg(chosen.id)
+      FROM (SELECT id, disabled_reason = '' AS is_active,
+                   %s - (SELECT count(*) FROM partners_webhookdelivery leased
+                          WHERE leased.endpoint_id = endpoint.id
+                                AND leased.leased_until > statement_timestamp()) AS free
+              FROM partners_webhookendpoint endpoint WHERE id = ANY(%s::uuid[])) AS endpoint
+     CROSS JOIN LATERAL (
+           SELECT due.id
+             FROM ((SELECT id, user_id, position, attempt_count, leased_until, NULL AS next_attempt_at
+                      FROM partners_webhookdelivery
+                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND event_id IS NULL
+                     LIMIT %s)
+                    UNION ALL
+                   (SELECT id, user_id, position, attempt_count, leased_until, next_attempt_at
+                      FROM partners_webhookdelivery
+                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= statement_timestamp()
+                           AND event_id IS NOT NULL AND endpoint.is_active
+                     ORDER BY next_attempt_at, position LIMIT %s)) AS due
+            WHERE (due.leased_until IS NULL OR due.leased_until <= statement_timestamp())
+                  AND (due.user_id IS NULL OR due.attempt_count > 0 OR NOT EXISTS (
+                      SELECT FROM partners_webhookdelivery earlier
+                       WHERE earlier.endpoint_id = endpoint.id AND earlier.state = 'pending'
+                             AND earlier.attempt_count = 0 AND earlier.user_id = due.user_id
+                             AND earlier.position < due.position))
+            ORDER BY due.next_attempt_at NULLS FIRST, due.position LIMIT greatest(0, endpoint.free)) AS chosen
+"""
+_TAKE = """
+    UPDATE partners_webhookdelivery delivery SET leased_until = statement_timestamp() + %s::interval
+      FROM partners_webhookdelivery same
+      JOIN partners_webhookendpoint endpoint ON endpoint.id = same.endpoint_id
+      LEFT JOIN partners_event event ON event.id = same.event_id
+     WHERE same.id = ANY(%s::bigint[]) AND delivery.id = same.id
+ RETURNING delivery.id, delivery.endpoint_id, endpoint.url, delivery.event_uuid, delivery.type,
+           coalesce(event.created_at, delivery.created_at), event.data, delivery.attempts, delivery.attempt_count,
+           delivery.leased_until
+"""
+
+
+class Lease(NamedTuple):
+    """A delivery that this process may attempt until the lease ends.
+
+    data: the event's; None of a test. attempts: those made before, as stored; attempt_count: all of them.
+    """
+
+    delivery_id: int
+    endpoint_id: UUID
+    url: str
+    event_id: UUID
+    type: str
+    created_at: datetime
+    data: dict[str, Any] | None
+    attempts: list[dict[str, Any]]
+    attempt_count: int
+    leased_until: datetime
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it is a `webhook.test`."""
+        return self.data is None
+
+    @property
+    def body(self) -> str:
+        """The event as JSON, the same at each attempt."""
+        data = self.data if self.data is not None else {"webhookId": str(self.endpoint_id)}
+        event = event_object(event_id=self.event_id, kind=self.type, created_at=rfc_3339(self.created_at), data=data)
+        return orjson.dumps(event).decode()
+
+
+def lease(*, limit: int) -> list[Lease]:
+    """Lease due deliveries of active endpoints, and tests, for LEASE.
+
+    limit: of endpoints; each has at most MAX_AT_ONCE leased deliveries.
+    """
+    with transaction.atomic():
+        (endpoints,) = statements.fetch_one(_LOCK, (limit,)) or (None,)
+        if not endpoints:
+            return []
+        # A statement of its own: only its snapshot shows what others leased before they released the locks.
+        (chosen,) = statements.fetch_one(_CHOOSE, (MAX_AT_ONCE, endpoints, WINDOW, WINDOW)) or (None,)
+        return _take(chosen) if chosen else []
+
+
+def lease_delivery(delivery: WebhookDelivery) -> Lease:
+    """Lease a delivery that this transaction made."""
+    return _take([delivery.pk])[0]
+
+
+def _take(deliveries: list[int]) -> list[Lease]:
+    return statements.fetch(Query(_TAKE, (LEASE, deliveries), row=_lease))
+
+
+def _lease(row: Sequence[Any]) -> Lease:
+    found = Lease._make(row)
+    # Django's connection returns JSON as text.
+    data = None if row[6] is None else orjson.loads(row[6])
+    return found._replace(data=data, attempts=orjson.loads(row[7]))

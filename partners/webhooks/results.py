@@ -1,0 +1,137 @@
+"""Records results of attempts: a delivery ends or waits, an endpoint may be disabled (contract, section 10)."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import structlog
+from django.db import transaction
+from django.db.models.functions import Now
+
+from partners.api.json import rfc_3339
+from partners.db import statements
+from partners.models import DeliveryState, DisabledReason, WebhookDelivery, WebhookEndpoint
+from partners.webhooks.deliveries import lock
+from partners.webhooks.leases import Lease
+from partners.webhooks.schedule import delay_after
+
+log = structlog.get_logger("partners.webhooks.results")
+
+MAX_ATTEMPTS_KEPT = 20
+# Without a success while attempts fail; then the endpoint is disabled.
+FAILING_LIMIT = timedelta(days=5)
+# A busy endpoint's last success is not written with each.
+_SUCCESS_PRECISION = timedelta(seconds=1)
+_OK, _GONE = range(200, 300), 410
+
+_COUNT = """
+    INSERT INTO partners_webhookattemptcount AS counter (outcome, count)
+    SELECT * FROM unnest(%s::text[], %s::bigint[]) ORDER BY 1
+        ON CONFLICT (outcome) DO UPDATE SET count = counter.count + excluded.count
+"""
+
+
+class Outcome(NamedTuple):
+    """The result of an attempt: an HTTP status, or the code of an error. retry_after: of a 429 or 503."""
+
+    at: datetime
+    milliseconds: int
+    status: int | None = None
+    error: str = ""
+    retry_after: timedelta | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the receiver has the event."""
+        return self.status in _OK
+
+    @property
+    def label(self) -> str:
+        """Its kind in metrics: `2xx` to `5xx`, or the error."""
+        return self.error or f"{(self.status or 0) // 100}xx"
+
+    def as_stored(self) -> dict[str, Any]:
+        """The object in `WebhookDelivery.attempts`."""
+        result: dict[str, Any] = {"error": self.error} if self.status is None else {"status": self.status}
+        return {"at": rfc_3339(self.at), "milliseconds": self.milliseconds, **result}
+
+
+def record(lease: Lease, outcome: Outcome) -> bool:
+    """Record the result of an attempt; return whether the lease was still held. As `record_all`."""
+    return record_all([(lease, outcome)]) == 1
+
+
+def record_all(results: Iterable[tuple[Lease, Outcome]]) -> int:
+    """Record results of attempts, in one transaction; return the number of those whose lease was still held.
+
+    Others are ignored: another process has made the attempt since, or staff ended the delivery. A delivery ends, or
+    waits for its next attempt. An endpoint that answers 410, or fails for FAILING_LIMIT, is disabled.
+    """
+    held: list[tuple[Lease, Outcome]] = []
+    with transaction.atomic():
+        results = list(results)
+        endpoints = lock(lease.endpoint_id for lease, _ in results)
+        held = [(lease, outcome) for lease, outcome in results if _end_attempt(lease, outcome)]
+        for endpoint in endpoints:
+            _update_health(endpoint, [outcome for lease, outcome in held if _concerns(lease, endpoint)])
+        if counts := Counter(outcome.label for _, outcome in held):
+            statements.run(_COUNT, ([*counts], [*counts.values()]))
+    return len(held)
+
+
+def _concerns(lease: Lease, endpoint: WebhookEndpoint) -> bool:
+    """Whether an attempt says something of the endpoint; tests do not."""
+    return lease.endpoint_id == endpoint.pk and not lease.is_test
+
+
+def _end_attempt(lease: Lease, outcome: Outcome) -> bool:
+    """Store the attempt and what follows from it, if the lease is still held. `leased_until` identifies a lease."""
+    delay = None
+    if not (outcome.is_success or outcome.status == _GONE or lease.is_test):
+        delay = delay_after(attempt=lease.attempt_count + 1, retry_after=outcome.retry_after)
+    ended_as = DeliveryState.DELIVERED if outcome.is_success else DeliveryState.FAILED
+    row = WebhookDelivery.objects.filter(
+        pk=lease.delivery_id, state=DeliveryState.PENDING, leased_until=lease.leased_until
+    )
+    changed = row.update(
+        attempts=[*lease.attempts, outcome.as_stored()][-MAX_ATTEMPTS_KEPT:],
+        attempt_count=lease.attempt_count + 1,
+        leased_until=None,
+        state=ended_as if delay is None else DeliveryState.PENDING,
+        ended_at=Now() if delay is None else None,
+        next_attempt_at=None if delay is None else Now() + delay,
+    )
+    if not changed:
+        log.info("webhook lease was lost", webhook=str(lease.endpoint_id), event_id=str(lease.event_id))
+    return bool(changed)
+
+
+def _update_health(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> None:
+    """Update last success and failing since, and disable the endpoint where that is due."""
+    before = {"failing_since": endpoint.failing_since, "last_success_at": endpoint.last_success_at}
+    for outcome in outcomes:
+        if outcome.is_success:
+            endpoint.failing_since = None
+            if endpoint.last_success_at is None or outcome.at - endpoint.last_success_at >= _SUCCESS_PRECISION:
+                endpoint.last_success_at = outcome.at
+        else:
+            endpoint.failing_since = endpoint.failing_since or outcome.at
+    reason = _disabling_reason(endpoint, outcomes)
+    changed: dict[str, Any] = {"failing_since": endpoint.failing_since, "last_success_at": endpoint.last_success_at}
+    if reason:
+        changed |= {"disabled_reason": reason, "disabled_at": Now()}
+        log.warning("webhook disabled", webhook=str(endpoint.pk), reason=reason)
+    if reason or changed != before:
+        WebhookEndpoint.objects.filter(pk=endpoint.pk).update(**changed)
+
+
+def _disabling_reason(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> str:
+    if not outcomes or not endpoint.is_active:
+        return ""
+    if any(outcome.status == _GONE for outcome in outcomes):
+        return DisabledReason.GONE.value
+    latest = max(outcome.at for outcome in outcomes)
+    if endpoint.failing_since and latest - endpoint.failing_since >= FAILING_LIMIT:
+        return DisabledReason.FAILING.value
+    return ""

@@ -1,0 +1,101 @@
+"""The pages of webhooks in a browser."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from partners.models import DeliveryState, Partner, WebhookEndpoint
+from partners.webhooks.leases import lease
+from partners.webhooks.results import Outcome, record
+from tests import factories
+from tests.browser.test_accessibility import PHONE, hindrances, open_page  # noqa: F401
+from users.models import Staff
+
+WEBHOOKS = "/admin/partners/webhookendpoint/"
+DELIVERIES = "/admin/partners/webhookdelivery/"
+ATTEMPTS = [
+    {"at": "2026-01-15T10:30:00.000000Z", "milliseconds": 37, "status": 503},
+    {"at": "2026-01-15T10:30:05.000000Z", "milliseconds": 15000, "error": "timeout"},
+]
+
+
+@pytest.fixture
+def webhook(committed_partner: Partner) -> WebhookEndpoint:
+    """A webhook with a failed and a waiting delivery."""
+    endpoint = factories.WebhookEndpointFactory.create(partner=committed_partner, description="production")
+    for state in (DeliveryState.FAILED, DeliveryState.PENDING):
+        factories.WebhookDeliveryFactory.create(endpoint=endpoint, state=state, attempts=ATTEMPTS)
+    return endpoint
+
+
+def test_a_manager_adds_a_webhook_and_tests_it(
+    page: Page, login: Callable[..., Staff], committed_partner: Partner
+) -> None:
+    login(page, "partner-manager", path=f"/admin/partners/partner/{committed_partner.pk}/change/")
+    page.get_by_role("link", name="Add a webhook").first.click()
+    page.get_by_label("URL").fill("https://localhost:9999/events")
+    page.get_by_label("user.statusChanged").check()
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#secret")).to_contain_text("whsec_")
+    page.get_by_role("link", name="I have copied it").click()
+    expect(page.get_by_text("active", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Send a test").first.click()
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_text("The attempt is due.")).to_be_visible()
+    [leased] = lease(limit=1)
+    assert record(leased, Outcome(datetime.now(UTC), 23, status=204))
+    expect(page.get_by_text("Delivered", exact=True)).to_be_visible()
+    expect(page.get_by_text("HTTP 204")).to_be_visible()
+    expect(page.get_by_text("The attempt is due.")).to_have_count(0)
+
+
+def test_a_webhook_is_disabled_from_the_menu(page: Page, login: Callable[..., Staff], webhook: WebhookEndpoint) -> None:
+    login(page, "partner-manager", path=f"{WEBHOOKS}{webhook.pk}/change/")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("link", name="Disable").click()
+    page.get_by_role("button", name="Disable", exact=True).click()
+    expect(page.get_by_text("The webhook is disabled.")).to_be_visible()
+    expect(page.get_by_text("By staff")).to_be_visible()
+
+
+def pages_of(webhook: WebhookEndpoint) -> list[str]:
+    partner, [newest, oldest] = webhook.partner, webhook.deliveries.order_by("-id")
+    return [
+        f"/admin/partners/partner/{partner.pk}/change/",
+        f"/admin/partners/partner/{partner.pk}/add_webhook/",
+        WEBHOOKS,
+        f"{WEBHOOKS}{webhook.pk}/change/",
+        *(f"{WEBHOOKS}{webhook.pk}/{action}/" for action in ("edit", "rotate", "remove")),
+        DELIVERIES,
+        f"{DELIVERIES}{newest.pk}/change/",
+        f"{DELIVERIES}{oldest.pk}/change/",
+        f"{DELIVERIES}?state=skipped",
+    ]
+
+
+def test_pages_of_webhooks_have_no_serious_violation(
+    open_page: Callable[..., Page],  # noqa: F811
+    login: Callable[..., Staff],
+    webhook: WebhookEndpoint,
+) -> None:
+    page = open_page()
+    login(page, "partner-manager", path=WEBHOOKS)
+    for path in pages_of(webhook):
+        page.goto(path)
+        assert not hindrances(page), path
+    page.goto(f"{WEBHOOKS}{webhook.pk}/change/")
+    page.get_by_role("button", name="More actions").click()
+    expect(page.get_by_role("link", name="Rotate the secret")).to_be_visible()
+    assert not hindrances(page)
+
+
+def test_pages_of_webhooks_fit_a_phone(
+    new_page: Callable[..., Page], login: Callable[..., Staff], webhook: WebhookEndpoint
+) -> None:
+    page = new_page(viewport=PHONE)
+    login(page, "partner-manager", path=WEBHOOKS)
+    for path in pages_of(webhook):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path

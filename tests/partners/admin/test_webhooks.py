@@ -1,0 +1,369 @@
+"""The back office of webhooks and their deliveries."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.utils import timezone
+
+from partners.models import DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
+from partners.webhooks import addresses, endpoints
+from tests.factories import PartnerFactory, StaffFactory, WebhookDeliveryFactory, WebhookEndpointFactory
+from tests.support.staff import client_as, client_of, log_lines, words
+
+PARTNERS = "/admin/partners/partner/"
+WEBHOOKS = "/admin/partners/webhookendpoint/"
+DELIVERIES = "/admin/partners/webhookdelivery/"
+URL = "https://hooks.example.com/a-path-of-their-own?token=tell-nobody"
+ACTIONS = ("add_webhook", "edit", "rotate", "disable", "enable", "remove", "retry", "send_test")
+
+
+@pytest.fixture(autouse=True)
+def resolvable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any host name has public addresses."""
+    monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+
+
+@pytest.fixture
+def endpoint(partner: Partner) -> WebhookEndpoint:
+    return WebhookEndpointFactory.create(partner=partner, url=URL, description="production")
+
+
+@pytest.fixture
+def manager(db: None) -> Client:
+    return client_as("partner-manager")
+
+
+def page_of(row: Partner | WebhookEndpoint | WebhookDelivery) -> str:
+    return f"/admin/partners/{row._meta.model_name}/{row.pk}/change/"
+
+
+def url(action: str, endpoint: WebhookEndpoint) -> str:
+    return (
+        f"{PARTNERS}{endpoint.partner_id}/{action}/"
+        if action == "add_webhook"
+        else f"{WEBHOOKS}{endpoint.pk}/{action}/"
+    )
+
+
+def fields(client: Client, action: str, endpoint: WebhookEndpoint) -> dict[str, Any]:
+    """The action's form as a browser would send it."""
+    version = re.search(r'name="version" value="([^"]*)"', client.get(url(action, endpoint)).content.decode())
+    assert version
+    given: dict[str, dict[str, Any]] = {
+        "add_webhook": {"url": "https://other.example.com/", "types": ["user.statusChanged"], "description": "staging"},
+        "edit": {"url": URL, "types": ["user.documentPublished"], "description": ""},
+        "rotate": {"overlap_hours": "24"},
+        "remove": {"confirmed": "on"},
+    }
+    return {"version": version[1]} | given.get(action, {})
+
+
+def shown_secret(page: str) -> str:
+    found = re.search(r"whsec_[A-Za-z0-9+/]{43}=", page)
+    assert found
+    return found[0]
+
+
+# Adding and changing
+
+
+def test_an_added_webhook_is_active_and_its_secret_shown_this_once(manager: Client, endpoint: WebhookEndpoint) -> None:
+    answer = manager.post(url("add_webhook", endpoint), fields(manager, "add_webhook", endpoint))
+    secret = shown_secret(answer.content.decode())
+    added = WebhookEndpoint.objects.get(description="staging")
+    assert (added.url, added.types, added.state) == ("https://other.example.com/", ["user.statusChanged"], "active")
+    assert endpoints.secrets_in_force(added) == [secret]
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert log_lines() == [f"Added to {endpoint.partner.slug}."]
+    for path in (page_of(added), page_of(added.partner), WEBHOOKS, f"{WEBHOOKS}{added.pk}/history/", "/admin/"):
+        assert "whsec_" not in manager.get(path).content.decode()
+
+
+@pytest.mark.parametrize("action", ["add_webhook", "rotate"])
+def test_a_form_sent_twice_makes_one_secret(action: str, manager: Client, endpoint: WebhookEndpoint) -> None:
+    sent = fields(manager, action, endpoint)
+    manager.post(url(action, endpoint), sent)
+    again = manager.post(url(action, endpoint), sent).content.decode()
+    assert "changed since the page was loaded" in again
+    assert "whsec_" not in again
+    secrets = [secret for one in WebhookEndpoint.objects.all() for secret in endpoints.secrets_in_force(one)]
+    assert len(secrets) == 2
+
+
+def test_a_sixth_webhook_is_refused(manager: Client, endpoint: WebhookEndpoint) -> None:
+    WebhookEndpointFactory.create_batch(4, partner=endpoint.partner)
+    page = manager.post(url("add_webhook", endpoint), fields(manager, "add_webhook", endpoint)).content.decode()
+    assert "at most 5 webhooks" in page
+    assert endpoint.partner.webhooks.count() == 5
+
+
+@pytest.mark.parametrize("action", ["add_webhook", "edit"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"url": ""},
+        {"url": "http://hooks.example.com/"},
+        {"url": "https://10.0.0.1/"},
+        {"url": f"https://hooks.example.com/{'a' * 500}"},
+        {"types": ["user.created"]},
+        {"description": "a" * 201},
+        {"description": "\0"},
+    ],
+    ids=str,
+)
+def test_a_form_that_is_not_valid_does_nothing(
+    action: str, given: dict[str, Any], manager: Client, endpoint: WebhookEndpoint
+) -> None:
+    page = manager.post(url(action, endpoint), fields(manager, action, endpoint) | given)
+    assert page.status_code == 200
+    assert "Nothing was done." in page.content.decode()
+    assert [(one.url, one.description) for one in WebhookEndpoint.objects.all()] == [(URL, "production")]
+    assert not log_lines()
+
+
+def test_a_change_is_logged_by_its_fields(manager: Client, endpoint: WebhookEndpoint) -> None:
+    assert f'value="{URL}"' in manager.get(url("edit", endpoint)).content.decode()
+    manager.post(url("edit", endpoint), fields(manager, "edit", endpoint))
+    endpoint.refresh_from_db()
+    assert (endpoint.url, endpoint.types, endpoint.description) == (URL, ["user.documentPublished"], "")
+    assert log_lines() == ["Changed Types and Description."]
+
+
+@pytest.mark.parametrize("overlap", [0, 24])
+def test_a_rotated_secret_goes_on_for_the_overlap(overlap: int, manager: Client, endpoint: WebhookEndpoint) -> None:
+    [old] = endpoints.secrets_in_force(endpoint)
+    sent = fields(manager, "rotate", endpoint) | {"overlap_hours": str(overlap)}
+    new = shown_secret(manager.post(url("rotate", endpoint), sent).content.decode())
+    assert endpoints.secrets_in_force(endpoint) == ([new, old] if overlap else [new])
+    assert log_lines() == [f"Secret rotated, overlap {overlap} h."]
+
+
+@pytest.mark.parametrize("hours", ["", "-1", "169", "9" * 40, "nan"])
+def test_an_overlap_that_is_not_valid_is_refused(hours: str, manager: Client, endpoint: WebhookEndpoint) -> None:
+    page = manager.post(url("rotate", endpoint), fields(manager, "rotate", endpoint) | {"overlap_hours": hours})
+    assert "Nothing was done." in page.content.decode()
+    assert len(endpoints.secrets_in_force(endpoint)) == 1
+
+
+def test_a_webhook_is_disabled_enabled_and_removed(manager: Client, endpoint: WebhookEndpoint) -> None:
+    for action, state in (("disable", "disabled"), ("enable", "active"), ("remove", "disabled")):
+        page = manager.post(url(action, endpoint), fields(manager, action, endpoint), follow=True)
+        assert page.redirect_chain[0][0] == page_of(endpoint)
+        endpoint.refresh_from_db()
+        assert endpoint.state == state
+    assert endpoint.removed_at
+    assert log_lines() == ["Removed.", "Enabled.", "Disabled."]
+    assert ">removed<" in manager.get(page_of(endpoint)).content.decode()
+    assert str(endpoint.pk) not in manager.get(page_of(endpoint.partner)).content.decode()
+
+
+def test_without_its_confirmation_a_webhook_is_not_removed(manager: Client, endpoint: WebhookEndpoint) -> None:
+    assert "Nothing was done." in manager.post(url("remove", endpoint), {}).content.decode()
+    endpoint.refresh_from_db()
+    assert endpoint.removed_at is None
+
+
+def test_a_page_offers_what_can_be_done(manager: Client, endpoint: WebhookEndpoint) -> None:
+    def offered() -> set[str]:
+        page = manager.get(page_of(endpoint)).content.decode()
+        return {action for action in ACTIONS if url(action, endpoint) in page}
+
+    always = {"edit", "rotate", "remove", "send_test"}
+    assert offered() == always | {"disable", "retry"}
+    endpoints.disable(endpoint)
+    assert offered() == always | {"enable"}
+    endpoints.remove(endpoint)
+    assert offered() == set()
+
+
+@pytest.mark.parametrize("action", ACTIONS[1:])
+def test_an_action_on_a_removed_webhook_does_nothing(action: str, manager: Client, endpoint: WebhookEndpoint) -> None:
+    sent = fields(manager, action, endpoint)
+    endpoints.remove(endpoint)
+    for answer in (manager.get(url(action, endpoint)), manager.post(url(action, endpoint), sent)):
+        assert answer.status_code == 404
+    assert not log_lines()
+
+
+# Who may what
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("role", ["viewer", "reviewer", "auditor", "administrator", "nobody"])
+def test_without_the_permission_there_is_no_form_and_no_effect(
+    role: str, action: str, manager: Client, endpoint: WebhookEndpoint
+) -> None:
+    if action == "enable":
+        endpoints.disable(endpoint)
+    sent = fields(manager, action, endpoint)
+    before = list(WebhookEndpoint.objects.values())
+    client = client_as(role)
+    for path in (page_of(endpoint), page_of(endpoint.partner)):
+        assert url(action, endpoint) not in client.get(path).content.decode()
+    assert client.get(url(action, endpoint)).status_code == 403
+    assert client.post(url(action, endpoint), sent).status_code == 403
+    assert list(WebhookEndpoint.objects.values()) == before
+    assert not log_lines()
+    assert not WebhookDelivery.objects.exists()
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_getting_an_action_s_address_changes_nothing(action: str, manager: Client, endpoint: WebhookEndpoint) -> None:
+    before = list(WebhookEndpoint.objects.values())
+    assert manager.get(url(action, endpoint), fields(manager, action, endpoint)).status_code == 200
+    assert list(WebhookEndpoint.objects.values()) == before
+    assert not log_lines()
+    assert not WebhookDelivery.objects.exists()
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_form_from_elsewhere_is_refused(action: str, endpoint: WebhookEndpoint) -> None:
+    client = client_of(StaffFactory.create(role="partner-manager"), enforce_csrf_checks=True)
+    assert client.post(url(action, endpoint), fields(client, action, endpoint)).status_code == 403
+    assert not log_lines()
+
+
+@pytest.mark.parametrize("role", ["auditor", "partner-manager"])
+def test_who_may_see_webhooks_sees_the_whole_url(role: str, endpoint: WebhookEndpoint) -> None:
+    assert "a-path-of-their-own?token=tell-nobody" in client_as(role).get(page_of(endpoint)).content.decode()
+
+
+def test_secrets_and_url_paths_are_in_no_log_message_or_session(
+    manager: Client, endpoint: WebhookEndpoint, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.FAILED)
+    secrets = endpoints.secrets_in_force(endpoint)
+    pages = ""
+    for action in ("add_webhook", "edit", "rotate", "send_test", "retry", "disable", "enable", "remove"):
+        sent = fields(manager, action, endpoint)
+        if action == "edit":
+            sent["url"] += "&more=1"
+        answer = manager.post(url(action, endpoint), sent)
+        if action in {"add_webhook", "rotate"}:
+            secrets.append(shown_secret(answer.content.decode()))
+        pages += "".join(str(message) for message in get_messages(answer.wsgi_request))
+    kept = [*LogEntry.objects.values_list("change_message", "object_repr"), dict(manager.session), caplog.text, pages]
+    kept += capsys.readouterr()
+    for text in (*secrets, "a-path-of-their-own", "tell-nobody"):
+        assert text not in str(kept)
+
+
+# Pages
+
+
+def test_a_partner_s_page_shows_the_state_of_its_webhooks(endpoint: WebhookEndpoint) -> None:
+    other = WebhookEndpointFactory.create(partner=endpoint.partner)
+    endpoints.disable(other, "gone")
+    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(
+        failing_since="2026-01-15T10:30:00Z", last_success_at="2026-01-15T09:30:00Z"
+    )
+    theirs = WebhookEndpointFactory.create(partner=PartnerFactory.create())
+    page = client_as("auditor").get(page_of(endpoint.partner)).content.decode()
+    for text in (page_of(endpoint), "failing", "05:30 EST", "04:30 EST", "disabled It answered 410 Gone"):
+        assert text in page or text in words(page)
+    assert page_of(theirs) not in page
+
+
+def test_a_delivery_s_page_shows_its_attempts(endpoint: WebhookEndpoint) -> None:
+    delivery = WebhookDeliveryFactory.create(
+        endpoint=endpoint,
+        attempts=[
+            {"at": "2026-01-15T10:30:00.123456Z", "milliseconds": 37, "status": 503},
+            {"at": "2026-01-15T10:30:05.123456Z", "milliseconds": 15000, "error": "timeout"},
+        ],
+        next_attempt_at=timezone.now() + timedelta(minutes=5),
+    )
+    auditor = client_as("auditor")
+    page = words(auditor.get(page_of(delivery)).content.decode())
+    for text in ("HTTP 503", "37 ms", "15000 ms", "Pending", str(delivery.event_uuid)):
+        assert text in page
+    assert page.index("15000 ms") < page.index("37 ms")
+    assert "data-awaited" not in auditor.get(page_of(delivery)).content.decode()
+    for path in (DELIVERIES, page_of(endpoint)):
+        assert "Pending" in words(auditor.get(path).content.decode())
+
+
+def test_deliveries_are_filtered_by_state_type_webhook_and_partner(manager: Client, endpoint: WebhookEndpoint) -> None:
+    failed = WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.FAILED)
+    test = WebhookDelivery.objects.create(endpoint=endpoint, type="webhook.test")
+    theirs = WebhookDeliveryFactory.create(state=DeliveryState.DELIVERED)
+    filters = {
+        ("state", "failed"): [failed],
+        ("state", "pending"): [test],
+        ("type", "webhook.test"): [test],
+        ("type", "user.statusChanged"): [theirs, failed],
+        ("webhook", str(endpoint.pk)): [test, failed],
+        ("webhook", "none"): [],
+        ("endpoint__partner__id__exact", str(theirs.endpoint.partner_id)): [theirs],
+    }
+    for (name, value), rows in filters.items():
+        assert list(manager.get(DELIVERIES, {name: value}).context["cl"].result_list) == rows, name
+    assert manager.get(DELIVERIES, {"endpoint__url__startswith": "https://"}).status_code == 400
+
+
+def test_a_test_is_a_delivery_whose_page_shows_the_result(manager: Client, endpoint: WebhookEndpoint) -> None:
+    answer = manager.post(url("send_test", endpoint), fields(manager, "send_test", endpoint))
+    delivery = WebhookDelivery.objects.get(endpoint=endpoint)
+    assert answer.headers["Location"] == page_of(delivery)
+    assert (delivery.type, delivery.event, delivery.state) == ("webhook.test", None, "pending")
+    assert "data-awaited" in manager.get(page_of(delivery)).content.decode()
+    assert log_lines() == ["Test sent."]
+
+
+@pytest.mark.parametrize("state", [DeliveryState.FAILED, DeliveryState.PENDING])
+def test_a_delivery_is_retried(state: DeliveryState, manager: Client, endpoint: WebhookEndpoint) -> None:
+    later = timezone.now() + timedelta(hours=10)
+    delivery, other = WebhookDeliveryFactory.create_batch(
+        2, endpoint=endpoint, state=state, next_attempt_at=later if state == DeliveryState.PENDING else None
+    )
+    assert "webhook-id" in manager.get(f"{DELIVERIES}{delivery.pk}/retry/").content.decode()
+    assert manager.post(f"{DELIVERIES}{delivery.pk}/retry/").headers["Location"] == page_of(delivery)
+    delivery.refresh_from_db()
+    assert delivery.state == "pending"
+    assert delivery.next_attempt_at is not None
+    assert delivery.next_attempt_at <= timezone.now()
+    other.refresh_from_db()
+    assert other.state == state
+    assert log_lines() == ["Retried."]
+
+
+def test_all_deliveries_of_a_webhook_are_retried(manager: Client, endpoint: WebhookEndpoint) -> None:
+    WebhookDeliveryFactory.create_batch(2, endpoint=endpoint, state=DeliveryState.FAILED)
+    WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.DELIVERED)
+    WebhookDeliveryFactory.create(state=DeliveryState.FAILED)
+    page = manager.post(url("retry", endpoint), follow=True).content.decode()
+    assert "attempted now: 2" in page
+    assert endpoint.deliveries.filter(state="pending").count() == 2
+    assert log_lines() == ["Deliveries retried: 2."]
+
+
+@pytest.mark.parametrize("role", ["viewer", "reviewer", "auditor", "administrator"])
+def test_a_retry_needs_its_permission(role: str, endpoint: WebhookEndpoint) -> None:
+    delivery = WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.FAILED)
+    client = client_as(role)
+    assert "/retry/" not in client.get(page_of(delivery)).content.decode()
+    assert client.post(f"{DELIVERIES}{delivery.pk}/retry/").status_code == 403
+    delivery.refresh_from_db()
+    assert (delivery.state, log_lines()) == ("failed", [])
+
+
+def test_what_cannot_be_retried_is_not(manager: Client, endpoint: WebhookEndpoint) -> None:
+    delivery = WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.DELIVERED)
+    assert "/retry/" not in manager.get(page_of(delivery)).content.decode()
+    page = manager.post(f"{DELIVERIES}{delivery.pk}/retry/", follow=True).content.decode()
+    assert "cannot be attempted again" in page
+    assert not log_lines()
+
+
+def test_rows_that_are_not_there_are_not_found(manager: Client, endpoint: WebhookEndpoint) -> None:
+    for path in (
+        f"{WEBHOOKS}{'1' * 8}-1111-1111-1111-{'1' * 12}/edit/",
+        f"{WEBHOOKS}1/edit/",
+        f"{DELIVERIES}{10**40}/retry/",
+    ):
+        assert manager.post(path).status_code == 404

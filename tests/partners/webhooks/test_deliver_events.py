@@ -1,0 +1,204 @@
+"""`deliver_events`: a process that delivers, ends in order, and may be killed."""
+
+import signal
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from standardwebhooks.webhooks import Webhook
+
+from partners.models import (
+    DeliveryState,
+    DisabledReason,
+    Event,
+    Partner,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookSecret,
+)
+from partners.webhooks import endpoints
+from partners.webhooks.delivering import send_test
+from tests.factories import StatusChangeFactory, UserFactory
+from tests.support.receiver import Authority, Receiver, Reply
+from tests.support.timeouts import WAIT_SECONDS
+from tests.support.watched import wait_until
+from users.models import Status
+
+AddEndpoint = Callable[..., tuple[WebhookEndpoint, str]]
+
+
+@pytest.fixture(autouse=True)
+def no_other_endpoint(committed_partner: Partner) -> None:
+    """Disable those of tests before."""
+    for endpoint in WebhookEndpoint.objects.all():
+        endpoints.disable(endpoint)
+
+
+def delivered(partner: Partner, count: int) -> Callable[[], bool]:
+    found = WebhookDelivery.objects.filter(endpoint__partner=partner, state=DeliveryState.DELIVERED)
+    return lambda: found.count() == count
+
+
+def test_an_event_is_delivered(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    _, secret = add_endpoint(committed_partner, receiver)
+    user = UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+    with delivering():
+        wait_until(delivered(committed_partner, 1))
+
+    (request,) = receiver.requests
+    event = Webhook(secret).verify(request.body, request.headers)
+    assert (event["type"], event["data"]["userId"]) == ("user.statusChanged", str(user.pk))
+    assert request.headers["webhook-id"] == event["eventId"]
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["user-agent"] == "partner-service-webhooks/1"
+
+
+def test_an_event_is_delivered_again_until_it_is_accepted(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    add_endpoint(committed_partner, receiver)
+    receiver.reply = lambda _: Reply(500 if len(receiver.requests) == 1 else 204)
+    UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+    with delivering():
+        wait_until(delivered(committed_partner, 1))
+    first, second = receiver.requests
+    assert first.event_id == second.event_id
+    assert first.body == second.body
+    assert int(second.headers["webhook-timestamp"]) - int(first.headers["webhook-timestamp"]) >= 4
+    assert [one["status"] for one in WebhookDelivery.objects.get(endpoint__partner=committed_partner).attempts] == [
+        500,
+        204,
+    ]
+
+
+def test_in_an_overlap_both_secrets_verify(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    endpoint, old = add_endpoint(committed_partner, receiver)
+    new = endpoints.rotate_secret(endpoint)
+    UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+    with delivering():
+        wait_until(delivered(committed_partner, 1))
+        endpoints.rotate_secret(endpoint, overlap=timedelta())
+        UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+        wait_until(delivered(committed_partner, 2))
+    first, second = receiver.requests
+    for secret in (old, new):
+        Webhook(secret).verify(first.body, first.headers)
+    assert len(second.headers["webhook-signature"].split()) == 1
+
+
+def test_dead_and_broken_endpoints_delay_no_other(
+    committed_partner: Partner, authority: Authority, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    end = threading.Event()
+    add_endpoint(committed_partner, receiver)
+    with authority.receiver() as dead:
+        dead.reply = lambda _: Reply(wait=lambda: end.wait(WAIT_SECONDS))
+        add_endpoint(committed_partner, dead)
+        broken, _ = add_endpoint(committed_partner, dead)
+        WebhookSecret.objects.filter(endpoint=broken).update(encrypted_secret="not a token")
+        UserFactory.create_batch(5, partner=committed_partner, status=Status.ACTIVE)
+        with delivering() as process:
+            wait_until(lambda: len(receiver.requests) == 5)
+            wait_until(lambda: broken.deliveries.filter(attempt_count__gt=0).count() == 5)
+            assert dead.most_open == len(dead.requests) == 2
+            end.set()
+            wait_until(delivered(committed_partner, 10))
+    assert {one.attempts[0]["error"] for one in broken.deliveries.all()} == {"secret"}
+    assert sorted(set(dead.events())) == sorted(receiver.events())
+    assert dead.most_open == 2
+    assert_log_is_discreet(process)
+
+
+def assert_log_is_discreet(process: Any) -> None:
+    text = process.log.read_text()
+    assert text.count("webhook attempt") >= 15
+    assert not any(secret in text for secret in ("secret-path", "whsec_", "externalId", "https://"))
+
+
+def test_a_user_s_events_arrive_in_order_if_none_fails(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    add_endpoint(committed_partner, receiver)
+    users = [UserFactory.create(partner=committed_partner) for _ in range(5)]
+    for status in (Status.ACTIVE, Status.SUSPENDED, Status.ACTIVE):
+        for user in users:
+            StatusChangeFactory.create(user=user, to_status=status)
+    with delivering(), delivering():
+        wait_until(delivered(committed_partner, 15))
+    received = [request.json()["data"] for request in receiver.requests]
+    for user in users:
+        times = [data["updatedAt"] for data in received if data["userId"] == str(user.pk)]
+        assert len(times) == 3
+        assert times == sorted(times)
+    assert receiver.most_open <= 2
+
+
+def test_sigterm_ends_it_when_the_sends_under_way_have_ended(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    add_endpoint(committed_partner, receiver)
+    go_on = threading.Event()
+    receiver.reply = lambda _: Reply(wait=lambda: go_on.wait(WAIT_SECONDS))
+    UserFactory.create_batch(3, partner=committed_partner, status=Status.ACTIVE)
+    with delivering() as process:
+        wait_until(lambda: receiver.open == 2)
+        process.process.send_signal(signal.SIGTERM)
+        go_on.set()
+        assert process.process.wait(WAIT_SECONDS) == 0
+    assert len(receiver.requests) == 2
+    assert delivered(committed_partner, 2)()
+    assert not WebhookDelivery.objects.filter(endpoint__partner=committed_partner).exclude(leased_until=None)
+
+
+def test_a_killed_process_loses_nothing(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    add_endpoint(committed_partner, receiver)
+    go_on = threading.Event()
+    receiver.reply = lambda _: Reply(wait=lambda: go_on.wait(WAIT_SECONDS))
+    UserFactory.create_batch(3, partner=committed_partner, status=Status.ACTIVE)
+    with delivering() as process:
+        wait_until(lambda: receiver.open == 2)
+        process.process.kill()
+        process.process.wait(WAIT_SECONDS)
+    go_on.set()
+    assert delivered(committed_partner, 0)()
+    # As if the leases had ended.
+    WebhookDelivery.objects.exclude(leased_until=None).update(leased_until=F("leased_until") - timedelta(minutes=1))
+    with delivering():
+        wait_until(delivered(committed_partner, 3))
+    events = {str(one) for one in Event.objects.filter(partner=committed_partner).values_list("event_id", flat=True)}
+    assert set(receiver.events()) == events
+    assert len(receiver.requests) == 5
+
+
+def test_an_answer_of_gone_disables(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    endpoint, _ = add_endpoint(committed_partner, receiver)
+    receiver.reply = lambda _: Reply(410)
+    UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+    with delivering():
+        wait_until(lambda: WebhookEndpoint.objects.get(pk=endpoint.pk).disabled_reason == DisabledReason.GONE)
+    assert len(receiver.requests) == 1
+
+
+def test_a_test_is_sent_by_the_caller(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint
+) -> None:
+    endpoint, secret = add_endpoint(committed_partner, receiver)
+    endpoints.disable(endpoint)
+    assert send_test(endpoint=endpoint).status == 204
+    (request,) = receiver.requests
+    event = Webhook(secret).verify(request.body, request.headers)
+    assert (event["type"], event["data"]) == ("webhook.test", {"webhookId": str(endpoint.pk)})
+    delivery = endpoint.deliveries.get()
+    assert (delivery.state, delivery.attempt_count) == ("delivered", 1)
+    assert str(delivery.event_uuid) == event["eventId"]

@@ -1,0 +1,62 @@
+"""Several processes lease and make deliveries at once: contract, section 10."""
+
+from collections.abc import Callable
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from partners.events.relay import Relay
+from partners.models import Partner, WebhookDelivery, WebhookEndpoint
+from partners.webhooks import fan_out, leases
+from partners.webhooks.results import Outcome, record_all
+from tests.factories import UserFactory, WebhookEndpointFactory
+from users.models import Status
+
+
+@pytest.fixture
+def committed_endpoint(committed_partner: Partner) -> WebhookEndpoint:
+    return WebhookEndpointFactory.create(partner=committed_partner)
+
+
+def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint) -> None:
+    UserFactory.create_batch(20, partner=committed_endpoint.partner, status=Status.ACTIVE)
+    Relay().place()
+    fan_out.fan_out()
+    for _ in range(5):
+        found = at_once(4, lambda: leases.lease(limit=10))
+        ids = [one.delivery_id for batch in found for one in batch]
+        assert len(ids) == len(set(ids)) == 2
+        assert WebhookDelivery.objects.exclude(leased_until=None).count() == 2
+        for batch in found:
+            record_all((one, Outcome(timezone.now(), 12, 204)) for one in batch)
+
+
+def test_sessions_at_once_make_each_delivery_once(committed_endpoint: WebhookEndpoint) -> None:
+    UserFactory.create_batch(20, partner=committed_endpoint.partner, status=Status.ACTIVE)
+    Relay().place()
+    assert sum(at_once(4, fan_out.fan_out)) == 20
+    assert committed_endpoint.deliveries.count() == 20
+
+
+def at_once(count: int, function: Callable[[], Any]) -> list[Any]:
+    """Call a function in several sessions at once."""
+    results: list[Any] = []
+    barrier = Barrier(count)
+
+    def run() -> None:
+        try:
+            barrier.wait()
+            results.append(function())
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == count
+    return results
