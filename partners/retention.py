@@ -1,9 +1,10 @@
-"""Removes expired rows: idempotency records, used signatures, usage counters, events."""
+"""Removes expired rows: idempotency records, used signatures, usage counters, deliveries, events."""
 
 from datetime import timedelta
 
 from partners.api import idempotency
 from partners.db import statements
+from partners.models import WebhookEndpoint
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
@@ -52,9 +53,9 @@ _DELETE_EVENTS = """
 
 
 def purge_expired(*, batch_size: int) -> list[int]:
-    """Remove expired idempotency records (contract, section 4), signatures, usage counters and events (section 10).
+    """Remove expired idempotency records (contract, section 4), signatures, usage counters, deliveries and events.
 
-    Returns their numbers, in this order.
+    Returns their numbers, in this order. Removed webhooks go when their last delivery has gone (section 10).
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """
     rows = [
@@ -64,8 +65,11 @@ def purge_expired(*, batch_size: int) -> list[int]:
             # The serving role may not update these rows, and therefore not lock them.
             ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, ""),
             ("partners_apiusage", "hour", USAGE_KEPT, _SKIP),
+            # Before the events, of which it leaves little to do.
+            ("partners_webhookdelivery", "created_at", EVENTS_KEPT, _SKIP),
         )
     ]
+    WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()
     partners = [partner_id for (partner_id,) in statements.fetch_all(_FEEDS, ())]
     return [*rows, sum(_purge_events(partner_id, batch_size) for partner_id in partners)]
 

@@ -28,24 +28,43 @@ _DECIDE = """
 """
 
 
+_ADD_USERS = """
+    INSERT INTO users_user (id, partner_id, external_id, email, first_name, last_name, date_of_birth, address_line1,
+                            city, country, occupation, is_ciro_affiliate)
+    SELECT gen_random_uuid(), id, 'writes-' || gen_random_uuid(), 'ada@example.com', 'Ada', 'Byron', '1990-12-10',
+           '100 King St W', 'Toronto', 'CA', 'Engineer', false
+      FROM partners_partner, generate_series(1, %s) AS n WHERE slug = %s
+ RETURNING id
+"""
+
+
+def add_users(url: str, slug: str, count: int) -> list[UUID]:
+    """Make users of a partner."""
+    with psycopg.connect(url) as connection:
+        return [user for (user,) in connection.execute(_ADD_USERS, (count, slug)).fetchall()]
+
+
 class Writer:
     """A session of the serving role, in a transaction from its first statement on."""
 
     def __init__(self, url: str) -> None:
         self.connection: psycopg.Connection[Any] = psycopg.connect(url)
 
+    def close(self) -> None:
+        self.connection.close()
+
     def execute(self, statement: str, *parameters: object) -> None:
         self.connection.execute(statement, parameters)
 
-    def record(self, user: UUID, count: int = 1, at: datetime = NOON) -> None:
+    def record(self, user: UUID | str, count: int = 1, at: datetime = NOON) -> None:
         """Insert conversions of a user, by one statement."""
         self.execute(_RECORD, at, count, user)
 
-    def publish(self, user: UUID, at: datetime = NOON) -> None:
+    def publish(self, user: UUID | str, at: datetime = NOON) -> None:
         """Insert a document of a user."""
         self.execute(_PUBLISH, at, secrets.token_hex(16), user)
 
-    def decide(self, user: UUID, to_status: str, by: int) -> None:
+    def decide(self, user: UUID | str, to_status: str, by: int) -> None:
         """Move a user's status."""
         self.execute(_DECIDE, to_status, by, user)
 

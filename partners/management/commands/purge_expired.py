@@ -10,7 +10,7 @@ MAX_BATCH_SIZE = 100_000
 class Command(ServiceCommand):
     help = (
         "Removes idempotency records after 24 hours, used signatures that no request can repeat, usage counters after"
-        " 8 days, and events after 30 days, in batches; safe while serving. Run it every day."
+        " 8 days, and events and deliveries after 30 days, in batches; safe while serving. Run it every day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,14 +23,15 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
-        records, signatures, counters, events = purge_expired(batch_size=batch_size)
+        records, signatures, counters, deliveries, events = purge_expired(batch_size=batch_size)
         requests = f"{records} idempotency records, {signatures} used signatures, {counters} usage counters"
         return Outcome(
             {
                 "idempotencyRecords": records,
                 "usedSignatures": signatures,
                 "usageCounters": counters,
+                "webhookDeliveries": deliveries,
                 "events": events,
             },
-            [f"Removed {requests} and {events} events."],
+            [f"Removed {requests}, {deliveries} webhook deliveries and {events} events."],
         )

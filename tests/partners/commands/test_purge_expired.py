@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from partners.api import idempotency
 from partners.db import serving_role
-from partners.models import ApiUsage, IdempotencyRecord, Partner, UsedSignature
+from partners.models import ApiUsage, IdempotencyRecord, Partner, UsedSignature, WebhookDelivery, WebhookEndpoint
+from partners.webhooks import endpoints
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed, run
@@ -35,7 +36,8 @@ def remember_usage(partner: Partner, age: timedelta) -> ApiUsage:
 
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
-    return {"idempotencyRecords": 0, "usedSignatures": 0, "usageCounters": 0, "events": 0} | removed
+    names = ("idempotencyRecords", "usedSignatures", "usageCounters", "webhookDeliveries", "events")
+    return dict.fromkeys(names, 0) | removed
 
 
 def test_only_records_past_their_window_go(partner: Partner) -> None:
@@ -98,5 +100,18 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 def test_the_output_for_people_has_the_counts(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
     assert printed("purge_expired") == (
-        "Removed 1 idempotency records, 0 used signatures, 0 usage counters and 0 events.\n"
+        "Removed 1 idempotency records, 0 used signatures, 0 usage counters, 0 webhook deliveries and 0 events.\n"
     )
+
+
+def test_deliveries_go_after_30_days_and_removed_webhooks_when_they_are_empty(partner: Partner) -> None:
+    empty, removed, active = factories.WebhookEndpointFactory.create_batch(3, partner=partner)
+    ages = {active: timedelta(days=31), empty: timedelta(days=31), removed: timedelta(days=29)}
+    for endpoint, age in ages.items():
+        created_at = timezone.now() - age
+        WebhookDelivery.objects.create(endpoint=endpoint, type="webhook.test", created_at=created_at)
+    for endpoint in (empty, removed):
+        endpoints.remove(endpoint)
+    assert outcome("purge_expired") == purged(webhookDeliveries=2)
+    assert {*WebhookEndpoint.objects.all()} == {removed, active}
+    assert [one.endpoint for one in WebhookDelivery.objects.all()] == [removed]

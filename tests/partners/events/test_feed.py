@@ -241,7 +241,7 @@ def purged(committed_partner: Partner, transport: Any) -> PartnerClient:
     add_events(committed_partner, 5)
     for event in Event.objects.filter(partner=committed_partner).order_by("id")[:3]:
         make_older(event, EVENTS_KEPT + timedelta(minutes=1))
-    assert outcome("purge_expired", "--batch-size", "2")["events"] == 3
+    outcome("purge_expired", "--batch-size", "2")
     return factories.client_of(committed_partner, transport)
 
 

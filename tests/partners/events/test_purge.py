@@ -11,7 +11,14 @@ from tests.support.commands import outcome
 from tests.support.events import add_events, make_older, place_events
 from users.models import Status
 
-EXPIRED, KEPT = EVENTS_KEPT + timedelta(minutes=1), EVENTS_KEPT - timedelta(minutes=1)
+EXPIRED, KEPT = EVENTS_KEPT + timedelta(minutes=1), EVENTS_KEPT - timedelta(days=1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_expired(committed_partner: Partner) -> None:
+    """Purge the committed events of other tests."""
+    place_events()
+    outcome("purge_expired")
 
 
 def make_events(partner: Partner, *ages: timedelta) -> list[Event]:
@@ -53,6 +60,7 @@ def test_what_is_in_no_feed_yet_stays(committed_partner: Partner) -> None:
     assert positions(committed_partner) == []
     place_events()
     assert positions(committed_partner) == [2]
+    assert outcome("purge_expired")["events"] == 1
 
 
 def test_each_partners_feed_is_purged_by_itself(committed_partner: Partner) -> None:

@@ -1,0 +1,46 @@
+"""Metrics of events and webhooks, as of a scrape."""
+
+from datetime import timedelta
+
+import psycopg
+from django.utils import timezone
+
+from partners.db import serving_role
+from partners.models import Partner, WebhookAttemptCount
+from partners.webhooks import endpoints
+from partners.webhooks.metrics import webhooks
+from tests.conftest import database_url
+from tests.factories import UserFactory, WebhookDeliveryFactory, WebhookEndpointFactory
+from users.models import Status
+
+
+def scraped() -> dict[str, float]:
+    """The samples by name, with the label's value."""
+    with psycopg.connect(database_url(serving_role.SERVING)) as database:
+        samples = [sample for metric in webhooks(database) for sample in metric.samples]
+    return {
+        "".join((sample.name, *(f":{value}" for value in sample.labels.values()))): sample.value for sample in samples
+    }
+
+
+def test_they_are_read_from_the_tables(committed_partner: Partner) -> None:
+    before = scraped()
+    assert before["psi_webhook_deliveries_pending"] == 0
+    assert before["psi_webhook_oldest_due_seconds"] == 0
+    assert before["psi_event_feed_lag_seconds"] == 0
+
+    endpoint, disabled = WebhookEndpointFactory.create_batch(2, partner=committed_partner)
+    hour_ago = timezone.now() - timedelta(hours=1)
+    for one in (endpoint, disabled):
+        WebhookDeliveryFactory.create(endpoint=one, next_attempt_at=hour_ago)
+    WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=timezone.now() + timedelta(hours=1))
+    endpoints.disable(disabled)
+    WebhookAttemptCount.objects.create(outcome="2xx", count=3)
+    UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+
+    after = scraped()
+    assert after["psi_webhook_deliveries_pending"] == 2
+    assert 3600 <= after["psi_webhook_oldest_due_seconds"] < 7200
+    assert after["psi_event_feed_lag_seconds"] > 0
+    assert after["psi_webhooks_disabled:staff"] == 1
+    assert after["psi_webhook_attempts_total:2xx"] == 3
