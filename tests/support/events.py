@@ -13,7 +13,7 @@ from users.models import User
 
 
 def place_events() -> None:
-    """Give all committed events, and those of the test's transaction, their positions."""
+    """Bring all committed events, and those of the test's transaction, into their feeds."""
     relay = Relay()
     while relay.place():
         pass
@@ -28,7 +28,7 @@ def add_events(partner: Partner, count: int) -> User:
 
 
 def make_older(event: Event, age: timedelta) -> None:
-    """Date a committed event that has no position back."""
+    """Date a committed event back."""
     rows = Event.objects.using(serving_role.OWNER).filter(pk=event.pk)
     assert rows.update(created_at=Now() - age) == 1
     connections[serving_role.OWNER].close()
