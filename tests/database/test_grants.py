@@ -32,8 +32,10 @@ GRANTS = {
     "partners_eventfeed": ADD | {"UPDATE (last_position, purged_position, updated_at)"},
     "partners_webhookendpoint": ADD
     | {
-        "UPDATE (description, disabled_at, disabled_reason, failing_since, fan_out_after, last_success_at, position,"
-        " removed_at, types, url)",
+        (
+            "UPDATE (description, disabled_at, disabled_reason, failing_since, fan_out_after, last_success_at,"
+            " position, removed_at, types, url)"
+        ),
         "DELETE",
     },
     "partners_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},
