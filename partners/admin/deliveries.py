@@ -29,8 +29,8 @@ from partners.admin.webhooks import MAY_RETRY
 from partners.models import DeliveryState, EventType, WebhookDelivery
 from partners.webhooks import deliveries
 
-# A page shows the result of an attempt that is due by then.
-SOON = timedelta(minutes=1)
+# A page is reloaded while an attempt is due so soon, or was due so recently.
+AWAITED = timedelta(minutes=2)
 
 
 class WebhookFilter(TextFilter):  # type: ignore[misc]
@@ -109,14 +109,14 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         )
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """The page; `is_awaited` where an attempt ends soon."""
+        """The page; `is_awaited` while an attempt is about to be made."""
         delivery: WebhookDelivery = kwargs["obj"]
         context["delivery"], context["state"] = delivery, delivery_state(delivery)
         context["next_attempt"] = next_attempt(delivery)
         context["is_awaited"] = (
             delivery.state == DeliveryState.PENDING
             and delivery.next_attempt_at is not None
-            and delivery.next_attempt_at < timezone.now() + SOON
+            and abs(delivery.next_attempt_at - timezone.now()) < AWAITED
         )
         return super().render_change_form(request, context, *args, **kwargs)
 

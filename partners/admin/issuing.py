@@ -37,8 +37,9 @@ def issue_from_form(
 ) -> HttpResponse:
     """Show a form; on POST call `issue` with it, which makes a secret and returns the page that shows it.
 
-    row: what the page is about. issue: may raise ValueError and ValidationError; ObjectDoesNotExist becomes Http404. newest: names the partner's newest
-    secret, so that a form sent twice is refused. texts: title, button and note of the page.
+    row: what the page is about. issue: may raise ValueError and ValidationError; ObjectDoesNotExist becomes Http404.
+    newest: names the partner's newest secret, so that a form sent twice is refused. texts: title, button and note of
+    the page.
     """
     if (second_factor := verify_second_factor(request)) is not None:
         return second_factor

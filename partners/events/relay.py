@@ -30,11 +30,12 @@ REPLICA_PAUSE_SECONDS = 10.0
 
 # Each partner's first entries by id, with as many from each partner as the batch allows: an import of one delays no
 # other. What a transaction inserted in several statements is not divided, because it becomes one event for each user.
+# Types that this version does not know are left to a newer one.
 _UNPLACED = """
     WITH queue AS (
         SELECT id, partner_id, transaction_id, transaction_time, size, data IS NULL AS is_merged,
                sum(size) OVER (PARTITION BY partner_id ORDER BY id) - size AS before
-          FROM partners_outboxentry
+          FROM partners_outboxentry WHERE type = ANY(%s)
     ), batch AS (
         SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY before, id) - size AS total FROM queue) AS ordered
          WHERE total < %s
@@ -84,7 +85,7 @@ class Relay:
 
         With a replica, entries wait until it has replayed what they report.
         """
-        ids = [id_ for (id_,) in statements.fetch_all(_UNPLACED, (BATCH,))]
+        ids = [id_ for (id_,) in statements.fetch_all(_UNPLACED, ([*outbox.EVENTS], BATCH))]
         if REPLICA in connections:
             ids = self._replayed(ids)
         if not ids:

@@ -156,14 +156,14 @@ def webhook(world: User, django_db_blocker: object) -> WebhookEndpoint:
         WebhookEndpoint.objects.filter(pk=shown.pk).update(
             last_success_at=now - timedelta(hours=3), failing_since=now - timedelta(hours=2, minutes=40)
         )
-        for event in Event.objects.filter(partner=partner, position__isnull=False).order_by("id")[:9]:
+        event = factories.EventFactory.create(partner=partner)
+        for earlier in Event.objects.filter(partner=partner, position__isnull=False).order_by("id")[:9]:
             factories.WebhookDeliveryFactory.create(
                 endpoint=shown,
-                event=event,
+                event=earlier,
                 state=DeliveryState.DELIVERED,
                 attempts=[{"at": "2026-01-15T10:29:00.000000Z", "milliseconds": 87, "status": 204}],
             )
-        event = factories.EventFactory.create(partner=partner)
         make = factories.WebhookDeliveryFactory.create
         make(endpoint=shown, event=event, state=DeliveryState.FAILED, attempts=ATTEMPTS)
         make(endpoint=shown, event=event, state=DeliveryState.SKIPPED)

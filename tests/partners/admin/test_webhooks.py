@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.messages import get_messages
 from django.test import Client
 from django.utils import timezone
 
@@ -245,7 +246,7 @@ def test_secrets_and_url_paths_are_in_no_log_message_or_session(
         answer = manager.post(url(action, endpoint), sent)
         if action in {"add_webhook", "rotate"}:
             secrets.append(shown_secret(answer.content.decode()))
-        pages += "".join(str(message) for message in answer.wsgi_request._messages)
+        pages += "".join(str(message) for message in get_messages(answer.wsgi_request))
     kept = [*LogEntry.objects.values_list("change_message", "object_repr"), dict(manager.session), caplog.text, pages]
     kept += capsys.readouterr()
     for text in (*secrets, "a-path-of-their-own", "tell-nobody"):

@@ -29,10 +29,11 @@ def test_deliveries_are_verified_under_both_secrets(
     new = endpoints.rotate_secret(endpoint)
     assert send_test(endpoint=endpoint).status == 204
     (request,) = receiver.requests
-    sent = {"headers": request.headers, "body": request.body.decode()}
+    body = request.body.decode()
+    sent: dict[str, Any] = {"headers": request.headers, "body": body}
     past = datetime.now(UTC) - timedelta(minutes=6)
-    late = signatures.headers(event_id=uuid4(), at=past, body=sent["body"], secrets=[new])
-    altered = sent["body"].replace("webhookId", "webhookID")
+    late = signatures.headers(event_id=uuid4(), at=past, body=body, secrets=[new])
+    altered = body.replace("webhookId", "webhookID")
 
     results = verified(
         tmp_path,
@@ -42,7 +43,7 @@ def test_deliveries_are_verified_under_both_secrets(
             {"secret": old, **sent},
             {"secret": "whsec_" + "A" * 43 + "=", **sent},
             {"secret": new, "headers": request.headers, "body": altered},
-            {"secret": new, "headers": late, "body": sent["body"]},
+            {"secret": new, "headers": late, "body": body},
         ],
     )
     assert results == [True, True, False, False, False]
