@@ -129,7 +129,7 @@ class Conversion(UserRow):
                 when=pgtrigger.After,
                 operation=pgtrigger.Insert,
                 level=pgtrigger.Statement,
-                referencing=pgtrigger.Referencing(new="inserted"),
+                referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
                 func=f"{events.TRANSACTIONS_RECORDED}; RETURN NULL;",
             ),
         )

@@ -91,7 +91,7 @@ USER_TRIGGERS = [
     PermanentTrigger(
         name="event",
         when=pgtrigger.After,
-        operation=pgtrigger.UpdateOf("status"),
+        operation=pgtrigger.UpdateOf("status"),  # type: ignore[no-untyped-call]
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         func=f"""{_STATUS_CHANGED};
             RETURN NULL;

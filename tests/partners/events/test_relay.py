@@ -12,9 +12,9 @@ pytestmark = pytest.mark.django_db
 
 
 def test_each_partner_has_positions_of_its_own() -> None:
-    one, other = PartnerFactory(), PartnerFactory()
+    one, other = PartnerFactory.create(), PartnerFactory.create()
     for partner in (one, other, one):
-        UserFactory(partner=partner, status=Status.ACTIVE)
+        UserFactory.create(partner=partner, status=Status.ACTIVE)
 
     assert Relay().place() == 3
     assert list(Event.objects.filter(partner=one).order_by("id").values_list("position", flat=True)) == [1, 2]
@@ -22,10 +22,10 @@ def test_each_partner_has_positions_of_its_own() -> None:
 
 
 def test_positions_go_on_after_the_last() -> None:
-    partner = PartnerFactory()
-    UserFactory(partner=partner, status=Status.SUSPENDED)
+    partner = PartnerFactory.create()
+    UserFactory.create(partner=partner, status=Status.SUSPENDED)
     Relay().place()
-    UserFactory(partner=partner, status=Status.ACTIVE)
+    UserFactory.create(partner=partner, status=Status.ACTIVE)
     Relay().place()
 
     assert list(Event.objects.order_by("id").values_list("position", flat=True)) == [1, 2, 3]
