@@ -7,8 +7,9 @@ import pytest
 from django.db import transaction
 
 from partners.events.relay import Relay
-from partners.models import Event
-from tests.factories import NOON, ConversionFactory, DocumentFactory, UserFactory
+from partners.models import Event, OutboxEntry
+from tests.factories import NOON, ConversionFactory, DocumentFactory, UserFactory, user_body
+from tests.support.client import PartnerClient
 from transactions.models import Conversion
 from users.models import Status, User
 
@@ -25,6 +26,14 @@ def test_a_new_user_is_no_event() -> None:
     UserFactory.create()
 
     assert events() == []
+
+
+def test_requests_of_the_partner_write_nothing(api: PartnerClient) -> None:
+    body = user_body()
+    assert api.post("/v1/users", body).status == 201
+    assert api.patch(f"/v1/users/{body['externalId']}", {"city": "Ottawa"}).status == 200
+
+    assert not OutboxEntry.objects.exists()
 
 
 def test_a_decision_is_an_event() -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from partners.models import Event, EventFeed, Partner, WebhookDelivery, WebhookEndpoint
+from partners.models import Event, EventFeed, OutboxEntry, Partner, WebhookDelivery, WebhookEndpoint
 from partners.retention import EVENTS_KEPT
 from tests import factories
 from tests.support.commands import outcome
@@ -56,6 +56,7 @@ def test_an_old_event_behind_one_that_is_kept_stays(committed_partner: Partner, 
 def test_what_is_in_no_feed_yet_stays(committed_partner: Partner) -> None:
     make_events(committed_partner, EXPIRED)
     factories.UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+    make_older(OutboxEntry.objects.get(), EXPIRED)
     assert outcome("purge_expired")["events"] == 1
     assert positions(committed_partner) == []
     place_events()
