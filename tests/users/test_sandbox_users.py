@@ -257,7 +257,7 @@ def test_a_case_of_a_sandbox_user_can_be_claimed_and_decided(client: Client, san
     assert Claim.objects.filter(user=user).exists()
     answer = client.post(
         f"/admin/cases/{user.pk}/decide/",
-        {"to_status": "active", "version": str(page.context["version"]), "reason_code": "", "note": "Seen."},
+        {"to_status": "active", "version": str(page.context["version"]), "reason_code": "verified", "note": ""},
     )
     assert answer.status_code == 302
     user.refresh_from_db()
