@@ -24,9 +24,11 @@ from partners.models import Partner
 from partners.streaming import STAFF, TooManyStreamsError
 from transactions.documents.downloads import FaultError, respond
 from transactions.models import Conversion, Document, FaultCause
+from users.admin.filters import ModeFilter, mode_of
 from users.backoffice.access import record_access
 from users.backoffice.exports.streams import too_many_downloads
 from users.models import AccessKind
+from users.services.modes import in_mode
 from users.services.search import MAX_MATCHES, find_user_ids
 
 MAY_DOWNLOAD = "transactions.download_document"
@@ -41,13 +43,13 @@ class UserFilter(TextFilter):  # type: ignore[misc]
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The rows of the users that match."""
         value = (self.value() or "").strip()
-        return queryset.filter(user__in=find_user_ids(value)) if value else queryset
+        return queryset.filter(user__in=find_user_ids(value, mode_of(request))) if value else queryset
 
 
 class UserRowsAdmin(ReadOnlyAdmin):
     """Rows newest first: those of a user by their own time, all by when they were recorded."""
 
-    list_filter = (UserFilter, ("partner", RelatedDropdownFilter))
+    list_filter = (UserFilter, ("partner", RelatedDropdownFilter), ModeFilter)
     list_select_related = ("partner", "user")
 
     @admin.display(description=_("externalId"))
@@ -69,9 +71,10 @@ class ConversionAdmin(UserRowsAdmin):
     search_help_text = _("The whole of a conversionId.")
     fields = ("conversion_id", "partner", "user", "created_at", "type", "sent", "received", "exact_rate", "recorded_at")
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """By conversionId, whose index begins with the partner."""
-        matches = Conversion.objects.filter(partner__in=Partner.objects.order_by().values("pk"), conversion_id=term)
+        partners = in_mode(Partner.objects.order_by(), mode_of(request)).values("pk")
+        matches = Conversion.objects.filter(partner__in=partners, conversion_id=term)
         return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:MAX_MATCHES]))
 
     @admin.display(description=_("from"))
@@ -102,7 +105,7 @@ class DocumentAdmin(UserRowsAdmin):
         *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "file"),
     )
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """By documentId."""
         with suppress(ValueError):
             return Q(document_id=uuid.UUID(term))

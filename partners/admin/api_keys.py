@@ -73,22 +73,27 @@ class RevokeForm(forms.Form):
 class ApiKeyAdmin(ReadOnlyAdmin):
     """Keys by their visible prefix."""
 
-    list_display = ("prefix", "label", "partner", state, age, "last_used_at", expiry)
+    list_display = ("prefix", "label", "partner", "mode", state, age, "last_used_at", expiry)
     list_filter = (("partner", RelatedDropdownFilter),)
     list_select_related = ("partner",)
     search_fields = ("prefix",)
     search_help_text = _("A key's visible prefix.")
     ordering = ("-id",)
-    fields = ("prefix", "label", "partner", state, age, "created_at", "last_used_at", expiry, "revoked_at")  # type: ignore[assignment]
+    fields = ("prefix", "label", "partner", "mode", state, age, "created_at", "last_used_at", expiry, "revoked_at")  # type: ignore[assignment]
     actions_detail = ("rotate", "revoke")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """Keys without digest and secret, which stay in the database."""
         return super().get_queryset(request).select_related("partner").defer("digest", "encrypted_secret")
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """By the prefix, also of a whole key."""
         return Q(prefix=visible_prefix(term))
+
+    @admin.display(description=_("mode"))
+    def mode(self, key: ApiKey) -> str:
+        """The partner's mode."""
+        return key.partner.get_mode_display()
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Rotation of a key in force, revocation of one that is not revoked."""

@@ -5,7 +5,7 @@ rows), is counted to COUNT_LIMIT, and examines at most EXAMINED_ROWS rows where 
 that a list names are accepted: others would be scans, and of a secret's column an oracle.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -110,9 +110,7 @@ class KeysetChangeList(ChangeList):
     def _last_place(self, request: HttpRequest, start: Place | None) -> Place | None:
         """The last row to examine: None where indexes serve all filters, or the list ends before."""
         names = self.get_filters_params()
-        scans = [
-            one for one in self.filter_specs if not is_indexed(one) and names.keys() & {*one.expected_parameters()}
-        ]
+        scans = [one for one in self.filter_specs if not is_indexed(one) and is_applied(one, names)]
         if self.query or not scans:
             return None
         rows: Any = self.root_queryset
@@ -120,8 +118,10 @@ class KeysetChangeList(ChangeList):
             rows = list_filter.queryset(request, rows)
         if start is not None:
             rows = rows.filter(self._beside(start, GreaterThan))
-        last: Model | None = rows.order_by(*self.order)[EXAMINED_ROWS - 1 : EXAMINED_ROWS].first()
-        return None if last is None else self._place_of(last)
+        columns = [field.attname for field in self._columns()]
+        # The columns of the order alone, which an index may give without the rows.
+        last: Place | None = rows.order_by(*self.order).values_list(*columns)[EXAMINED_ROWS - 1 : EXAMINED_ROWS].first()
+        return last
 
     def _columns(self) -> list[Any]:
         names = [name.lstrip("-") for name in self.order]
@@ -158,6 +158,13 @@ def _text(place: Place) -> str:
 def is_indexed(list_filter: Any) -> bool:
     """Whether a filter is a range of the list's order, or a small set that another index gives."""
     return getattr(list_filter, "is_indexed", False)
+
+
+def is_applied(list_filter: Any, names: Iterable[str]) -> bool:
+    """Whether a filter narrows the list: always, or where the query string has a parameter of it."""
+    return getattr(list_filter, "is_always_applied", False) or not {*names}.isdisjoint(
+        list_filter.expected_parameters()
+    )
 
 
 class BackOfficeAdmin(_ModelAdmin):

@@ -73,7 +73,7 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         """Write the editable columns alone: the serving role may update no other."""
         obj.save(update_fields=self.editable_fields if change else None)
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """The rows that match a search, by exact values of indexed columns."""
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class ReadOnlyAdmin(BackOfficeAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         """The rows that match."""
         term = search_term.strip() if self.search_fields else ""
-        return (queryset.filter(self.matching(term)) if term else queryset), False
+        return (queryset.filter(self.matching(request, term)) if term else queryset), False
 
     def tables_of(self, request: HttpRequest, obj: Any) -> Iterable[Table]:
         """The related rows that the person may see."""

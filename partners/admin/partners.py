@@ -46,7 +46,7 @@ class PartnerAdmin(ReadOnlyAdmin):
             keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
         )
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """Partners are few, so a part of the slug or of the name is enough."""
         return Q(slug__icontains=term) | Q(name__icontains=term)
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
 from partners.db import serving_role
-from partners.models import DeliveryState, Event, Partner, WebhookEndpoint
+from partners.models import DeliveryState, Event, Mode, Partner, WebhookEndpoint
 from partners.webhooks import endpoints
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
@@ -61,6 +61,14 @@ def world(server_url: str, django_db_blocker: object, random_numbers: random.Ran
         shown = fill_queue(clients, numbers)
         connections.close_all()
         return shown
+
+
+@pytest.fixture(scope="session")
+def sandbox_user(world: User, server_url: str, django_db_blocker: object) -> User:
+    """A user of a sandbox partner."""
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        partner = factories.PartnerFactory.create(slug="maple-sandbox", name="Maple Pay", mode=Mode.SANDBOX)
+        return register(factories.client_of(partner, transport_to(server_url)), 1, PEOPLE[0])
 
 
 def register(client: PartnerClient, number: int, person: tuple[str, ...], **fields: object) -> User:
@@ -246,6 +254,15 @@ def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
     take(page, "history")
 
 
+def pages_of_sandbox(user: User) -> dict[str, str]:
+    """The pages that say that a user is not real."""
+    return {
+        "sandbox-case": f"/admin/cases/{user.pk}/",
+        "sandbox-user": f"/admin/users/user/{user.pk}/change/",
+        "sandbox-queue": "/admin/users/queueduser/?mode=sandbox",
+    }
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
 def test_screenshots(
@@ -253,6 +270,7 @@ def test_screenshots(
     size: ViewportSize,
     world: User,
     webhook: WebhookEndpoint,
+    sandbox_user: User,
     new_page: Callable[..., Page],
     login: Callable[..., Staff],
     people: dict[str, Staff],
@@ -286,6 +304,9 @@ def test_screenshots(
     page.keyboard.press("?")
     take(page, "shortcuts", whole=False)
     take_lists(page, world, take)
+    for name, path in pages_of_sandbox(sandbox_user).items():
+        page.goto(path)
+        take(page, name, whole=False)
     page.goto("/admin/dashboard/?days=30")
     take(page, "dashboard")
     take(page, "dashboard-top", whole=False)
@@ -296,6 +317,8 @@ def test_screenshots(
         page, "partner-manager", staff=people["partner-manager"], path=f"/admin/partners/partner/{partner.pk}/change/"
     )
     take(page, "partner")
+    page.goto(f"/admin/partners/partner/{sandbox_user.partner_id}/change/")
+    take(page, "sandbox-partner")
     page.goto(f"/admin/partners/partner/{partner.pk}/issue/")
     page.get_by_label("Label").fill("production")
     take(page, "issue")

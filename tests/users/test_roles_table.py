@@ -315,7 +315,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Add a partner",
         at("/admin/partners/partner/add/"),
         MANAGERS,
-        lambda _w: {"slug": "new-partner", "name": "New", "enabled": "on"},
+        lambda _w: {"slug": "new-partner", "name": "New", "mode": "live", "enabled": "on"},
         lambda _w: Partner.objects.filter(slug="new-partner").exists(),
     ),
     Action(

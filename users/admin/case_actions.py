@@ -116,6 +116,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             "title": _("Approval report"),
             "approved": [result for result in results if not result.refusal],
             "refused": [result for result in results if result.refusal],
+            "is_sandbox": any(result.user and result.user.is_sandbox for result in results),
             "back": request.get_full_path(),
         }
         return TemplateResponse(request, "admin/users/user/approval_report.html", context)
@@ -172,4 +173,5 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
         }
         for user in users
     ]
-    return {"title": _("Approve the selected users"), "rows": rows, "approval": form}
+    is_sandbox = any(user.is_sandbox for user in users)
+    return {"title": _("Approve the selected users"), "rows": rows, "approval": form, "is_sandbox": is_sandbox}

@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.admin import ChoicesFieldListFilter
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
+from partners.models import Mode
 from users.backoffice.waiting_time import AgeState, limits
-from users.models import ChangedUser, Claim, Status
+from users.models import ChangedUser, Claim, Status, User
+from users.services.modes import in_mode
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
+MODE = "mode"
 _PENDING = Status.PENDING_COMPLIANCE
 
 
@@ -40,7 +43,7 @@ class CountryFilter(CodeFilter):
 
 
 class StatusFilter(ChoicesFieldListFilter):
-    """By status, the first column of the index user_waiting; shown above the list."""
+    """By status, the second column of the index user_waiting; shown above the list."""
 
     is_indexed = True
 
@@ -69,6 +72,37 @@ class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
         """The users in this status."""
         status = self.value() or self.default
         return queryset.filter(status=status) if status else queryset
+
+
+def mode_of(request: HttpRequest) -> Mode:
+    """The mode that a list was asked for; live where none was."""
+    return Mode.SANDBOX if request.GET.get(MODE) == Mode.SANDBOX else Mode.LIVE
+
+
+def query_of(user: User) -> dict[str, str]:
+    """What a list's query string needs to show the rows of this user."""
+    return {MODE: Mode.SANDBOX.value} if user.is_sandbox else {}
+
+
+class ModeFilter(DropdownFilter):  # type: ignore[misc]
+    """By the mode of the users' partner: live by default, and sandbox."""
+
+    title, parameter_name = _("mode"), MODE
+    all_option = (Mode.LIVE.value, Mode.LIVE.label)
+    is_always_applied = True
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Any) -> None:
+        # The indexes that order users begin with the mode; no other row's do.
+        self.is_indexed = issubclass(model, User)
+        super().__init__(request, params, model, model_admin)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The mode other than the default."""
+        return [(Mode.SANDBOX.value, Mode.SANDBOX.label)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The rows of the users of this mode."""
+        return in_mode(queryset, mode_of(request))
 
 
 class ChoiceFilter(DropdownFilter):  # type: ignore[misc]

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.admin.date_formatting import moment
 from partners.admin.pages import TABLE_ROWS, Table, latest_rows
+from users.admin.filters import query_of
 from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import PROFILE_COLUMNS
 from users.services.reasons import label_of
@@ -95,5 +96,5 @@ def _link(model: str, pk: object, when: datetime) -> str:
 
 def _table(model: Any, user: User, headings: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Table:
     title = capfirst(model._meta.verbose_name_plural)  # noqa: SLF001
-    url = reverse(f"admin:users_{model._meta.model_name}_changelist", query={"q": user.pk})  # noqa: SLF001
+    url = reverse(f"admin:users_{model._meta.model_name}_changelist", query={"q": user.pk} | query_of(user))  # noqa: SLF001
     return latest_rows(title, headings, rows, all_rows=url)

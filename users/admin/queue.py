@@ -14,12 +14,13 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilt
 
 from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
 from partners.admin.key_columns import badge
+from partners.models import Mode
 from users.admin import filters
 from users.admin.case_actions import CaseActionsAdmin, age_cell, icon_and_text
 from users.backoffice.access import staff_of
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
-from users.services import compliance, search
+from users.services import compliance, modes, search
 from users.services.changes import versions_of
 from users.services.risk_flags import count_risk_flags
 
@@ -32,6 +33,7 @@ _FILTERS = (
     filters.ProvinceFilter,
     filters.CountryFilter,
     ("is_ciro_affiliate", BooleanRadioFilter),
+    filters.ModeFilter,
 )
 
 
@@ -65,10 +67,11 @@ class CaseListAdmin(CaseActionsAdmin):
         """The users that match, and a warning where they are too many to examine."""
         if not (term := search_term.strip()):
             return queryset, False
-        if search.is_cut(term):
+        mode = filters.mode_of(request)
+        if search.is_cut(term, mode):
             limit = search.MATCH_LIMIT
             messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
-        return queryset.filter(search.matches(term)), False
+        return queryset.filter(search.matches(term, mode)), False
 
     def row_filter(self, request: HttpRequest) -> RowFilter | None:
         """The users with risk flags, or without."""
@@ -94,21 +97,23 @@ class CaseListAdmin(CaseActionsAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list below its tabs."""
         context: dict[str, Any] = {"title": self.list_title}
+        mode = filters.mode_of(request)
         if request.method == "GET" and self.has_view_permission(request):
             context |= {
-                "tabs": [self._tab(model) for model in (QueuedUser, ChangedUser)],
+                "tabs": [self._tab(model, mode) for model in (QueuedUser, ChangedUser)],
                 "may_claim": self.has_claim_permission(request),
-                "claimed_count": bounded_count(Claim.objects.filter(staff=staff_of(request))),
+                "claimed_count": bounded_count(modes.in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
             }
         return super().changelist_view(request, context | (extra_context or {}))
 
-    def _tab(self, model: type[User]) -> dict[str, Any]:
+    def _tab(self, model: type[User], mode: Mode) -> dict[str, Any]:
         page = self.admin_site.get_model_admin(model)
         assert isinstance(page, CaseListAdmin)  # noqa: S101 - registered below
-        count = bounded_count(User.objects.filter(page.condition))
+        query = {filters.MODE: mode.value} if mode == Mode.SANDBOX else {}
+        count = bounded_count(modes.in_mode(User.objects.filter(page.condition), mode))
         return {
             "title": page.list_title,
-            "url": reverse(f"admin:users_{page.opts.model_name}_changelist"),
+            "url": reverse(f"admin:users_{page.opts.model_name}_changelist", query=query),
             "count": f"{number_format(COUNT_LIMIT, force_grouping=True)}+" if count > COUNT_LIMIT else count,
             "is_present": page is self,
         }

@@ -13,6 +13,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from partners.admin.date_formatting import moment
 from partners.admin.pages import ReadOnlyAdmin
 from users.admin import history
+from users.admin.filters import ModeFilter, mode_of
 from users.backoffice.access import record_access
 from users.models import AccessKind, AccessRecord, StatusChange, UserEvent
 from users.models.columns import PROFILE_COLUMNS
@@ -27,15 +28,16 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     """Every decision."""
 
     list_display = ("created_at", "external_id", "partner_of_user", "from_status", "to_status", "by", "reason_label")
+    list_filter = (ModeFilter,)
     list_select_related = ("by", "user__partner")
     search_fields = ("user",)
     search_help_text = SEARCH_HELP
     ordering = ("-id",)
     fields = ("created_at", "user", "from_status", "to_status", "by", "reason_label", "reason")
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """The rows of the users that match."""
-        return Q(user__in=find_user_ids(term))
+        return Q(user__in=find_user_ids(term, mode_of(request)))
 
     @admin.display(description=_("externalId"))
     def external_id(self, change: StatusChange) -> str:
@@ -58,6 +60,7 @@ class UserEventAdmin(ReadOnlyAdmin):
     """Every change of a user's row, with the row after it."""
 
     list_display = ("when", "external_id", "partner", "change", "made_by", "made_through", "status")
+    list_filter = (ModeFilter,)
     list_select_related = ("partner",)
     search_fields = ("pgh_obj",)
     search_help_text = SEARCH_HELP
@@ -71,9 +74,9 @@ class UserEventAdmin(ReadOnlyAdmin):
         (_("Profile"), {"fields": PROFILE_COLUMNS}),
     )
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """The rows of the users that match."""
-        return Q(pgh_obj__in=find_user_ids(term))
+        return Q(pgh_obj__in=find_user_ids(term, mode_of(request)))
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's page; opening it is recorded in the access log."""
@@ -113,16 +116,16 @@ class AccessRecordAdmin(ReadOnlyAdmin):
     """Who opened, claimed, reviewed or exported which user."""
 
     list_display = ("created_at", "kind", "staff", "of_user", "detail", "request_id")
-    list_filter = (("kind", ChoicesDropdownFilter),)
+    list_filter = (("kind", ChoicesDropdownFilter), ModeFilter)
     list_select_related = ("staff", "user")
     search_fields = ("user",)
     search_help_text = _("The whole of a userId, an externalId, an email address, or a staff member's username.")
     ordering = ("-id",)
     fields = ("created_at", "kind", "staff", "of_user", "detail", "request_id")
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """By the user, or else by the staff member."""
-        users = find_user_ids(term)
+        users = find_user_ids(term, mode_of(request))
         return Q(user__in=users) if users else Q(staff__username=term)
 
     @admin.display(description=_("user"))

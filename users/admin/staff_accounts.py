@@ -114,7 +114,7 @@ class LogEntryAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     fields = ("action_time", "user", "action_flag", "content_type", "object_id", "object_repr", "message")
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """By the staff member or the changed row."""
         return Q(user__username=term) | Q(object_id=term)
 

@@ -18,7 +18,7 @@ from unfold.enums import ActionVariant
 from partners.admin.pages import Table
 from users.admin import history
 from users.admin.case_actions import CaseActionsAdmin
-from users.admin.filters import CountryFilter, StatusFilter
+from users.admin.filters import CountryFilter, ModeFilter, StatusFilter, mode_of, query_of
 from users.admin.records import SEARCH_HELP
 from users.backoffice.access import record_access, staff_of
 from users.backoffice.case.page import header_context
@@ -37,7 +37,7 @@ class UserAdmin(CaseActionsAdmin):
     """Users; nothing is edited. Decisions are made by the forms of the case page."""
 
     list_display = ("name", "external_id", "partner_name", "status_badge", "waiting", "created_at")
-    list_filter = (("status", StatusFilter), ("partner", RelatedDropdownFilter), CountryFilter)
+    list_filter = (("status", StatusFilter), ("partner", RelatedDropdownFilter), CountryFilter, ModeFilter)
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
     search_fields = ("id", "external_id", "email")
@@ -51,9 +51,9 @@ class UserAdmin(CaseActionsAdmin):
     actions_detail = ("open_case",)
     change_form_template = "admin/users/user/change_form.html"
 
-    def matching(self, term: str) -> Q:
+    def matching(self, request: HttpRequest, term: str) -> Q:
         """By userId, externalId or email, each exact."""
-        return Q(pk__in=find_user_ids(term))
+        return Q(pk__in=find_user_ids(term, mode_of(request)))
 
     def tables_of(self, request: HttpRequest, obj: User) -> Iterator[Table]:
         """Decisions and the profile history."""
@@ -99,10 +99,14 @@ class UserAdmin(CaseActionsAdmin):
         return super().render_change_form(request, context, **kwargs)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the user's profile history: the admin's log has no edits of users. Raises PermissionDenied."""
+        """Redirect to the user's profile history: the admin's log has no edits of users.
+
+        Raises PermissionDenied and Http404.
+        """
         if not request.user.has_perm("users.view_userevent"):
             raise PermissionDenied
-        return redirect(reverse("admin:users_userevent_changelist", query={"q": object_id}))
+        user = self.row(request, object_id)
+        return redirect(reverse("admin:users_userevent_changelist", query={"q": user.pk} | query_of(user)))
 
     @admin.display(description=_("name"))
     def name(self, user: User) -> str:

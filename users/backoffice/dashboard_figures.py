@@ -1,22 +1,24 @@
 """The figures of the dashboard, each from one statement that an index alone answers.
 
-Waiting users are read from user_waiting, decisions from status_change_by_day: the cost depends on how many users wait
-and how many decisions the period has, not on the number of users. Measured in docs/decisions.md.
+Of real users only. Waiting users are read from user_waiting, decisions from status_change_by_day: the cost depends on
+how many users wait and how many decisions the period has, not on the number of users. Measured in docs/decisions.md.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from partners.db import statements
 from partners.models import Partner
-from users.models import Status
+from users.models import Status, StatusChange, User
+from users.services.modes import live
 
 # Lower bounds of the buckets after the first, in parts of the target.
 BUCKETS = (0.5, 1.0, 2.0, 4.0)
@@ -24,20 +26,21 @@ FIRST_LATE_BUCKET = BUCKETS.index(1.0) + 1
 # The statuses that decisions lead to.
 OUTCOMES = (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED, Status.PENDING_COMPLIANCE)
 
+# {rows}: those of real users; see compose.
 _WAITING = """
     SELECT width_bucket(date_part('epoch', now() - status_since) / 3600, %s::float8[]), partner_id, count(*)
-      FROM users_user WHERE status = %s GROUP BY 1, 2
+      FROM ({rows}) AS waiting GROUP BY 1, 2
 """
 # Midnights are parameters: to convert each row's created_at into the time zone would cost twice as much.
 _DECISIONS = """
     SELECT width_bucket(created_at, %s::timestamptz[]), partner_id, to_status, count(*)
-      FROM users_statuschange WHERE created_at >= %s GROUP BY 1, 2, 3
+      FROM ({rows}) AS decided GROUP BY 1, 2, 3
 """
 # First decisions only: nobody waits for a suspension. partner_id is null for all partners together.
 _DECISION_TIMES = """
     SELECT partner_id,
            percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - since)::int)
-      FROM users_statuschange WHERE created_at >= %s AND from_status = %s
+      FROM ({rows}) AS decided
      GROUP BY GROUPING SETS ((), (partner_id)) HAVING count(*) > 0
 """
 
@@ -103,16 +106,33 @@ def midnights(days: int, zone: ZoneInfo) -> list[datetime]:
     return [datetime.combine(today - timedelta(days=ago), time(), zone) for ago in reversed(range(days))]
 
 
+def waiting_users() -> QuerySet[User, Any]:
+    """Return what the figures of waiting users are computed from."""
+    return live(User.objects.filter(status=Status.PENDING_COMPLIANCE)).values_list("status_since", "partner_id")
+
+
+def decisions_since(first: datetime, **conditions: str) -> QuerySet[StatusChange, Any]:
+    """Return what the figures of decisions are computed from."""
+    made = live(StatusChange.objects.filter(created_at__gte=first, **conditions)).order_by()
+    return made.values_list("created_at", "partner_id", "to_status", "since")
+
+
+def compose(statement: str, rows: QuerySet[Any, Any], *parameters: object) -> tuple[str, tuple[Any, ...]]:
+    """Return a statement on these rows, and its parameters. PostgreSQL plans it as if it named their table."""
+    sql, given = rows.query.sql_with_params()
+    return statement.format(rows=sql), (*parameters, *given)
+
+
 def gather(days: int) -> Figures:
     """Return the figures of now and of the last `days` days in the time zone of compliance."""
     zone, target = ZoneInfo(settings.COMPLIANCE_TIME_ZONE), settings.COMPLIANCE_TARGET_HOURS
     starts, bounds = midnights(days, zone), [target * part for part in BUCKETS]
-    pending = Status.PENDING_COMPLIANCE.value
-    waiting = statements.fetch_all(_WAITING, (bounds, pending))
-    decisions = statements.fetch_all(_DECISIONS, (starts, starts[0]))
+    waiting = statements.fetch_all(*compose(_WAITING, waiting_users(), bounds))
+    decisions = statements.fetch_all(*compose(_DECISIONS, decisions_since(starts[0]), starts))
+    first_decisions = decisions_since(starts[0], from_status=Status.PENDING_COMPLIANCE)
     decision_times = {
         partner_id: Percentiles(*seconds)
-        for partner_id, seconds in statements.fetch_all(_DECISION_TIMES, (starts[0], pending))
+        for partner_id, seconds in statements.fetch_all(*compose(_DECISION_TIMES, first_decisions))
     }
 
     partner_ids = {partner_id for _, partner_id, *_ in (*waiting, *decisions)}

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVector
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Length, Lower, Now
 from django.utils.translation import gettext_lazy as _
 
@@ -18,6 +18,8 @@ from users.models.statuses import Status
 from users.models.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
 models.CharField.register_lookup(Length)
+
+_NAME_WORDS = SearchVector("first_name", "last_name", config="simple")
 
 
 class Staff(AbstractUser):
@@ -99,10 +101,14 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
                 name="user_identity_changed",
             ),
             # Search and risk flags. Prefixes need the pattern operators: a plain index serves LIKE only in locale C.
-            models.Index(OpClass(Lower("email"), "text_pattern_ops"), name="user_email_prefix"),
-            models.Index(OpClass("external_id", "text_pattern_ops"), name="user_external_id_prefix"),
-            models.Index(Lower("last_name"), Lower("first_name"), "date_of_birth", name="user_name_and_birth"),
-            GinIndex(SearchVector("first_name", "last_name", config="simple"), name="user_name_words"),
+            models.Index(F("is_sandbox"), OpClass(Lower("email"), "text_pattern_ops"), name="user_email_prefix"),
+            models.Index(F("is_sandbox"), OpClass("external_id", "text_pattern_ops"), name="user_external_id_prefix"),
+            models.Index(
+                F("is_sandbox"), Lower("last_name"), Lower("first_name"), "date_of_birth", name="user_name_and_birth"
+            ),
+            # GIN has no column of booleans.
+            GinIndex(_NAME_WORDS, condition=Q(is_sandbox=False), name="user_name_words"),
+            GinIndex(_NAME_WORDS, condition=Q(is_sandbox=True), name="user_name_words_sandbox"),
         )
         permissions = (
             ("view_identity", "Can see birth dates and addresses"),

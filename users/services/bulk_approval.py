@@ -17,7 +17,7 @@ from psycopg.errors import LockNotAvailable
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.services import compliance
 from users.services.changes import Meanwhile, Version
-from users.services.risk_flags import count_risk_flags, same_email, same_person
+from users.services.risk_flags import OTHERS, count_risk_flags, same_email, same_person
 
 AT_MOST = 100
 # Permissions are looked up by this backend; the login's backend extends it.
@@ -86,9 +86,9 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
     """
     pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
         opened_at=_last_opening(),
-        same_email_at=_last_change(same_email(OuterRef("email"), OuterRef("pk"))),
+        same_email_at=_last_change(same_email(OuterRef("email"), **OTHERS)),
         same_person_at=_last_change(
-            same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), OuterRef("pk"))
+            same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), **OTHERS)
         ),
     )
     unopened = [user for user in pending if not _is_opened(user)]

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from partners.db import statements
 from users.models import AccessKind, AccessRecord, Claim, Staff, Status, User
+from users.services.modes import live
 
 PERMISSION = "users.claim_user"
 # After this time others may release a claim too.
@@ -47,7 +48,8 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
 def next_case(*, staff: Staff, request_id: str = "") -> User | None:
     """The waiting case that this person has claimed, or else the longest-waiting free one, which they claim.
 
-    None where there is neither. Two simultaneous callers get different cases. Raises ClaimRefusedError.
+    Of real users. None where there is neither. Two simultaneous callers get different cases. Raises
+    ClaimRefusedError.
     """
     _require_permission(staff)
     if (held := case_in_hand(staff)) is not None:
@@ -61,9 +63,9 @@ def next_case(*, staff: Staff, request_id: str = "") -> User | None:
 
 
 def case_in_hand(staff: Staff) -> User | None:
-    """The longest-waiting of the cases that this person has claimed, or None."""
+    """The longest-waiting of the cases of real users that this person has claimed, or None."""
     # The few claims first, then by primary key: for a join the planner may scan all waiting users.
-    claimed = Claim.objects.filter(staff=staff).values_list("user_id", flat=True)[:HELD_AT_MOST]
+    claimed = live(Claim.objects.filter(staff=staff)).values_list("user_id", flat=True)[:HELD_AT_MOST]
     waiting = User.objects.filter(pk__in=list(claimed), status=Status.PENDING_COMPLIANCE)
     return waiting.order_by("status_since", "id").first()
 
@@ -116,7 +118,7 @@ def _lock(user: User) -> User:
 
 def _longest_waiting() -> User | None:
     return (
-        User.objects.filter(status=Status.PENDING_COMPLIANCE, claim__isnull=True)
+        live(User.objects.filter(status=Status.PENDING_COMPLIANCE, claim__isnull=True))
         .order_by("status_since", "id")
         .select_for_update(no_key=True, skip_locked=True, of=("self",))
         .first()

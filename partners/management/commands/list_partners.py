@@ -16,6 +16,7 @@ class Command(ServiceCommand):
             {
                 "slug": partner.slug,
                 "name": partner.name,
+                "mode": partner.mode,
                 "enabled": partner.enabled,
                 "rateLimit": partner.effective_rate_limit,
                 "keys": partner.keys_in_force,
@@ -23,6 +24,6 @@ class Command(ServiceCommand):
             }
             for partner in Partner.objects.annotate(keys_in_force=keys_in_force).order_by("slug")
         ]
-        headings = ("SLUG", "NAME", "ENABLED", "RATE LIMIT", "KEYS", "CREATED")
+        headings = ("SLUG", "NAME", "MODE", "ENABLED", "RATE LIMIT", "KEYS", "CREATED")
         rows = [tuple((row | {"enabled": "yes" if row["enabled"] else "no"}).values()) for row in partners]
         return Outcome({"partners": partners}, table(headings, rows) if rows else ["There are no partners."])

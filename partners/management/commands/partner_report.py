@@ -29,6 +29,7 @@ class Command(ServiceCommand):
         data = {
             "slug": partner.slug,
             "name": partner.name,
+            "mode": partner.mode,
             "enabled": partner.enabled,
             "rateLimit": partner.effective_rate_limit,
             **{name: _usage(partner, period) for name, period in PERIODS.items()},
@@ -90,7 +91,7 @@ def _days_since(instant: datetime) -> int:
 def _lines(report: dict[str, Any]) -> Iterator[str]:
     periods = [report[name] for name in PERIODS]
     state = "enabled" if report["enabled"] else "disabled"
-    yield f"{report['name']} ({report['slug']}), {state}, rate limit {report['rateLimit']}"
+    yield f"{report['name']} ({report['slug']}), {report['mode']}, {state}, rate limit {report['rateLimit']}"
     yield f"Whole hours, since {' and since '.join(_hour(period['since']) for period in periods)}."
     fields = ("prefix", "label", "state", "ageDays", "lastUsedAt", "expiresAt", "expiresInDays")
     headings = ("PREFIX", "LABEL", "STATE", "AGE, DAYS", "LAST USED", "EXPIRES", "EXPIRES IN, DAYS")

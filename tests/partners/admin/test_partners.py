@@ -123,7 +123,8 @@ def test_nobody_deletes_a_partner_or_a_key(key: ApiKey) -> None:
 
 def test_a_partner_is_created_and_its_slug_stays(db: None) -> None:
     client = client_as("partner-manager")
-    client.post(f"{PARTNERS}add/", {"slug": "north", "name": "North Inc.", "enabled": "on", "rate_limit": "60/minute"})
+    form = {"slug": "north", "name": "North Inc.", "mode": "live", "enabled": "on", "rate_limit": "60/minute"}
+    client.post(f"{PARTNERS}add/", form)
     partner = Partner.objects.get(slug="north")
     client.post(page_of(partner), {"slug": "south", "name": "North Ltd.", "rate_limit": ""})
     partner.refresh_from_db()
@@ -133,7 +134,7 @@ def test_a_partner_is_created_and_its_slug_stays(db: None) -> None:
 
 @pytest.mark.parametrize("given", [{"slug": "Not a slug"}, {"rate_limit": "fast"}, {"name": ""}])
 def test_a_partner_that_is_not_valid_is_refused(given: dict[str, str], db: None) -> None:
-    sent = {"slug": "north", "name": "North Inc.", "enabled": "on", "rate_limit": ""} | given
+    sent = {"slug": "north", "name": "North Inc.", "mode": "live", "enabled": "on", "rate_limit": ""} | given
     page = client_as("partner-manager").post(f"{PARTNERS}add/", sent)
     assert page.status_code == 200
     assert page.context["errors"]

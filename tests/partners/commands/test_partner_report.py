@@ -38,7 +38,7 @@ def test_a_period_has_its_requests_their_refusals_and_the_clock(api: PartnerClie
     prefix = busy(api)
     earlier(partner, prefix, days=3)
     report = outcome("partner_report", partner.slug)
-    assert report.keys() == {"slug", "name", "enabled", "rateLimit", "last24Hours", "last7Days", "apiKeys"}
+    assert report.keys() == {"slug", "name", "mode", "enabled", "rateLimit", "last24Hours", "last7Days", "apiKeys"}
     day, week = report["last24Hours"], report["last7Days"]
     assert day.keys() == week.keys() == {"since", "requests", "unauthorized", "clock", "clockByKey"}
     assert day["requests"]["byStatus"] == {"200": 3, "401": 2, "404": 1}
@@ -98,7 +98,7 @@ def test_the_output_for_people_has_both_periods_and_advice(api: PartnerClient, p
     earlier(partner, prefix, days=3)
     Partner.objects.filter(pk=partner.pk).update(rate_limit="50/minute")
     lines = [line.split() for line in printed("partner_report", partner.slug).splitlines()]
-    assert lines[0][-5:] == [f"({partner.slug}),", "enabled,", "rate", "limit", "50/minute"]
+    assert lines[0][-6:] == [f"({partner.slug}),", "live,", "enabled,", "rate", "limit", "50/minute"]
     for row in (
         ["200", "3", "103"],
         ["404", "1", "1"],

@@ -18,7 +18,8 @@ QueryCounter = Callable[[int], CaptureQueriesContext]
 
 @pytest.mark.django_db
 def test_a_partner_is_created() -> None:
-    assert outcome("create_partner", "acme", "--name", "Acme Inc.") == {"slug": "acme", "name": "Acme Inc."}
+    created = outcome("create_partner", "acme", "--name", "Acme Inc.")
+    assert created == {"slug": "acme", "name": "Acme Inc.", "mode": "live"}
     assert Partner.objects.get(slug="acme").enabled
 
 
@@ -100,6 +101,7 @@ def test_partners_are_listed_with_their_keys_in_force(partner: Partner) -> None:
     assert row == {
         "slug": partner.slug,
         "name": partner.name,
+        "mode": "live",
         "enabled": False,
         "rateLimit": "5/day",
         "keys": 1,

@@ -236,7 +236,7 @@ def test_no_cell_is_a_formula_where_semicolons_separate_cells(city: str, create_
 
 def test_an_empty_list_has_a_heading(db: None) -> None:
     text = body(client_as("auditor").post(CSV)).decode("utf-8-sig")
-    assert text.startswith("userId,externalId,partner,status,")
+    assert text.startswith("userId,externalId,partner,mode,status,")
     assert text.count("\n") == 1
 
 

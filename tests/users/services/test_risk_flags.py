@@ -139,7 +139,7 @@ def test_others_are_found_by_an_index(make: Make) -> None:
                 "user_name_and_birth",
             ),
         ):
-            cursor.execute(f"EXPLAIN SELECT id FROM users_user WHERE {condition}")
+            cursor.execute(f"EXPLAIN SELECT id FROM users_user WHERE NOT is_sandbox AND {condition}")
             assert index in str(cursor.fetchall())
 
 

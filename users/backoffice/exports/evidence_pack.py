@@ -84,6 +84,7 @@ def _page(user: User, profile: Record, access: AccessRecord) -> Iterator[str]:
     pack_parts = parts()
     context = {
         "user_id": user.pk,
+        "is_sandbox": user.is_sandbox,
         "profile": [(_heading(name), _text(value, name)) for name, value in profile.items()],
         "access": access,
         "parts": pack_parts,

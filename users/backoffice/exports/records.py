@@ -23,6 +23,7 @@ USER = {
     "userId": "id",
     "externalId": "external_id",
     "partner": "partner__slug",
+    "mode": "partner__mode",
     "status": "status",
     "statusSince": "status_since",
     "createdAt": "created_at",

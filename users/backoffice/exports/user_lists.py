@@ -14,9 +14,10 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from partners.models import Partner
+from partners.models import Mode, Partner
 from users.backoffice.exports.records import USER, Record, dump, records
 from users.models import Status, User
+from users.services.modes import in_mode
 
 # What makes a spreadsheet run a cell as a formula (OWASP: CSV injection); also after a semicolon, which separates cells
 # in French.
@@ -36,8 +37,9 @@ def _day_field(label: Any) -> forms.DateField:
 
 
 class UserListForm(forms.Form):
-    """Which users to export; all of them where it is empty."""
+    """Which users to export; all real ones where it is empty."""
 
+    mode = forms.ChoiceField(label=gettext_lazy("Mode"), required=False, choices=Mode.choices)
     partner = forms.ModelChoiceField(
         Partner.objects.all(), label=gettext_lazy("Partner"), required=False, to_field_name="slug"
     )
@@ -57,12 +59,19 @@ class UserListForm(forms.Form):
         """Return the code as it is stored."""
         return str(self.cleaned_data["country"]).upper()
 
+    def clean_mode(self) -> Mode:
+        """Return the mode, live by default."""
+        return Mode(self.cleaned_data["mode"] or Mode.LIVE)
+
     def clean(self) -> dict[str, Any]:
-        """Compare the two days."""
+        """Compare the two days, and the partner with the mode."""
         cleaned = super().clean() or {}
         first, last = cleaned.get("created_from"), cleaned.get("created_to")
         if first and last and last < first:
             self.add_error("created_to", _("This is before the first day."))
+        partner = cleaned.get("partner")
+        if partner and partner.mode != cleaned.get("mode"):
+            self.add_error("partner", _("This partner is of another mode."))
         return cleaned
 
     def users(self) -> QuerySet[User]:
@@ -76,11 +85,13 @@ class UserListForm(forms.Form):
             "created_at__gte": first and _midnight(first),
             "created_at__lt": last and _midnight(last + timedelta(days=1)),
         }
-        return User.objects.filter(**{lookup: value for lookup, value in conditions.items() if value})
+        users = User.objects.filter(**{lookup: value for lookup, value in conditions.items() if value})
+        return in_mode(users, filters["mode"])
 
     def summary(self) -> str:
         """Describe a valid form for the access log. None of it is personal data."""
-        return ", ".join(f"{name} {value}" for name, value in self.cleaned_data.items() if value) or "all users"
+        filters = {name: value for name, value in self.cleaned_data.items() if value and value != Mode.LIVE}
+        return ", ".join(f"{name} {value}" for name, value in filters.items()) or "all users"
 
 
 def _midnight(day: date) -> datetime:

@@ -1,0 +1,31 @@
+"""The band on the pages of sandbox users, and of their partners: contract, section 11."""
+
+from typing import Any
+
+from django import template
+from django.utils.translation import gettext as _
+
+from partners.models import ApiKey, Partner
+
+register = template.Library()
+
+
+@register.inclusion_tag("backoffice/sandbox_band.html")
+def sandbox_band(row: Any) -> dict[str, Any]:
+    """Say that a row belongs to a sandbox partner; nothing for other rows. row: also a user, or none."""
+    if not _is_sandbox(row):
+        return {"text": ""}
+    is_partner = isinstance(row, (Partner, ApiKey))
+    return {
+        "text": _("Sandbox: the users of this partner are not real.")
+        if is_partner
+        else _("Sandbox: this user is not real.")
+    }
+
+
+def _is_sandbox(row: Any) -> bool:
+    """Whether a row is sandbox, or its user, or its partner."""
+    if (known := getattr(row, "is_sandbox", None)) is not None:
+        return bool(known)
+    owner = getattr(row, "user", None) or getattr(row, "partner", None)
+    return owner is not None and _is_sandbox(owner)

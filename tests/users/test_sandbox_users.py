@@ -1,0 +1,394 @@
+"""Sandbox users in the back office: nowhere unless they are asked for, and marked wherever they are."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from partners.admin import bounded_lists
+from partners.models import ApiKey, Mode, Partner
+from partners.usage.tables import requests_table
+from tests import factories
+from tests.support.commands import outcome, printed
+from tests.support.plans import planning_without
+from tests.support.staff import client_as, client_of, words
+from transactions.imports.metrics import imports
+from transactions.models import Conversion, Document
+from users.admin.filters import ModeFilter
+from users.models import AccessRecord, Claim, QueuedUser, Staff, Status, StatusChange, User, UserEvent
+from users.services import claims, modes
+from users.services.bulk_approval import users_with_unseen_flags
+from users.services.risk_flags import count_risk_flags
+
+BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
+# The age of a case, which may be of the next minute.
+AGE = re.compile(r"\d+ (min|h)\b")
+
+# By the models whose rows belong to users.
+LISTS: dict[type, str] = {
+    model: reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    for model in admin.site._registry
+    if issubclass(model, User)
+    or any(field.related_model is User for field in model._meta.get_fields() if not field.auto_created)
+}
+QUERIES = (
+    *("", "?q=ada@example.com", "?q=same-id", "?q=Ada", "?q=same", "?q=cv-same"),
+    *("?claimed=me", "?claimed=nobody", "?flags=yes", "?flags=no", "?waiting=time", "?country=CA", "?user=same-id"),
+    *("?status__exact=active", "?status=active", "?kind=opened"),
+)
+PAGES = ("/admin/dashboard/", "/admin/dashboard/?days=7", "/admin/exports/")
+
+
+class Rows:
+    """Users of a partner in each place of the back office, alike but for the partner."""
+
+    def __init__(self, partner: Partner, by: Staff) -> None:
+        self.partner, self.by = partner, by
+        self.waiting = self._user("same-id")
+        claims.claim(user=self._user("claimed"), staff=by)
+        for status in (Status.ACTIVE, Status.REJECTED):
+            user = self._user(f"same-{status.value}")
+            self.decision = factories.StatusChangeFactory.create(user=user, to_status=status, by=by)
+        self.changed = self._user("changed")
+        factories.StatusChangeFactory.create(user=self.changed, by=by)
+        User.objects.filter(pk=self.changed.pk).update(first_name="Augusta")
+        self.conversion = factories.ConversionFactory.create(user=self.waiting, conversion_id="cv-same")
+        self.document = factories.DocumentFactory.create(user=self.waiting)
+        self.access = factories.AccessRecordFactory.create(user=self.waiting, staff=by)
+        self.key = factories.ApiKeyFactory.create(partner=partner)
+
+    def _user(self, external_id: str) -> User:
+        return factories.UserFactory.create(partner=self.partner, external_id=external_id)
+
+
+@pytest.fixture
+def staff(db: None) -> Staff:
+    return factories.StaffFactory.create(role="")
+
+
+@pytest.fixture
+def client(staff: Staff) -> Client:
+    return client_of(staff)
+
+
+@pytest.fixture
+def live(staff: Staff, partner: Partner) -> Rows:
+    return Rows(partner, staff)
+
+
+@pytest.fixture
+def sandbox_partner(db: None) -> Partner:
+    """Partners and their keys are listed, with their mode."""
+    return factories.PartnerFactory.create(mode=Mode.SANDBOX)
+
+
+@pytest.fixture
+def sandbox(sandbox_partner: Partner, staff: Staff) -> Rows:
+    return Rows(sandbox_partner, staff)
+
+
+def text_of(answer: Any) -> str:
+    assert answer.status_code == 200, answer
+    return AGE.sub("", words(answer.content.decode()))
+
+
+def exported(answer: Any) -> str:
+    return b"".join(answer.streaming_content).decode()
+
+
+def pack_of(client: Client, user: User) -> tuple[str, dict[str, Any]]:
+    answer: Any = client.post(f"/admin/cases/{user.pk}/evidence/")
+    content = b"".join(answer.streaming_content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        data = json.loads(archive.read("data.json"))
+        return archive.read("index.html").decode(), data
+
+
+def listed(client: Client, model: type, query: str = "") -> set[Any]:
+    return {row.pk for row in client.get(LISTS[model] + query).context["cl"].result_list}
+
+
+def walk(client: Client, live: Rows) -> Iterator[tuple[str, Any]]:
+    """What staff see in each list, figure, search, export and command that tells of users."""
+    for path in LISTS.values():
+        for query in QUERIES:
+            answer = client.get(path + query)
+            # A filter that the list does not have.
+            if answer.status_code == 200:
+                yield path + query, text_of(answer)
+    for path in PAGES:
+        yield path, text_of(client.get(path))
+    yield "charts", client.get("/admin/dashboard/").context["charts"]
+    for extension in ("csv", "ndjson"):
+        yield extension, exported(client.post(f"/admin/exports/users.{extension}"))
+        yield (
+            f"{extension} of a status",
+            exported(client.post(f"/admin/exports/users.{extension}", {"status": "active"})),
+        )
+    waiting = live.waiting
+    for path in (f"/admin/cases/{waiting.pk}/", f"/admin/users/user/{waiting.pk}/change/"):
+        yield path, [(flag.code, flag.why, flag.others) for flag in client.get(path).context["risk_flags"]]
+    data = pack_of(client, waiting)[1]
+    yield "evidence", {name: data[name] for name in ("user", "statusChanges", "history", "conversions", "documents")}
+    users = list(live.partner.users.order_by("pk"))
+    yield "number of risk flags", count_risk_flags(users)
+    yield "flags that nobody has seen", users_with_unseen_flags([user.pk for user in users])
+    yield "case in hand", claims.case_in_hand(live.by)
+    yield "next cases", [claims.next_case(staff=one) for one in factories.StaffFactory.create_batch(3)]
+    yield "metrics", imports(connection.connection)
+    yield "requests", requests_table(live.partner)
+    yield "report", outcome("partner_report", live.partner.slug)["last7Days"]
+    yield "imports", outcome("list_imports")
+
+
+def seen(client: Client, live: Rows) -> dict[str, Any]:
+    """The walk, and nothing of what it wrote into the access log."""
+    with transaction.atomic():
+        found = dict(walk(client, live))
+        transaction.set_rollback(True)
+    return found
+
+
+@pytest.mark.usefixtures("within_one_day")
+def test_sandbox_users_change_nothing_that_staff_see(
+    client: Client, live: Rows, sandbox_partner: Partner, staff: Staff
+) -> None:
+    before = seen(client, live)
+    Rows(sandbox_partner, staff)
+    after = seen(client, live)
+    assert before.keys() == after.keys()
+    for place, shown in before.items():
+        assert after[place] == shown, place
+
+
+def test_the_walk_sees_real_users(client: Client, live: Rows, staff: Staff) -> None:
+    before = seen(client, live)
+    Rows(factories.PartnerFactory.create(), staff)
+    after = seen(client, live)
+    unchanged = {place for place, shown in before.items() if after[place] == shown}
+    assert not unchanged & {
+        *LISTS.values(),
+        *PAGES[:2],
+        "charts",
+        "csv",
+        "ndjson",
+        "next cases",
+        "number of risk flags",
+    }
+
+
+def test_every_list_of_what_belongs_to_users_has_the_filter() -> None:
+    assert {User, StatusChange, UserEvent, AccessRecord, Conversion, Document} <= LISTS.keys()
+    for model in LISTS:
+        assert ModeFilter in admin.site._registry[model].list_filter, model
+
+
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: model.__name__)
+def test_sandbox_users_are_listed_where_they_are_asked_for(
+    model: type, client: Client, live: Rows, sandbox: Rows
+) -> None:
+    real, unreal = (listed(client, model, query) for query in ("", "?mode=sandbox"))
+    assert real
+    assert unreal
+    assert real.isdisjoint(unreal)
+    rows: Any = model._default_manager.filter(pk__in=unreal)  # type: ignore[attr-defined]
+    assert set(modes.in_mode(rows, Mode.SANDBOX)) == set(rows)
+    assert listed(client, model, "?mode=odd") == real
+    assert "Sandbox: these users are not real." in text_of(client.get(f"{LISTS[model]}?mode=sandbox"))
+
+
+def test_a_search_finds_sandbox_users_where_they_are_asked_for(client: Client, live: Rows, sandbox: Rows) -> None:
+    user = sandbox.waiting
+    for term in ("same-id", "ada@example.com", str(user.pk)):
+        for model in (User, QueuedUser, UserEvent, AccessRecord):
+            found = listed(client, model, f"?mode=sandbox&q={term}")
+            assert found
+            assert found.isdisjoint(listed(client, model, f"?q={term}"))
+    assert listed(client, Conversion, "?mode=sandbox&q=cv-same") == {sandbox.conversion.pk}
+    assert listed(client, Conversion, f"?mode=sandbox&user={user.pk}") == {sandbox.conversion.pk}
+    assert listed(client, User, f"?q={user.pk}") == set()
+
+
+def test_the_tabs_count_what_the_list_is_of(client: Client, live: Rows, sandbox: Rows) -> None:
+    sandbox_tabs = client.get("/admin/users/queueduser/?mode=sandbox").context["tabs"]
+    assert [tab["count"] for tab in sandbox_tabs] == [2, 1]
+    assert all(tab["url"].endswith("?mode=sandbox") for tab in sandbox_tabs)
+
+
+def test_sandbox_users_are_exported_where_they_are_asked_for(client: Client, live: Rows, sandbox: Rows) -> None:
+    def users(**form: str) -> set[tuple[str, str]]:
+        lines = exported(client.post("/admin/exports/users.ndjson", form)).splitlines()
+        return {(user["partner"], user["mode"]) for user in map(json.loads, lines)}
+
+    assert users() == users(mode="live") == {(live.partner.slug, "live")}
+    assert users(mode="sandbox") == {(sandbox.partner.slug, "sandbox")}
+    assert users(mode="sandbox", partner=sandbox.partner.slug) == {(sandbox.partner.slug, "sandbox")}
+    answer = client.post("/admin/exports/users.ndjson", {"partner": sandbox.partner.slug})
+    assert "This partner is of another mode." in answer.content.decode()
+    details = AccessRecord.objects.filter(user=None).order_by("id").values_list("detail", flat=True)
+    assert [detail.partition(" of ")[2] for detail in details][:3] == ["all users", "all users", "mode sandbox"]
+
+
+def test_risk_flags_of_a_sandbox_user_look_at_sandbox_users(client: Client, live: Rows, sandbox: Rows) -> None:
+    flags = client.get(f"/admin/cases/{sandbox.waiting.pk}/").context["risk_flags"]
+    others = {other.partner for flag in flags for other in flag.others}
+    assert others == {sandbox.partner}
+
+
+def test_the_next_case_is_a_real_one(sandbox: Rows, staff: Staff, partner: Partner) -> None:
+    assert claims.case_in_hand(staff) is None
+    assert claims.next_case(staff=staff) is None
+    real = factories.UserFactory.create(partner=partner)
+    assert claims.next_case(staff=staff) == real
+
+
+def test_a_case_of_a_sandbox_user_can_be_claimed_and_decided(client: Client, sandbox: Rows) -> None:
+    user = sandbox.waiting
+    page = client.post(f"/admin/cases/{user.pk}/claim/", follow=True)
+    assert Claim.objects.filter(user=user).exists()
+    answer = client.post(
+        f"/admin/cases/{user.pk}/decide/",
+        {"to_status": "active", "version": str(page.context["version"]), "reason_code": "verified", "note": ""},
+    )
+    assert answer.status_code == 302
+    user.refresh_from_db()
+    assert user.status == Status.ACTIVE
+
+
+def test_actions_on_selected_sandbox_users_work(client: Client, sandbox: Rows) -> None:
+    users = LISTS[User] + "?mode=sandbox"
+    chosen = {"_selected_action": [str(sandbox.waiting.pk)]}
+    client.post(users, {"action": "claim_selected", **chosen})
+    assert Claim.objects.filter(user=sandbox.waiting).exists()
+    assert "Sandbox: these users are not real." in text_of(client.post(users, {"action": "approve_selected", **chosen}))
+
+
+# The pages of sandbox users
+
+
+def pages_of(rows: Rows) -> dict[str, str]:
+    event = UserEvent.objects.filter(pgh_obj=rows.waiting.pk).first()
+    assert event is not None
+    of_rows = [rows.waiting, rows.decision, rows.access, rows.conversion, rows.document, rows.partner, rows.key]
+    change = {
+        str(one._meta.model_name): reverse(f"admin:{one._meta.app_label}_{one._meta.model_name}_change", args=(one.pk,))
+        for one in of_rows
+    }
+    return change | {
+        "event": reverse("admin:users_userevent_change", args=(event.pk,)),
+        "case": f"/admin/cases/{rows.waiting.pk}/",
+        "evidence": f"/admin/cases/{rows.waiting.pk}/evidence/",
+        "issue": f"/admin/partners/partner/{rows.partner.pk}/issue/",
+        "rotate": f"/admin/partners/apikey/{rows.key.pk}/rotate/",
+        "revoke": f"/admin/partners/apikey/{rows.key.pk}/revoke/",
+    }
+
+
+OF_PARTNER = {"partner", "apikey", "issue", "rotate", "revoke"}
+
+
+def test_each_page_of_a_sandbox_user_says_so(client: Client, live: Rows, sandbox: Rows) -> None:
+    for name, path in pages_of(sandbox).items():
+        assert text_of(client.get(path)).count(PARTNER_BAND if name in OF_PARTNER else BAND) == 1, name
+    for name, path in pages_of(live).items():
+        assert "Sandbox:" not in text_of(client.get(path)), name
+
+
+def test_an_evidence_pack_says_so(client: Client, live: Rows, sandbox: Rows) -> None:
+    page, data = pack_of(client, sandbox.waiting)
+    assert BAND in page
+    assert data["user"]["mode"] == "sandbox"
+    page, data = pack_of(client, live.waiting)
+    assert BAND not in page
+    assert data["user"]["mode"] == "live"
+
+
+def test_a_new_key_of_a_sandbox_partner_says_so(client: Client, sandbox: Rows) -> None:
+    path = f"/admin/partners/partner/{sandbox.partner.pk}/issue/"
+    newest = ApiKey.objects.latest("pk").pk
+    assert PARTNER_BAND in text_of(client.post(path, {"version": newest}))
+
+
+def test_the_band_is_in_french(sandbox: Rows, client: Client) -> None:
+    client.cookies["django_language"] = "fr"
+    with translation.override("fr"):
+        assert "Bac à sable : cet utilisateur est fictif." in text_of(client.get(f"/admin/cases/{sandbox.waiting.pk}/"))
+
+
+def test_links_from_the_pages_of_a_sandbox_user_lead_to_its_rows(client: Client, sandbox: Rows) -> None:
+    answer = client.get(f"/admin/users/user/{sandbox.waiting.pk}/history/", follow=True)
+    assert {event.pgh_obj_id for event in answer.context["cl"].result_list} == {sandbox.waiting.pk}
+
+
+def test_partners_are_listed_with_their_mode(client: Client, live: Rows, sandbox: Rows) -> None:
+    by_slug = {one["slug"]: one["mode"] for one in outcome("list_partners")["partners"]}
+    assert by_slug == {live.partner.slug: "live", sandbox.partner.slug: "sandbox"}
+    assert "sandbox" in printed("list_partners")
+    for rows, mode in ((live, "live"), (sandbox, "sandbox")):
+        assert outcome("partner_report", rows.partner.slug)["mode"] == mode
+        assert f", {mode}, enabled" in printed("partner_report", rows.partner.slug)
+    assert "Sandbox" in text_of(client.get("/admin/partners/apikey/"))
+
+
+def test_the_mode_of_a_partner_is_chosen_once(sandbox_partner: Partner) -> None:
+    manager = client_as("partner-manager")
+    manager.post("/admin/partners/partner/add/", {"slug": "tried", "name": "Tried", "mode": "sandbox", "enabled": "on"})
+    tried = Partner.objects.get(slug="tried")
+    assert tried.mode == Mode.SANDBOX
+    manager.post(f"/admin/partners/partner/{tried.pk}/change/", {"name": "New", "mode": "live", "enabled": "on"})
+    tried.refresh_from_db()
+    assert (tried.name, tried.mode) == ("New", Mode.SANDBOX)
+
+
+# Bounds
+
+ORDERED_BY_OTHERS = [model for model in LISTS if not issubclass(model, User)]
+
+
+@pytest.mark.parametrize("model", ORDERED_BY_OTHERS, ids=lambda model: model.__name__)
+def test_sandbox_rows_at_the_head_of_a_list_are_examined_in_parts(
+    model: Any, client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = listed(client, model)
+    head = set(model.objects.order_by("-pk").values_list("pk", flat=True)[:1])
+    assert head.isdisjoint(everything)
+    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 1)
+    found, query, parts = set(), "", 0
+    while parts == 0 or query:
+        page = client.get(LISTS[model] + query)
+        changelist = page.context["cl"]
+        found |= {row.pk for row in changelist.result_list}
+        assert parts or "Only a part of the list was examined." in page.content.decode()
+        query, parts = changelist.next_page, parts + 1
+    assert found == everything
+    assert parts > len(everything)
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: model.__name__)
+def test_a_page_is_a_range_of_an_index_in_each_mode(
+    model: Any, mode: Mode, client: Client, live: Rows, sandbox: Rows
+) -> None:
+    rows = client.get(LISTS[model], {"mode": mode.value}).context["cl"].queryset[:51]
+    with planning_without("seqscan", "bitmapscan", "sort", "incremental_sort"):
+        plan = rows.explain()
+    assert "Sort" not in plan
+    if issubclass(model, User):
+        assert re.search(rf"Index Cond: \(.*is_sandbox = {'true' if mode == Mode.SANDBOX else 'false'}", plan)
+
+
+def test_the_same_person_is_found_by_an_index_in_each_mode(live: Rows, sandbox: Rows) -> None:
+    users: Callable[..., Any] = modes.in_mode
+    for mode in Mode:
+        rows = users(User.objects.extra(where=["lower(email) = 'ada@example.com'"]), mode)
+        with planning_without("seqscan"):
+            assert "user_email_prefix" in rows.explain()
