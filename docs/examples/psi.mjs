@@ -46,7 +46,8 @@ export function sign(secret, canonical) {
 
 // Signs a request and sends it; resolves to fetch's Response, for an error status too.
 // target: percent-encoded. body: JSON, sent as it is signed. idempotencyKey: by default a new one for a write.
-export async function send(method, target, body = "", idempotencyKey = "") {
+// moreHeaders: not signed, such as X-Sandbox-Fault.
+export async function send(method, target, body = "", idempotencyKey = "", moreHeaders = {}) {
   const { PSI_BASE_URL, PSI_API_KEY, PSI_SECRET } = process.env;
   const missing = ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"].find((name) => !process.env[name]);
   if (missing) throw new Error(`${missing} is not set`);
@@ -55,6 +56,7 @@ export async function send(method, target, body = "", idempotencyKey = "") {
   const timestamp = new Date().toISOString();
   const canonical = canonicalRequest(method, target, timestamp, key, isWrite ? body : "");
   const headers = {
+    ...moreHeaders,
     "X-Api-Key": PSI_API_KEY,
     "X-Request-Timestamp": timestamp,
     "X-Request-Signature": sign(PSI_SECRET, canonical),

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.message import Message
 from http.client import HTTPException
@@ -65,17 +66,24 @@ class _StayHere(HTTPRedirectHandler):
         return None
 
 
-def send(method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Response:
+def send(
+    method: str,
+    target: str,
+    body: bytes = b"",
+    idempotency_key: str | None = None,
+    more_headers: Mapping[str, str] | None = None,
+) -> Response:
     """Signs a request and sends it; an error status is returned too.
 
     target: percent-encoded. body: JSON, sent as it is signed, byte for byte. idempotency_key: by default a new one
-    for a write. Raises OSError or HTTPException if there is no response, LookupError if a setting is missing.
+    for a write. more_headers: not signed, such as X-Sandbox-Fault. Raises OSError or HTTPException if there is no
+    response, LookupError if a setting is missing.
     """
     is_write = method in {"POST", "PATCH"}
     key = idempotency_key or (str(uuid.uuid4()) if is_write else "")
     timestamp = datetime.now(UTC).isoformat()
     canonical = canonical_request(method, target, timestamp, key, body)
-    headers = {
+    headers = dict(more_headers or {}) | {
         "X-Api-Key": _setting("PSI_API_KEY"),
         "X-Request-Timestamp": timestamp,
         "X-Request-Signature": sign(_setting("PSI_SECRET"), canonical),

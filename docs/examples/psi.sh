@@ -75,17 +75,17 @@ psi_uuid() {
   printf '%s' "${hex:0:8}-${hex:8:4}-4${hex:13:3}-a${hex:17:3}-${hex:20}"
 }
 
-# psi_send METHOD TARGET [BODY [IDEMPOTENCY_KEY [FILE]]]: signs a request and sends it. Sets psi_status, psi_body and
-# psi_retry_after (seconds, or nothing). Fails without a response, with 2 if nothing could be sent;
-# an error status is a response.
+# psi_send METHOD TARGET [BODY [IDEMPOTENCY_KEY [FILE [HEADER …]]]]: signs a request and sends it. Sets psi_status,
+# psi_body, psi_head (status line and headers) and psi_retry_after (seconds, or nothing). Fails without a response, with
+# 2 if nothing could be sent; an error status is a response.
 # TARGET: percent-encoded. BODY: JSON, sent as it is signed. IDEMPOTENCY_KEY: by default a new one for a write.
-# FILE: gets the body instead of psi_body, which cannot contain NUL.
+# FILE: gets the body instead of psi_body, which cannot contain NUL. HEADER: not signed, as 'X-Sandbox-Fault: slow'.
 psi_send() {
-  local method=$1 target=$2 body=${3-} key=${4-} file=${5-} timestamp canonical signature response head setting
+  local method=$1 target=$2 body=${3-} key=${4-} file=${5-} timestamp canonical signature response setting
   for setting in PSI_BASE_URL PSI_API_KEY PSI_SECRET; do
     [[ -n ${!setting-} ]] || { echo "$setting is not set" >&2; return 2; }
   done
-  local headers=("X-Api-Key: $PSI_API_KEY") options=(--request "$method")
+  local headers=("${@:6}" "X-Api-Key: $PSI_API_KEY") options=(--request "$method")
   if [[ -n $file ]]; then options+=(--dump-header - --output "$file"); else options+=(--include); fi
   if [[ $method == POST || $method == PATCH ]]; then
     [[ -n $key ]] || key=$(psi_uuid)
@@ -102,10 +102,10 @@ psi_send() {
     printf '%s' "$body" | curl --silent --show-error --suppress-connect-headers --max-time 30 \
       --globoff --path-as-is "${options[@]}" --header @<(printf '%s\n' "${headers[@]}") "${PSI_BASE_URL%/}$target"
   ) || return
-  head=${response%%$'\r\n\r\n'*} psi_body=''
+  psi_head=${response%%$'\r\n\r\n'*} psi_body=''
   [[ -n $file ]] || psi_body=${response#*$'\r\n\r\n'}
-  psi_status=${head#* } psi_status=${psi_status:0:3} psi_retry_after=''
-  [[ $head =~ [Rr]etry-[Aa]fter:\ *([0-9]+) ]] && psi_retry_after=${BASH_REMATCH[1]}
+  psi_status=${psi_head#* } psi_status=${psi_status:0:3} psi_retry_after=''
+  [[ $psi_head =~ [Rr]etry-[Aa]fter:\ *([0-9]+) ]] && psi_retry_after=${BASH_REMATCH[1]}
   return 0
 }
 

@@ -1,6 +1,6 @@
 """The files of docs/examples, which partners may copy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,13 @@ SNIPPETS = (
     *("ping", "create_user", "update_user", "list_transactions", "get_document", "retry"),
     *("follow_events", "receive_webhook"),
 )
+# Of the page "Go live", in the order in which they run; the first is a module of the others.
+GO_LIVE = (
+    *("psi_events", "step01_sign", "step02_create_user", "step03_be_refused", "step04_be_approved", "step05_events"),
+    *("step06_conversions", "step07_document", "step08_lost_answer", "step09_rotate_key", "step10_rate_limit"),
+    "step11_reconcile",
+)
+_SUBFOLDERS = ("snippets", "go_live")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class Sample:
 
 def files() -> dict[str, Path]:
     """Return the files for download by name, so that no path comes from a request."""
-    paths = [*FOLDER.iterdir(), *(FOLDER / "snippets").iterdir()]
+    paths = [*FOLDER.iterdir(), *(path for name in _SUBFOLDERS for path in (FOLDER / name).iterdir())]
     return {path.name: path for path in sorted(paths) if path.is_file() and not path.name.startswith(".")}
 
 
@@ -50,8 +57,17 @@ def clients() -> list[Sample]:
 
 def snippets() -> dict[str, list[Sample]]:
     """Return the snippets by what they do, in each language that has one."""
-    paths = files().values()
-    return {name: _samples(path for path in paths if path.parent != FOLDER and path.stem == name) for name in SNIPPETS}
+    return _samples_by_name(SNIPPETS)
+
+
+def go_live() -> dict[str, list[Sample]]:
+    """Return the scripts of the page "Go live" by name, in each language."""
+    return _samples_by_name(GO_LIVE)
+
+
+def _samples_by_name(names: Sequence[str]) -> dict[str, list[Sample]]:
+    paths = [path for path in files().values() if path.parent != FOLDER]
+    return {name: _samples(path for path in paths if path.stem == name) for name in names}
 
 
 def _samples(paths: Iterable[Path]) -> list[Sample]:

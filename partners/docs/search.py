@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString, mark_safe
 
-from partners.docs import changelog, doctor_page, guide, reference
+from partners.docs import changelog, doctor_page, go_live, guide, reference
 
 LONGEST_QUERY = 100
 MOST_WORDS = 8
@@ -77,6 +77,7 @@ def index() -> tuple[Entry, ...]:
     """Return every section of every page."""
     pages: dict[str, tuple[str, Callable[[], str]]] = {
         "Guide": ("docs", lambda: guide.page("")),
+        "Go live": ("docs_go_live", lambda: go_live.page("")),
         "Reference": ("docs_reference", reference.page),
         "Signature doctor": ("docs_doctor", doctor_page.page),
         "Changelog": ("docs_changelog", changelog.page),

@@ -11,6 +11,7 @@ urlpatterns = [
     path("favicon.ico", views.favicon, name="docs_favicon"),
     path("docs", views.guide, name="docs"),
     path("docs/", RedirectView.as_view(pattern_name="docs", permanent=True)),
+    path("docs/go-live", views.go_live, name="docs_go_live"),
     path("docs/reference", views.reference, name="docs_reference"),
     path("docs/doctor", views.doctor, name="docs_doctor"),
     path("docs/changelog", views.changelog, name="docs_changelog"),

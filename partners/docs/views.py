@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from partners.docs import changelog as changelog_page
 from partners.docs import doctor_page, example_files, openapi, postman
+from partners.docs import go_live as go_live_page
 from partners.docs import guide as guide_page
 from partners.docs import reference as reference_page
 from partners.docs import search as search_page
@@ -54,6 +55,12 @@ def guide(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def go_live(request: HttpRequest) -> HttpResponse:
+    """Eleven steps in the sandbox, from an API key to the go-live checklist."""
+    return public(go_live_page.page(_base_url(request)), shared=False)
+
+
+@require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """The sections of the docs that match the query `q`."""
     query = request.GET.get("q", "")[: search_page.LONGEST_QUERY].strip()
@@ -96,6 +103,7 @@ def llms_txt(request: HttpRequest) -> HttpResponse:
     """An overview of the docs for language models (llmstxt.org)."""
     base_url = _base_url(request)
     context = {"base_url": base_url, "sections": guide_page.SECTIONS, "clients": example_files.clients()}
+    context["steps"] = [title for _, title in go_live_page.SECTIONS]
     return public(render_to_string("docs/llms.txt", context), _TEXT, shared=False)
 
 

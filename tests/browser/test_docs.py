@@ -16,7 +16,10 @@ from playwright.sync_api import BrowserContext, Page, Request, expect
 from partners.authentication import signing
 from tests.browser.test_accessibility import PHONE, hindrances
 
-PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/changelog", "/docs/search?q=key", "/docs/nowhere")
+PAGES = (
+    *("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor"),
+    *("/docs/changelog", "/docs/search?q=key", "/docs/nowhere"),
+)
 EXAMPLES = Path(settings.BASE_DIR) / "docs" / "examples"
 
 TIMESTAMP = "2026-01-15T10:30:00Z"
@@ -77,7 +80,7 @@ def test_no_page_has_a_serious_violation_or_is_wider_than_the_screen(
     assert not hindrances(page)
 
 
-@pytest.mark.parametrize("path", PAGES[:3])
+@pytest.mark.parametrize("path", PAGES[:4])
 def test_a_page_loads_its_files_from_this_service_only(page: Page, sent: list[Request], path: str) -> None:
     page.goto(path, wait_until="networkidle")
     assert {urlsplit(request.url).netloc for request in sent} == {urlsplit(page.url).netloc}

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from partners.authentication import keys
 from partners.db import history_context
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, Mode, Partner
 from transactions.demo.backdating import backdate_records, backdate_users
 from transactions.demo.conversions import import_conversions
 from transactions.demo.document_files import publish_documents
@@ -30,6 +30,7 @@ from users.services.roles import ROLES
 from users.services.staff import create_staff
 
 PARTNER = "demo"
+SANDBOX_PARTNER = "demo-sandbox"
 COMMAND = "seed_demo"
 # One account of each role, and a second reviewer.
 ACCOUNTS = {f"demo-{role}": role for role in ROLES} | {"demo-reviewer-2": "reviewer"}
@@ -68,10 +69,14 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """The demo's data, with the credentials that are shown once. staff: role, username and password of each."""
+    """The demo's data, with the credentials that are shown once. staff: role, username and password of each.
+
+    sandbox_key: of the sandbox partner, which has no users until somebody uses it.
+    """
 
     partner: Partner
     key: keys.IssuedKey
+    sandbox_key: keys.IssuedKey
     staff: Sequence[Mapping[str, str]] = field(repr=False)
     users: int
     conversions: int
@@ -92,11 +97,18 @@ def seed(*, users: int, conversions: int, report: Callable[[str], None] = lambda
     report("Publishing documents …")
     publish_documents(partner, people)
     backdate_records(partner, since=began)
-    # The secrets of earlier keys cannot be shown again.
+    documents = Document.objects.filter(partner=partner).count()
+    sandbox_partner, _ = Partner.objects.get_or_create(
+        slug=SANDBOX_PARTNER, defaults={"name": "Demo Bank, sandbox", "mode": Mode.SANDBOX}
+    )
+    return Seeded(partner, _new_key(partner), _new_key(sandbox_partner), staff, users, conversions, documents)
+
+
+def _new_key(partner: Partner) -> keys.IssuedKey:
+    """Issue a key in place of earlier ones, whose secrets cannot be shown again."""
     for old in ApiKey.objects.filter(partner=partner, label=COMMAND, revoked_at=None):
         keys.revoke(old)
-    documents = Document.objects.filter(partner=partner).count()
-    return Seeded(partner, keys.issue(partner=partner, label=COMMAND), staff, users, conversions, documents)
+    return keys.issue(partner=partner, label=COMMAND)
 
 
 def _staff_account(username: str, role: str) -> Mapping[str, str]:

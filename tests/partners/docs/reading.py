@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from tests.support.client import Response, in_process
 
-PAGES = ("/docs", "/docs/reference", "/docs/doctor", "/docs/changelog")
+PAGES = ("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor", "/docs/changelog")
 
 
 @dataclass

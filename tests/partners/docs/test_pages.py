@@ -32,7 +32,7 @@ FILES = {
     "/favicon.ico": "image/x-icon",
 }
 # They contain the address of their request.
-OF_ONE_ADDRESS = {"/docs", "/docs/postman.json", "/llms.txt"}
+OF_ONE_ADDRESS = {"/docs", "/docs/go-live", "/docs/postman.json", "/llms.txt"}
 OTHERS = (
     "https://www.rfc-editor.org/rfc/",
     "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/",
@@ -43,6 +43,11 @@ OTHERS = (
 @pytest.fixture(scope="module")
 def guide() -> Page:
     return read("/docs")
+
+
+@pytest.fixture(scope="module")
+def go_live() -> Page:
+    return read("/docs/go-live")
 
 
 @pytest.fixture
@@ -172,11 +177,12 @@ def test_a_trailing_slash_is_redirected() -> None:
 # --- The guide is true to the code ---
 
 
-def test_every_example_is_shown_as_it_is(guide: Page) -> None:
+def test_every_example_is_shown_as_it_is(guide: Page, go_live: Page) -> None:
     files = [path for path in EXAMPLES.rglob("*") if path.is_file()]
     assert len(files) >= 7
     for path in files:
-        assert path.read_text() in guide.code, path.name
+        page = go_live if path.parent.name == "go_live" else guide
+        assert path.read_text() in page.code, path.name
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/reference"])
@@ -187,7 +193,7 @@ def test_highlighted_code_uses_existing_colours(path: str) -> None:
     assert all(f".{name} " in style for name in classes)
 
 
-def test_every_example_can_be_downloaded(guide: Page) -> None:
+def test_every_example_can_be_downloaded(guide: Page, go_live: Page) -> None:
     files = [path for path in EXAMPLES.rglob("*") if path.is_file()]
     assert len({path.name for path in files}) == len(files)
     for path in files:
@@ -196,7 +202,7 @@ def test_every_example_can_be_downloaded(guide: Page) -> None:
             assert (answer.status, answer.body) == (200, path.read_bytes())
             assert answer.header("Content-Type") == "text/plain; charset=utf-8"
             assert f'filename="{path.name}"' in (answer.header("Content-Disposition") or "")
-            assert f"/docs/examples/{path.name}" in guide.values("href")
+            assert f"/docs/examples/{path.name}" in [*guide.values("href"), *go_live.values("href")]
 
 
 def test_the_vectors_are_the_published_file() -> None:

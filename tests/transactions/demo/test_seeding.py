@@ -13,7 +13,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from partners.db import serving_role
-from partners.models import Partner
+from partners.models import KEY_PREFIXES, Mode, Partner
 from tests.support.documents import stored_at
 from transactions.demo.conversions import CURRENCIES, line
 from transactions.demo.document_files import papers_of
@@ -51,6 +51,15 @@ def test_seeding_again_adds_and_moves_nothing(seeded: Partner) -> None:
     before = counts(seeded), list(UserEvent.objects.order_by("pk").values_list("pgh_created_at", flat=True))
     seed(users=USERS, conversions=CONVERSIONS)
     assert (counts(seeded), list(UserEvent.objects.order_by("pk").values_list("pgh_created_at", flat=True))) == before
+
+
+def test_each_seeding_gives_a_new_key_of_the_sandbox_partner(documents: None, committed_partner: Partner) -> None:
+    first, second = (seed(users=0, conversions=0).sandbox_key for _ in range(2))
+    connections[serving_role.OWNER].close()
+    assert first.api_key.startswith(KEY_PREFIXES[Mode.SANDBOX])
+    first.record.refresh_from_db()
+    assert (first.record.revoked_at is None, second.record.revoked_at) == (False, None)
+    assert (first.record.partner, first.record.partner.mode) == (second.record.partner, Mode.SANDBOX)
 
 
 def test_there_are_users_in_every_status_and_some_wait_longer_than_others(seeded: Partner) -> None:

@@ -111,6 +111,7 @@ Serving on {base_url} until Ctrl-C.
 {credentials}
 
 Docs          {base_url}/docs   (from a key to the first signed call)
+Go live       {base_url}/docs/go-live   (all of the integration, with the key of the sandbox)
 Back office   {base_url}/admin/   (log in as demo-reviewer, for example)
 Webhooks      {webhook_url}   (events that arrive are printed here)
 To sign and send a request, in another terminal:

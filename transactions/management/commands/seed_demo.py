@@ -29,6 +29,11 @@ class Command(ServiceCommand):
             "partner": seeded.partner.slug,
             "apiKey": seeded.key.api_key,
             "secret": seeded.key.secret,
+            "sandbox": {
+                "partner": seeded.sandbox_key.record.partner.slug,
+                "apiKey": seeded.sandbox_key.api_key,
+                "secret": seeded.sandbox_key.secret,
+            },
             "staff": seeded.staff,
             "users": seeded.users,
             "conversions": seeded.conversions,
@@ -44,5 +49,8 @@ def summary(seeded: Seeded) -> list[str]:
         f"Partner   {seeded.partner.slug}: {counts}",
         f"API key   {seeded.key.api_key}",
         f"Secret    {seeded.key.secret}",
+        f"Sandbox   {seeded.sandbox_key.record.partner.slug}",
+        f"API key   {seeded.sandbox_key.api_key}",
+        f"Secret    {seeded.sandbox_key.secret}",
         *(f"Staff     {account['username']:22} {account['password']}" for account in seeded.staff),
     ]

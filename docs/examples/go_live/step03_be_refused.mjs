@@ -1,0 +1,12 @@
+// Step 3: be refused, for invalid fields and for a minor.
+import { send } from "./psi.mjs";
+
+for (const changes of [{ email: "nobody", nickname: "Ada" }, { dateOfBirth: "2020-01-01" }]) {
+  const response = await send("PATCH", `/v1/users/${process.env.EXTERNAL_ID}`, JSON.stringify(changes));
+  const answer = await response.json();
+  console.log(`${response.status} ${answer.error}: ${answer.message}`);
+  for (const { field, code, message } of answer.fieldErrors ?? []) {
+    // For your program the code, for people the message.
+    console.log(`  ${field}: ${code}: ${message}`);
+  }
+}

@@ -1,0 +1,10 @@
+// Step 4: simulate the decisions of compliance, a rejection and an approval.
+import { send } from "./psi.mjs";
+
+const user = process.env.EXTERNAL_ID;
+for (const status of ["rejected", "pendingCompliance", "active"]) {
+  const response = await send("POST", `/v1/sandbox/users/${user}/status`, JSON.stringify({ status }));
+  const answer = await response.json();
+  if (!response.ok) throw new Error(`${response.status} ${answer.message}`);
+  console.log(`${user} is ${answer.status}`);
+}

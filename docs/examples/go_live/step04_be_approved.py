@@ -1,0 +1,16 @@
+"""Step 4: simulate the decisions of compliance, a rejection and an approval."""
+
+import json
+import os
+import sys
+
+import psi
+
+user = os.environ["EXTERNAL_ID"]
+for status in ("rejected", "pendingCompliance", "active"):
+    decision = json.dumps({"status": status}).encode()
+    response = psi.send("POST", f"/v1/sandbox/users/{user}/status", decision)
+    answer = response.json()
+    if response.status != 200:
+        sys.exit(f"{response.status} {answer['message']}")
+    print(f"{user} is {answer['status']}")

@@ -1,0 +1,15 @@
+"""Step 5: read the events until the approval."""
+
+import os
+from typing import Any
+
+import psi_events
+
+
+def is_approval(event: dict[str, Any]) -> bool:
+    """Whether it is the approval of our user."""
+    data = event["data"]
+    return data["externalId"] == os.environ["EXTERNAL_ID"] and data.get("status") == "active"
+
+
+psi_events.follow(is_approval)

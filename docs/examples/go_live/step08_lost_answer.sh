@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Step 8: lose the answer to a write, ask whether it has happened, and retry it.
+source ./psi.sh
+
+target=/v1/users/$EXTERNAL_ID
+changes='{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'
+# Store both before you send: a retry needs the same key and the same bytes.
+key=$(psi_uuid)
+
+# 2: nothing could be sent.
+psi_send PATCH "$target" "$changes" "$key" '' 'X-Sandbox-Fault: lostAnswer' 2>/dev/null || (($? != 2)) || exit
+[[ -n ${psi_status-} ]] || echo 'no answer'
+
+psi_send GET "/v1/idempotency-keys/$key" || exit
+# 404: it has not happened, and will not.
+if [[ $psi_status == 200 ]]; then echo 'it has happened'; else echo "look-up: $psi_status"; fi
+
+psi_send PATCH "$target" "$changes" "$key" || exit
+[[ $psi_head =~ [Ii]dempotent-[Rr]eplayed:\ *([a-z]+) ]]
+echo "retry: $psi_status, replayed: ${BASH_REMATCH[1]-}"

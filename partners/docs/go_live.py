@@ -1,0 +1,64 @@
+"""The page "Go live": eleven steps in the sandbox, whose scripts tests run as they are printed."""
+
+from functools import lru_cache
+
+from django.conf import settings
+from django.template.loader import render_to_string
+
+from partners import retention
+from partners.api import idempotency
+from partners.authentication import keys
+from partners.docs import example_files
+from partners.docs.example_files import LANGUAGES, Sample
+from partners.models import KEY_PREFIXES, Mode
+from partners.sandbox import faults
+
+SECTIONS = (
+    ("start", "Before you begin"),
+    ("sign", "1. Sign a request"),
+    ("create", "2. Create a user"),
+    ("be-refused", "3. Be refused"),
+    ("be-approved", "4. Be approved"),
+    ("read-events", "5. Read the events"),
+    ("conversions", "6. Page through conversions"),
+    ("document", "7. Download a document"),
+    ("lost-answer", "8. Lose an answer"),
+    ("rotate-key", "9. Rotate the key"),
+    ("rate-limit", "10. Be rate-limited"),
+    ("reconcile", "11. Reconcile"),
+    ("checklist", "Go-live checklist"),
+)
+# By suffix, the command that runs a script.
+PROGRAMS = {".py": "python3", ".mjs": "node", ".sh": "bash"}
+
+
+@lru_cache(maxsize=8)
+def page(base_url: str) -> str:
+    """Render the page, once in each process and for each address. base_url: without a slash at the end."""
+    steps = example_files.go_live()
+    context = {
+        "here": "go-live",
+        "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
+        "titles": {name.replace("-", "_"): title for name, title in SECTIONS},
+        "base_url": base_url,
+        "key_prefix": KEY_PREFIXES[Mode.SANDBOX],
+        "secret_prefix": keys.SECRET_PREFIXES[Mode.SANDBOX],
+        "live_key_prefix": KEY_PREFIXES[Mode.LIVE],
+        "downloads": [_download(suffix) for suffix in PROGRAMS],
+        "steps": steps,
+        "faults": list(faults.Fault),
+        "slow_seconds": int(faults.SLOW_SECONDS),
+        "skew": settings.CLOCK_SKEW_SECONDS,
+        "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
+        "event_days": retention.EVENTS_KEPT.days,
+    }
+    return render_to_string("docs/go_live.html", context)
+
+
+def _download(suffix: str) -> Sample:
+    """The commands that download all files of a language."""
+    language, _ = LANGUAGES[suffix]
+    lines = ["mkdir go-live", "cd go-live", "for name in psi \\"]
+    lines += [f"  {name} \\" for name in example_files.GO_LIVE[:-1]]
+    lines += [f"  {example_files.GO_LIVE[-1]}", "do", f'  curl -fsSO "$PSI_BASE_URL/docs/examples/$name{suffix}"', "done"]
+    return Sample(f"download, {language}", language, "bash", "\n".join(lines) + "\n", len(lines), "")

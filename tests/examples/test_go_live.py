@@ -1,0 +1,166 @@
+"""The page "Go live": its scripts, taken from the page, run in its order in each language, and print what it says."""
+
+import json
+import re
+import secrets
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from django.utils.html import strip_tags
+
+from partners.docs.example_files import GO_LIVE
+from partners.models import Mode, Partner
+from tests import factories
+from tests.examples.languages import BASH, ENVIRONMENT, NODE, PYTHON, Workshop, require
+from tests.live.conftest import Server, serving
+from tests.support.client import PartnerClient
+from tests.support.events import place_events
+from users.models import Status, User
+
+PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
+TITLES = {".py": "Python", ".mjs": "Node.js", ".sh": "Bash"}
+FIGURE = re.compile(r'<figure class="code[^"]*" data-name="([^"]*)">.*?<code>(.*?)</code></pre>', re.DOTALL)
+
+pytestmark = pytest.mark.parametrize("suffix", PROGRAMS)
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, kept: Path) -> Iterator[Server]:
+    """A live service whose docs can be read without HTTPS."""
+    with serving(DEBUG="true", OWNER_DATABASE_URL="", DOCUMENT_STORAGE_URL=kept.as_uri()) as running:
+        yield running
+
+
+@pytest.fixture
+def committed_sandbox(django_db_setup: None, django_db_blocker: Any) -> Iterator[Partner]:
+    """A sandbox partner, which the service sees, and the relay, which gives it its events."""
+    stop = threading.Event()
+
+    def relay() -> None:
+        try:
+            while not stop.wait(0.1):
+                place_events()
+        finally:
+            connections.close_all()
+
+    with django_db_blocker.unblock():
+        thread = threading.Thread(target=relay)
+        thread.start()
+        try:
+            yield factories.PartnerFactory.create(slug=f"sandbox-{secrets.token_hex(4)}", mode=Mode.SANDBOX)
+        finally:
+            stop.set()
+            thread.join()
+
+
+@pytest.fixture
+def sandbox(server: Server, committed_sandbox: Partner) -> PartnerClient:
+    """A client of the sandbox partner."""
+    return factories.client_of(committed_sandbox, server.transport)
+
+
+@dataclass
+class Walk:
+    """The page's scripts of one language, in a folder where they were downloaded as the page says."""
+
+    suffix: str
+    folder: Path
+    settings: dict[str, str]
+    code: dict[str, str] = field(default_factory=dict)
+
+    def run(self, name: str) -> tuple[int, list[str], str]:
+        """Exit status, lines printed, and complaint of a script."""
+        done = self.execute(PROGRAMS[self.suffix][1], f"{name}{self.suffix}")
+        return done.returncode, [line.rstrip() for line in done.stdout.decode().splitlines()], done.stderr.decode()
+
+    def execute(self, *command: str) -> subprocess.CompletedProcess[bytes]:
+        return Workshop(self.folder).run(command, ENVIRONMENT | self.settings)
+
+    def expected(self, number: int) -> re.Pattern[str]:
+        """What a step prints by the page: `…` is any text in a line, or any lines."""
+        lines = self.code[f"output of step {number}"].splitlines()
+        return re.compile("".join("(.*\n)*" if line == "…" else f"{_pattern(line)}\n" for line in lines))
+
+
+def _pattern(line: str) -> str:
+    return ".+".join(map(re.escape, line.split("…")))
+
+
+@pytest.fixture
+def walk(server: Server, sandbox: PartnerClient, suffix: str, tmp_path: Path) -> Walk:
+    language, _ = PROGRAMS[suffix]
+    for program in (*language.needs, "bash", "curl", "jq"):
+        require(program)
+    page = server.transport("GET", "/docs/go-live", {}, b"").body.decode()
+    code = {unescape(name): unescape(strip_tags(text)) for name, text in FIGURE.findall(page)}
+    # What the reader has to fill in.
+    given = {"PSI_API_KEY": sandbox.api_key, "PSI_SECRET": sandbox.secret}
+    exports = dict(line.removeprefix("export ").split("=", 1) for line in code["environment"].splitlines())
+    settings = {name: value.strip("'\"") for name, value in exports.items()} | given
+    settings["EXTERNAL_ID"] = f"walk-{secrets.token_hex(4)}"
+    assert given.keys() < exports.keys() == settings.keys()
+    walk = Walk(suffix, tmp_path / "go-live", settings, code)
+    download = code[f"download, {TITLES[suffix]}"]
+    assert Workshop(tmp_path).run(("bash", "-ec", download), ENVIRONMENT | settings).returncode == 0
+    return walk
+
+
+def test_every_step_prints_what_the_page_says(walk: Walk, sandbox: PartnerClient, tmp_path: Path) -> None:
+    steps = [name.removesuffix(walk.suffix) for name in walk.code if name.endswith(walk.suffix)]
+    assert sorted(steps) == sorted(GO_LIVE)
+    for name in steps:
+        assert (walk.folder / f"{name}{walk.suffix}").read_text() == walk.code[f"{name}{walk.suffix}"]
+    for number, name in enumerate((name for name in steps if name.startswith("step")), start=1):
+        assert name.startswith(f"step{number:02}_")
+        if number == 9:
+            _rotate_key(walk, tmp_path)
+        exit_status, lines, complaint = walk.run(name)
+        assert (exit_status, complaint) == (0, ""), (name, lines)
+        printed = "".join(f"{line}\n" for line in lines)
+        assert walk.expected(number).fullmatch(printed), (name, printed)
+    user = User.objects.get(external_id=walk.settings["EXTERNAL_ID"])
+    assert (user.status, user.city, user.occupation) == (Status.ACTIVE, "Ottawa", "Architect")
+    assert (user.conversions.count(), user.documents.count()) == (6, 1)
+    assert json.loads((walk.folder / "users.json").read_text()) == {user.external_id: "active"}
+    (document,) = walk.folder.glob("*.pdf")
+    assert document.read_bytes().startswith(b"%PDF-")
+
+
+def _rotate_key(walk: Walk, tmp_path: Path) -> None:
+    """As support does, when it is asked for a new key."""
+    output = tmp_path / "issued.json"
+    with output.open("w") as stdout:
+        call_command("rotate_api_key", walk.settings["PSI_API_KEY"], json=True, stdout=stdout)
+    issued = json.loads(output.read_text())
+    walk.settings |= {"PSI_NEW_API_KEY": issued["apiKey"], "PSI_NEW_SECRET": issued["secret"]}
+
+
+def test_the_first_step_refuses_a_live_key(walk: Walk, client: PartnerClient) -> None:
+    walk.settings |= {"PSI_API_KEY": client.api_key, "PSI_SECRET": client.secret}
+    exit_status, lines, complaint = walk.run("step01_sign")
+    assert (exit_status, lines) == (1, [])
+    assert "This key is live" in complaint
+
+
+def test_reconciling_names_each_difference(walk: Walk, sandbox: PartnerClient) -> None:
+    for external_id in ("both", "theirs", "changed"):
+        assert sandbox.post("/v1/users", factories.user_body(externalId=external_id)).status == 201
+    own = {"both": "pendingCompliance", "changed": "active", "ours": "pendingCompliance"}
+    (walk.folder / "users.json").write_text(json.dumps(own))
+    exit_status, lines, complaint = walk.run("step11_reconcile")
+    assert (exit_status, complaint) == (0, "")
+    assert lines == [
+        "changed: own active, service pendingCompliance",
+        "ours: own pendingCompliance, service none",
+        "theirs: own none, service pendingCompliance",
+        "users: own 3, service 3, different 3",
+    ]
