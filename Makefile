@@ -45,10 +45,10 @@ $(STAMP): requirements/dev.txt
 demo: $(DEMO_STAMP) .env ## seeds, serves and calls the API; DEMO_EXIT=1 ends it after the calls
 	$(MANAGE) demo $(if $(DEMO_EXIT),--exit)
 
-serve: $(DEMO_STAMP) .env ## migrates and serves on HOST:PORT
+serve: $(DEMO_STAMP) .env ## migrates, serves on HOST:PORT and delivers events
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) collectstatic --noinput --verbosity 0
-	$(BIN)/python -m config.serve
+	$(BIN)/python -m config.serve --deliver-events
 
 # Four processes even on two cores: tests often wait for PostgreSQL or other processes.
 test: install ## the test suite, on the embedded database

@@ -1,5 +1,6 @@
 """The server's entry point: `python -m config.serve`."""
 
+import argparse
 import multiprocessing
 import os
 import sys
@@ -11,9 +12,11 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
 from config.server import log_format
+from config.server.deliverer import DelivererSlot
 from config.server.granian_internals import WorkerFactory
-from config.server.master import CONTEXT, Master
-from config.server.worker import METRICS_FOLDER, Kind, Slot
+from config.server.listening import METRICS_FOLDER, Kind, ListeningSlot
+from config.server.master import Master
+from config.server.worker import CONTEXT, Slot
 
 # Of a worker; granian starts a thread when a request waits for one. More than partners/streaming.MAX_STREAMS.
 THREADS = 6
@@ -31,6 +34,9 @@ STOPPING_SECONDS = 30
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP replaces the workers one by one, with new code and settings."""
+    parser = argparse.ArgumentParser("python -m config.serve", description="The service.")
+    parser.add_argument("--deliver-events", action="store_true", help="run manage.py deliver_events beside it")
+    options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # In a process apart: the master does not import the service.
     with ProcessPoolExecutor(1, mp_context=CONTEXT) as process:
@@ -44,7 +50,9 @@ def main() -> None:
         log_level=LogLevels.warning,
         log_dictconfig=log_format.LOGGING,
     )
-    slots = _slots(settings)
+    slots: list[Slot] = [*_listening_slots(settings)]
+    if options.deliver_events:
+        slots.append(DelivererSlot())
     with TemporaryDirectory(prefix="psi-metrics-", ignore_cleanup_errors=True) as folder:
         if settings["INTERNAL_PORT"]:
             os.environ[METRICS_FOLDER] = folder
@@ -66,7 +74,7 @@ def read_settings() -> dict[str, Any]:
         sys.exit(f"Configuration: {error}")
 
 
-def _slots(settings: dict[str, Any]) -> list[Slot]:
+def _listening_slots(settings: dict[str, Any]) -> list[ListeningSlot]:
     """Return a slot for each worker. Exits with one line if an address cannot be bound."""
     # The settings of the host and the port, what the workers serve, and their number.
     table = [
@@ -78,7 +86,7 @@ def _slots(settings: dict[str, Any]) -> list[Slot]:
     for host_name, port_name, kind, number in table:
         host, port = settings[host_name], settings[port_name]
         try:
-            slots += [Slot(host, port, kind, backlog=BACKLOG) for _ in range(number if port else 0)]
+            slots += [ListeningSlot(host, port, kind, backlog=BACKLOG) for _ in range(number if port else 0)]
         except OSError as error:
             reason = str(error.strerror).partition(" (")[0]
             sys.exit(f"Configuration: {host_name}, {port_name}: cannot listen on {host}:{port}: {reason}.")

@@ -5,9 +5,9 @@ They raise ValueError with what to set; `Env` adds the variable's name. No messa
 
 import ipaddress
 import re
+import ssl
 import zoneinfo
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import environ
@@ -123,13 +123,15 @@ def time_zone(value: str) -> str:
     return value
 
 
-def readable_file(value: str) -> str:
-    """Return the path of a file that can be read, or an empty text."""
+def certificates(value: str) -> str:
+    """Return the path of a PEM file with certificates of authorities."""
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        if value:
-            Path(value).open("rb").close()
-    except OSError:
-        raise ValueError("set it to the path of a file that the service can read.") from None
+        trust.load_verify_locations(value)
+    except OSError:  # ssl.SSLError is one
+        raise ValueError("set it to a readable PEM file of certificates.") from None
+    if not trust.cert_store_stats()["x509"]:
+        raise ValueError("the file has no certificate; set it to a PEM file of certificates.")
     return value
 
 

@@ -42,7 +42,7 @@ COMPLIANCE_TIME_ZONE: str = env("COMPLIANCE_TIME_ZONE", cast=types.time_zone, de
 REDIS_URL: str = env("REDIS_URL", cast=types.redis_url, default="")
 
 # Webhooks. PEM file of the certificate authorities to trust instead of the system's; empty: the system's.
-WEBHOOK_CA_BUNDLE: str = env("WEBHOOK_CA_BUNDLE", cast=types.readable_file, default="")
+WEBHOOK_CA_BUNDLE: str = env("WEBHOOK_CA_BUNDLE", cast=types.certificates, default="")
 # To this machine, for tests and the demo.
 WEBHOOK_ALLOW_LOOPBACK: bool = env.bool("WEBHOOK_ALLOW_LOOPBACK", default=False)
 types.require(DEBUG or not WEBHOOK_ALLOW_LOOPBACK, "WEBHOOK_ALLOW_LOOPBACK: true only if DEBUG is true; remove it.")

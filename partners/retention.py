@@ -28,8 +28,8 @@ _SKIP = "FOR UPDATE SKIP LOCKED"
 
 _FEEDS = "SELECT partner_id FROM partners_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
 # What goes is the beginning of the feed, up to the first event that stays: events of transactions that overlapped may
-# differ from its order in their times. An event without a position is in no feed yet, and stays. Deliveries refer to
-# their events; the constraint is checked at the end of the transaction.
+# differ from its order in their times. Deliveries refer to their events; the constraint is checked at the end of the
+# transaction.
 _DELETE_EVENTS = """
     WITH batch AS (
         SELECT event.id, event.position, event.created_at < now() - %s::interval AS expired

@@ -11,8 +11,8 @@ from django.db.models.functions import Length, Now
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.triggers import PermanentTrigger, append_only, refuse
-from partners.events.outbox import insert_event, insert_or_merge_transactions, wire_time
-from partners.models import EventType, Partner
+from partners.models import Partner
+from transactions import events
 from transactions.timestamps import EARLIEST, LATEST
 from users.models import User
 
@@ -89,38 +89,6 @@ class UserRow(models.Model):
         )
 
 
-# One event for each user of a statement, not for each row.
-_TRANSACTIONS_RECORDED = insert_or_merge_transactions(
-    source="""
-        (SELECT user_id, count(*) AS count, min(created_at) AS oldest, max(created_at) AS newest
-           FROM inserted GROUP BY user_id) AS i
-        JOIN users_user u ON u.id = i.user_id ORDER BY u.id
-    """,
-    partner="u.partner_id",
-    user="u.id",
-    data={
-        "externalId": "u.external_id",
-        "userId": "u.id",
-        "count": "i.count",
-        "oldestCreatedAt": wire_time("i.oldest"),
-        "newestCreatedAt": wire_time("i.newest"),
-    },
-)
-_DOCUMENT_PUBLISHED = insert_event(
-    EventType.DOCUMENT_PUBLISHED,
-    source="users_user u WHERE u.id = NEW.user_id",
-    partner="u.partner_id",
-    user="u.id",
-    data={
-        "externalId": "u.external_id",
-        "userId": "u.id",
-        "documentId": "NEW.document_id",
-        "type": "NEW.type",
-        "createdAt": wire_time("NEW.created_at"),
-    },
-)
-
-
 class Conversion(UserRow):
     """A currency conversion made by a user; written by imports."""
 
@@ -161,8 +129,8 @@ class Conversion(UserRow):
                 when=pgtrigger.After,
                 operation=pgtrigger.Insert,
                 level=pgtrigger.Statement,
-                referencing=pgtrigger.Referencing(new="inserted"),
-                func=f"{_TRANSACTIONS_RECORDED}; RETURN NULL;",
+                referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
+                func=f"{events.TRANSACTIONS_RECORDED}; RETURN NULL;",
             ),
         )
 
@@ -218,7 +186,7 @@ class Document(UserRow):
                 name="event",
                 when=pgtrigger.After,
                 operation=pgtrigger.Insert,
-                func=f"{_DOCUMENT_PUBLISHED}; RETURN NULL;",
+                func=f"{events.DOCUMENT_PUBLISHED}; RETURN NULL;",
             ),
         )
 

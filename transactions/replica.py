@@ -44,6 +44,9 @@ class Replica:
 
     def __init__(self) -> None:
         self._in_use = False
+        # The last check's result holds until then: while another thread makes the next one, after an idle hour, the
+        # replica may have fallen behind.
+        self._in_use_until = 0.0
         self._next_check = 0.0
         # The primary's position in the WAL at the last check, and the time of that check (monotonic seconds).
         self._primary_position: str | None = None
@@ -54,7 +57,7 @@ class Replica:
         try:
             self._check_when_due()
             if self._in_use:
-                return statement()
+                return statement() if time.monotonic() < self._in_use_until else None
         except (DatabaseError, InterfaceError) as failure:
             self._next_check = time.monotonic() + PAUSE_SECONDS
             self._use(in_use=False, exc_info=failure)
@@ -69,6 +72,7 @@ class Replica:
         # First, so that no other thread checks at the same time.
         self._next_check = now + CHECK_SECONDS
         self._use(in_use=self._is_up_to_date(now))
+        self._in_use_until = self._next_check
 
     def _is_up_to_date(self, now: float) -> bool:
         """Whether the replica has replayed the primary's position of the last check, if that was recent."""

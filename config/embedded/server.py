@@ -50,6 +50,8 @@ class EmbeddedServerError(ImproperlyConfigured):
 class EmbeddedServer:
     """The PostgreSQL cluster in a folder, with its log and lock files."""
 
+    max_connections = 200
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.data = self.folder / "data"
@@ -132,7 +134,8 @@ class EmbeddedServer:
         self._remove_stale_locks()
         log = self.data / "server.log"
         # No port: the permissions of the socket's folder control access.
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.socket_folder}' -c max_connections=200"
+        options = f"-c listen_addresses='' -c unix_socket_directories='{self.socket_folder}'"
+        options += f" -c max_connections={self.max_connections}"
         command = ["pg_ctl", "-D", str(self.data), "-l", str(log), "-o", options, "-w"]
         for attempt in range(START_ATTEMPTS):
             # The children of a killed server hold its shared memory a moment longer.

@@ -7,17 +7,14 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 
 from granian.log import logger
 
 from config.server import draining
 from config.server.granian_internals import WorkerFactory
-from config.server.worker import Kind, Slot, Worker
+from config.server.worker import CONTEXT, Slot, Worker
 
-# Workers are forked from a master that has not imported the service, so that new ones load new code and settings.
-CONTEXT = get_context("fork")
 # Between two checks of the workers without a signal, and while the master waits for a worker.
 CHECK_SECONDS = 0.5
 POLL_SECONDS = 0.02
@@ -78,7 +75,7 @@ class Master:
     def _release(self, *, keep: Slot | None = None) -> None:
         """Drop the master's signal handlers and sockets; runs first in each forked process.
 
-        keep: the slot that the process serves. A copy of another socket would outlive the worker that it belongs to.
+        keep: the process's slot. A copy of another socket would outlive the worker that it belongs to.
         """
         signal.set_wakeup_fd(-1)
         for number in SIGNALS:
@@ -87,7 +84,7 @@ class Master:
         self._waker.close()
         for slot in self._slots:
             if slot is not keep:
-                slot.listener.close()
+                slot.close()
 
     def _replace_dead(self, *, skip: Slot | None = None) -> None:
         """Start the workers that have ended and whose pause is over. skip: a slot to leave alone."""
@@ -104,23 +101,22 @@ class Master:
                     slot.pause(RETRY_SECONDS)
                 else:
                     slot.failed_to_load = False
-        if all(slot.failed_to_load for slot in self._slots if slot.kind != Kind.INTERNAL):
+        if all(slot.failed_to_load for slot in self._slots if slot.is_essential):
             self.has_failed = self._is_stopping = True
 
     def _spawn(self, slot: Slot) -> Worker | None:
         """Start a worker; log and return None if the system cannot."""
         try:
-            if slot.listener.fileno() < 0:
-                slot.bind()
+            slot.open()
             loaded = CONTEXT.Event()
-            process = self._factory.process(slot.listener, partial(self._load, slot, loaded))
+            process = slot.process(self._factory, partial(self._load, slot, loaded))
             process.start()
         except OSError as error:
             logger.error("A worker cannot be started: %s", error.strerror)
             return None
-        return Worker(process, loaded)
+        return Worker(process, loaded, slot.draining_signal)
 
-    def _load(self, slot: Slot, loaded: Event) -> draining.DrainingApplication:
+    def _load(self, slot: Slot, loaded: Event) -> object:
         self._release(keep=slot)
         return slot.load(loaded)
 
@@ -157,7 +153,7 @@ class Master:
     def _stop(self) -> None:
         # Closed, not shut down, which would make granian's workers spin.
         for slot in self._slots:
-            slot.listener.close()
+            slot.close()
         workers = [slot.worker for slot in self._slots if slot.worker is not None]
         for worker in workers:
             worker.drain()

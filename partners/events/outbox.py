@@ -1,10 +1,21 @@
-"""SQL by which triggers of the apps above write events, in the transaction of the change (contract, section 10)."""
+"""SQL by which triggers of the apps above write to the outbox, in the transaction of the change (contract, section 10).
+
+A statement that inserts thousands of rows writes one entry with their users and times: an import does little work for
+its events. The relay makes the events of an entry (relay.py), by the SQL in EVENTS of the entry's type.
+"""
 
 from collections.abc import Mapping
 
 from partners.models import EventType
 
-_COLUMNS = "partner_id, user_id, type, data"
+_ONE = """
+    SELECT partner_id, id, user_ids[1] AS user_id, type, created_at, data FROM taken WHERE type = '{kind}'
+"""
+# By type: a SELECT of the columns of _ONE from `taken`, the entries that the relay has taken from the outbox. Those of
+# a transaction without `data` are always taken together. The apps above add theirs (AppConfig.ready).
+EVENTS: dict[EventType, str] = {
+    kind: _ONE.format(kind=kind.value) for kind in (EventType.STATUS_CHANGED, EventType.DOCUMENT_PUBLISHED)
+}
 
 
 def wire_time(expression: str) -> str:
@@ -12,37 +23,30 @@ def wire_time(expression: str) -> str:
     return f"""to_char({expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
 
 
-def insert_event(kind: EventType, *, source: str, partner: str, user: str, data: Mapping[str, str]) -> str:
-    """The SQL that writes an event for each row of `source`.
-
-    source: the text after FROM. partner, user: expressions of their ids. data: expressions by name on the wire.
-    """
-    return f"""
-        INSERT INTO partners_event ({_COLUMNS})
-        SELECT {partner}, {user}, '{kind.value}', {_json(data)} FROM {source}
-    """
-
-
-def insert_or_merge_transactions(*, source: str, partner: str, user: str, data: Mapping[str, str]) -> str:
-    """As `insert_event`, merged with the event of the same user and database transaction.
-
-    data: with `count`, `oldestCreatedAt` and `newestCreatedAt`, whose texts sort as the times do.
-    """
-    insert = insert_event(EventType.TRANSACTIONS_RECORDED, source=source, partner=partner, user=user, data=data)
-    stored, added = "partners_event.data", "excluded.data"
-    merged = {
-        "count": f"({stored}->>'count')::bigint + ({added}->>'count')::bigint",
-        "oldestCreatedAt": f"least({stored}->>'oldestCreatedAt', {added}->>'oldestCreatedAt')",
-        "newestCreatedAt": f"greatest({stored}->>'newestCreatedAt', {added}->>'newestCreatedAt')",
-    }
-    return f"""
-        {insert}
-            ON CONFLICT (user_id, transaction_id)
-               WHERE position IS NULL AND type = '{EventType.TRANSACTIONS_RECORDED.value}'
-            DO UPDATE SET data = {stored} || {_json(merged)}
-    """
-
-
-def _json(data: Mapping[str, str]) -> str:
-    arguments = ", ".join(f"'{name}', {expression}" for name, expression in data.items())
+def json_object(values: Mapping[str, str]) -> str:
+    """The SQL of a JSON object. values: expressions by name on the wire."""
+    arguments = ", ".join(f"'{name}', {expression}" for name, expression in values.items())
     return f"jsonb_build_object({arguments})"
+
+
+def insert_entry(kind: EventType, *, source: str, partner: str, user: str, data: Mapping[str, str]) -> str:
+    """The SQL that writes an entry of one event.
+
+    source: the text after FROM. partner, user: expressions of their ids. data: of the event, expressions by name.
+    """
+    return f"""
+        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)
+        SELECT {partner}, '{kind.value}', ARRAY[{user}], {json_object(data)} FROM {source}
+    """
+
+
+def insert_entry_of_rows(kind: EventType, *, source: str, time: str) -> str:
+    """The SQL that writes an entry for each partner of a statement's rows.
+
+    source: the transition table, with `partner_id` and `user_id`. time: its column with the time of a row.
+    """
+    return f"""
+        INSERT INTO partners_outboxentry (partner_id, type, user_ids, times, size)
+        SELECT partner_id, '{kind.value}', array_agg(user_id), array_agg({time}), count(*)
+          FROM {source} GROUP BY partner_id
+    """

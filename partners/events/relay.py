@@ -1,93 +1,124 @@
-"""The relay: gives committed events their positions in the partners' feeds (contract, section 10).
+"""The relay: makes events of the outbox's entries, at their positions in the partners' feeds (contract, section 10).
 
 Order of insert is not order of commit: a reader of ids would skip an event that commits late. The relay sees only
-committed events, is alone while it works, and gives each the next position of its partner's feed. So positions become
-visible in their order, whatever commits when. They are kept in tables, not in a sequence: a restored dump goes on.
+committed entries, is alone while it works, and gives each event the next position of its partner's feed. So positions
+become visible in their order, whatever commits when. They are kept in tables, not in a sequence: a restored dump goes
+on.
 """
 
 import time
-from typing import NamedTuple
+from functools import cache
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connections, transaction
 
 from partners.db import statements
+from partners.db.statements import Query, answers_within
+from partners.events import outbox
 
 log = structlog.get_logger("partners.events.relay")
 
-BATCH = 1000
+# Events that are placed at once, unless a single entry has more.
+BATCH = 5000
+# A single entry may be of a million rows.
+STATEMENT_SECONDS = 300
 REPLICA = "replica"
 # Lists are read from a replica that lags by at most this (transactions/replica.py): no need to wait for longer.
 REPLICA_SECONDS = 6.0
+# The pause after a failure of the replica.
+REPLICA_PAUSE_SECONDS = 10.0
 
-_LOCK = "SELECT pg_try_advisory_xact_lock(7305001)"
-# The committed events without a position, and the end of the WAL, which is after their commits.
+# Each partner's first entries by id, with as many from each partner as the batch allows: an import of one delays no
+# other. What a transaction inserted in several statements is not divided, because it becomes one event for each user.
+# Types that this version does not know are left to a newer one.
 _UNPLACED = """
-    SELECT array_agg(id), pg_current_wal_lsn()::text
-      FROM (SELECT id FROM partners_event WHERE position IS NULL ORDER BY id LIMIT %s) AS unplaced
+    WITH queue AS (
+        SELECT id, partner_id, transaction_id, transaction_time, size, data IS NULL AS is_merged,
+               sum(size) OVER (PARTITION BY partner_id ORDER BY id) - size AS before
+          FROM partners_outboxentry WHERE type = ANY(%s)
+    ), batch AS (
+        SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY before, id) - size AS total FROM queue) AS ordered
+         WHERE total < %s
+    )
+    SELECT id FROM queue
+     WHERE id IN (SELECT id FROM batch)
+        OR is_merged AND (partner_id, transaction_id, transaction_time) IN
+           (SELECT partner_id, transaction_id, transaction_time FROM batch WHERE is_merged)
 """
-_HAS_REPLAYED = "SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= %s::pg_lsn"
+# All if it is no replica any more.
+_ON_REPLICA = """
+    SELECT id FROM unnest(%s::bigint[]) AS given (id)
+     WHERE NOT pg_is_in_recovery() OR EXISTS (SELECT FROM partners_outboxentry entry WHERE entry.id = given.id)
+"""
+_LOCK = "SELECT pg_try_advisory_xact_lock(7305001), set_config('statement_timeout', %s, true)"
 _PLACE = """
-    WITH unplaced AS (
-        SELECT id, partner_id, row_number() OVER (PARTITION BY partner_id ORDER BY id) AS number
-          FROM partners_event WHERE id = ANY(%s::bigint[]) AND position IS NULL
-    ), counts AS (
-        SELECT partner_id, count(*) AS count FROM unplaced GROUP BY partner_id
+    WITH taken AS (
+        DELETE FROM partners_outboxentry WHERE id = ANY(%s::bigint[]) RETURNING *
+    ), events AS ({events}
+    ), numbered AS (
+        SELECT *, row_number() OVER (PARTITION BY partner_id ORDER BY id, user_id) AS number,
+               count(*) OVER (PARTITION BY partner_id) AS count
+          FROM events
     ), feeds AS (
         INSERT INTO partners_eventfeed AS feed (partner_id, last_position)
-        SELECT partner_id, count FROM counts ORDER BY partner_id
+        SELECT DISTINCT partner_id, count FROM numbered ORDER BY partner_id
             ON CONFLICT (partner_id)
             DO UPDATE SET last_position = feed.last_position + excluded.last_position, updated_at = now()
      RETURNING partner_id, last_position
     )
-    UPDATE partners_event AS event SET position = feeds.last_position - counts.count + unplaced.number
-      FROM unplaced JOIN counts USING (partner_id) JOIN feeds USING (partner_id)
-     WHERE event.id = unplaced.id
+    INSERT INTO partners_event (partner_id, user_id, type, created_at, data, position)
+    SELECT partner_id, user_id, type, created_at, data, last_position - count + number
+      FROM numbered JOIN feeds USING (partner_id) ORDER BY partner_id, number
 """
-
-
-class _Batch(NamedTuple):
-    ids: list[int]
-    # The primary's position in the WAL, and monotonic seconds.
-    wal_position: str
-    read_at: float
 
 
 class Relay:
     """Places events in batches. Any number of processes may have one; one at a time works."""
 
     def __init__(self) -> None:
-        self._batch: _Batch | None = None
+        # When an entry that the replica lacks was first seen (monotonic seconds), by its id.
+        self._seen: dict[int, float] = {}
+        self._replica_asked_from = 0.0
 
     def place(self) -> int:
-        """Give up to BATCH committed events their positions; return their number. Raises Django's database errors.
+        """Make events of about BATCH rows of the outbox; return their number. Raises Django's database errors.
 
-        With a replica, events wait until it has replayed what they report.
+        With a replica, entries wait until it has replayed what they report.
         """
-        batch = self._batch or self._read()
-        if batch is None:
+        ids = [id_ for (id_,) in statements.fetch_all(_UNPLACED, ([*outbox.EVENTS], BATCH))]
+        if REPLICA in connections:
+            ids = self._replayed(ids)
+        if not ids:
             return 0
-        if REPLICA in connections and not _is_on_replica(batch):
-            self._batch = batch
-            return 0
-        self._batch = None
-        with transaction.atomic(durable=True):
-            if statements.fetch_one(_LOCK, ()) != (True,):
-                return 0
-            return statements.run(_PLACE, (batch.ids,))
+        with answers_within(STATEMENT_SECONDS), transaction.atomic(durable=True):
+            is_alone, _ = statements.fetch_one(_LOCK, (f"{STATEMENT_SECONDS}s",)) or (False, None)
+            # A statement of its own, whose snapshot shows what the relay before has placed.
+            return statements.run(_place(), (ids,)) if is_alone else 0
 
-    def _read(self) -> _Batch | None:
-        ids, wal_position = statements.fetch_one(_UNPLACED, (BATCH,)) or (None, "")
-        return _Batch(ids, wal_position, time.monotonic()) if ids else None
+    def _replayed(self, ids: list[int]) -> list[int]:
+        """The entries that the replica has, or has lacked for so long that lists do not use it.
+
+        Neither has an entry without those committed before it.
+        """
+        now = time.monotonic()
+        self._seen = {id_: self._seen.get(id_, now) for id_ in ids}
+        overdue = {id_ for id_, seen_at in self._seen.items() if now - seen_at > REPLICA_SECONDS}
+        replayed = overdue | self._on_replica([id_ for id_ in ids if id_ not in overdue])
+        return [id_ for id_ in ids if id_ in replayed]
+
+    def _on_replica(self, ids: list[int]) -> set[int]:
+        if not ids or time.monotonic() < self._replica_asked_from:
+            return set()
+        try:
+            found: list[tuple[int]] = statements.fetch(Query(_ON_REPLICA, (ids,)), REPLICA)
+            return {id_ for (id_,) in found}
+        except (DatabaseError, InterfaceError) as failure:
+            log.warning("replica not reached", exc_info=failure)
+            self._replica_asked_from = time.monotonic() + REPLICA_PAUSE_SECONDS
+            connections[REPLICA].close()
+            return set()
 
 
-def _is_on_replica(batch: _Batch) -> bool:
-    """Whether the replica has the events' transactions, or lags so much that lists do not use it."""
-    if time.monotonic() - batch.read_at > REPLICA_SECONDS:
-        return True
-    try:
-        return statements.fetch_one(_HAS_REPLAYED, (batch.wal_position,), using=REPLICA) == (True,)
-    except (DatabaseError, InterfaceError) as failure:
-        log.warning("replica not reached", exc_info=failure)
-        connections[REPLICA].close()
-        return False
+@cache
+def _place() -> str:
+    return _PLACE.format(events=" UNION ALL ".join(outbox.EVENTS.values()))

@@ -1,6 +1,6 @@
 """Partners with their API keys, records of requests, events, and webhooks."""
 
-from partners.models.events import Event, EventFeed, EventType
+from partners.models.events import Event, EventFeed, EventType, OutboxEntry
 from partners.models.partner import ApiKey, Partner, in_force
 from partners.models.requests import ApiUsage, IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
@@ -21,6 +21,7 @@ __all__ = (
     "EventFeed",
     "EventType",
     "IdempotencyRecord",
+    "OutboxEntry",
     "Partner",
     "UsedSignature",
     "WebhookAttemptCount",

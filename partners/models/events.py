@@ -1,16 +1,15 @@
 """Events that partners are told of (contract, section 10).
 
-Triggers write them in the transaction of the change (partners/events/outbox.py); the relay gives each its position
-(partners/events/relay.py).
+Triggers write to the outbox in the transaction of the change (partners/events/outbox.py); the relay makes events of it,
+each with its position in the feed (partners/events/relay.py).
 """
 
-import pgtrigger
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.triggers import PermanentTrigger, refuse
 from partners.models.partner import Partner
 
 
@@ -22,23 +21,50 @@ class EventType(models.TextChoices):
     DOCUMENT_PUBLISHED = "user.documentPublished", _("Document published")
 
 
+class OutboxEntry(models.Model):
+    """What a change wrote in its transaction for one or more events of a partner's users, until the relay takes it.
+
+    user_ids: of users.User, which this layer may not refer to. data: of the one event; None: of the rows that a
+    statement inserted, by their users and `times`. size: the number of rows.
+    """
+
+    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False)
+    type = models.CharField(max_length=40, choices=EventType)
+    created_at = models.DateTimeField(db_default=Func(function="clock_timestamp"))
+    user_ids = ArrayField(models.UUIDField())
+    times = ArrayField(models.DateTimeField(), null=True)
+    data = models.JSONField(null=True)
+    size = models.PositiveIntegerField(db_default=1)
+    # Entries without `data` of one transaction become one event for each user. A number alone could come again in
+    # another cluster, to which a dump was restored.
+    transaction_id = models.BigIntegerField(db_default=Func(template="pg_current_xact_id()::text::bigint"))
+    transaction_time = models.DateTimeField(db_default=Func(function="transaction_timestamp"))
+
+    # Triggers insert, as the owner. The relay takes.
+    serving_privileges = ("SELECT", "DELETE")
+
+    class Meta:
+        verbose_name_plural = "outbox entries"
+        constraints = (models.CheckConstraint(condition=Q(type__in=EventType.values), name="outbox_type_known"),)
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.pk}"
+
+
 class Event(models.Model):
-    """An event of a partner's user. Without a position until its transaction is known to have ended."""
+    """An event of a partner's user, at its position in the partner's feed."""
 
     partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False)
     # Of users.User, which this layer may not refer to.
     user_id = models.UUIDField(_("user"))
     event_id = models.UUIDField(_("eventId"), db_default=Func(function="gen_random_uuid"))
     type = models.CharField(_("type"), max_length=40, choices=EventType)
-    created_at = models.DateTimeField(_("created at"), db_default=Func(function="clock_timestamp"))
+    created_at = models.DateTimeField(_("created at"))
     data = models.JSONField(_("data"))
-    # Merges what one transaction records for a user (outbox.py); only compared while there is no position, since
-    # another cluster numbers its transactions anew.
-    transaction_id = models.BigIntegerField(db_default=Func(template="pg_current_xact_id()::text::bigint"))
-    position = models.BigIntegerField(_("position"), null=True)
+    position = models.BigIntegerField(_("position"))
 
-    # Triggers insert, as the owner. The relay sets the position, and the purge removes what is older than 30 days.
-    serving_privileges = ("SELECT", "UPDATE (position)", "DELETE")
+    # The relay inserts, and the purge removes what is older than 30 days.
+    serving_privileges = ("SELECT", "INSERT", "DELETE")
 
     class Meta:
         verbose_name = _("event")
@@ -46,24 +72,7 @@ class Event(models.Model):
         constraints = (
             models.CheckConstraint(condition=Q(type__in=EventType.values), name="event_type_known"),
             # Also the feed's index.
-            models.UniqueConstraint(
-                fields=("partner", "position"), condition=Q(position__isnull=False), name="event_position"
-            ),
-            models.UniqueConstraint(
-                fields=("user_id", "transaction_id"),
-                condition=Q(position=None, type="user.transactionsRecorded"),
-                name="event_of_transaction",
-            ),
-        )
-        indexes = (models.Index(fields=("id",), condition=Q(position=None), name="event_unplaced"),)
-        triggers = (
-            PermanentTrigger(
-                name="position_stays",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Update,
-                condition=pgtrigger.Condition("OLD.position IS NOT NULL"),
-                func=refuse("An event that has its position cannot be changed."),
-            ),
+            models.UniqueConstraint(fields=("partner", "position"), name="event_position"),
         )
 
     def __str__(self) -> str:

@@ -24,18 +24,18 @@ LEASE = timedelta(seconds=30)
 # Due deliveries that are looked at for each endpoint: the work does not grow with a backlog.
 WINDOW = 50
 
-# At random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints too.
+# At random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints too. Not EXISTS,
+# which the planner may turn into a read of all due deliveries.
 _LOCK = """
     SELECT array_agg(id) FROM (
         SELECT id FROM partners_webhookendpoint endpoint
          WHERE removed_at IS NULL AND (
-                   disabled_reason = '' AND EXISTS (
-                       SELECT FROM partners_webhookdelivery delivery
+                   disabled_reason = '' AND (
+                       SELECT true FROM partners_webhookdelivery delivery
                         WHERE delivery.endpoint_id = endpoint.id AND state = 'pending'
-                              AND next_attempt_at <= statement_timestamp())
-                   OR EXISTS (
-                       SELECT FROM partners_webhookdelivery delivery
-                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending' AND delivery.event_id IS NULL))
+                              AND next_attempt_at <= statement_timestamp() LIMIT 1)
+                   OR (SELECT true FROM partners_webhookdelivery delivery
+                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending' AND event_id IS NULL LIMIT 1))
          ORDER BY random() LIMIT %s
            FOR NO KEY UPDATE SKIP LOCKED) AS locked
 """

@@ -20,7 +20,7 @@ _DISABLED = """
      WHERE disabled_reason <> '' AND removed_at IS NULL GROUP BY 1
 """
 _FEED_LAG = """
-    SELECT extract(epoch FROM now() - created_at)::float8 FROM partners_event WHERE position IS NULL ORDER BY id LIMIT 1
+    SELECT extract(epoch FROM now() - created_at)::float8 FROM partners_outboxentry ORDER BY id LIMIT 1
 """
 
 

@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import runpy
+import ssl
 import subprocess
 import sys
 from collections import ChainMap
@@ -23,7 +24,15 @@ MANAGE = ("manage.py", "check")
 SERVE = ("-m", "config.serve")
 # Overrides the values of this machine and its `.env`.
 UNSET = dict.fromkeys(
-    ("REDIS_URL", "OWNER_DATABASE_URL", "REPLICA_DATABASE_URL", "SECRET_KEY_FALLBACKS", "CSRF_TRUSTED_ORIGINS"), ""
+    (
+        "REDIS_URL",
+        "OWNER_DATABASE_URL",
+        "REPLICA_DATABASE_URL",
+        "SECRET_KEY_FALLBACKS",
+        "CSRF_TRUSTED_ORIGINS",
+        "WEBHOOK_CA_BUNDLE",
+    ),
+    "",
 )
 A_KEY = "tests-only-0123456789-abcdefghijklmnopqrs"
 ANOTHER_KEY = "tests-only-9876543210-abcdefghijklmnopqrs"
@@ -56,6 +65,7 @@ VALID: list[dict[str, str]] = [
     {"OWNER_DATABASE_URL": "postgresql://owner@127.0.0.1:1/absent"},
     {"ALLOWED_HOSTS": ".example.com,10.0.0.7,[::1]", "HOST": "::", "CSRF_TRUSTED_ORIGINS": "https://*.example.com"},
     {"REDIS_URL": "rediss://:hidden-value@redis.example:6380/1"},
+    {"WEBHOOK_CA_BUNDLE": ssl.get_default_verify_paths().cafile or "", "WEBHOOK_ALLOW_LOOPBACK": "false"},
 ]
 
 
@@ -102,6 +112,11 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("SECURE_HSTS_PRELOAD", "no", "true or false"),
         ("PORT", "65536", "from 1 to 65535"),
         ("WEB_WORKERS", "0", "from 1 to 256"),
+        ("WEBHOOK_CA_BUNDLE", "/srv/absent.pem", "readable PEM file"),
+        ("WEBHOOK_CA_BUNDLE", "/srv", "readable PEM file"),
+        ("WEBHOOK_CA_BUNDLE", str(ROOT / "README.md"), "PEM file of certificates"),
+        ("WEBHOOK_ALLOW_LOOPBACK", "true", "DEBUG"),
+        ("WEBHOOK_ALLOW_LOOPBACK", "yes", "true or false"),
         ("DEBUG", "perhaps", "true or false"),
         ("DOCUMENT_STORAGE_URL", "", "s3://bucket"),
         ("DOCUMENT_STORAGE_URL", "/srv/documents", "file://"),

@@ -26,13 +26,16 @@ GRANTS = {
     "partners_idempotencyrecord": ADD | {"UPDATE (body, created_at, fingerprint, location, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
     "partners_apiusage": ADD | {"UPDATE (count)", "DELETE"},
-    # Events are written by triggers; the relay places them.
-    "partners_event": READ | {"UPDATE (position)", "DELETE"},
+    # The outbox is written by triggers; the relay makes events of it.
+    "partners_outboxentry": READ | {"DELETE"},
+    "partners_event": ADD | {"DELETE"},
     "partners_eventfeed": ADD | {"UPDATE (last_position, purged_position, updated_at)"},
     "partners_webhookendpoint": ADD
     | {
-        "UPDATE (description, disabled_at, disabled_reason, failing_since, fan_out_after, last_success_at, position,"
-        " removed_at, types, url)",
+        (
+            "UPDATE (description, disabled_at, disabled_reason, failing_since, fan_out_after, last_success_at,"
+            " position, removed_at, types, url)"
+        ),
         "DELETE",
     },
     "partners_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},

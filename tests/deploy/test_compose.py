@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE = (DEPLOY / "compose.yaml").read_text()
 SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE)["services"]
-SERVICE_CONTAINERS = ["service-a", "service-b", "migrate", "purge"]
+SERVICE_CONTAINERS = ["service-a", "service-b", "deliverer", "migrate", "purge"]
 # Settings of the service, and PGOPTIONS of libpq.
 KNOWN = set(re.findall(r'env(?:\.\w+)?\(\s*"([A-Z_]+)"', (ROOT / "config" / "settings.py").read_text())) | {"PGOPTIONS"}
 
@@ -51,6 +51,16 @@ def test_a_container_cannot_write_to_its_root_or_gain_privileges(name: str) -> N
 def test_only_nginx_has_published_ports() -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["nginx"]
     assert all(SERVICES[name]["networks"] == ["inside"] for name in ("postgres", "redis"))
+
+
+def test_events_are_delivered_from_the_database_to_the_internet() -> None:
+    deliverer = SERVICES["deliverer"]
+    assert deliverer["command"] == ["manage.py", "deliver_events", "--json"]
+    assert deliverer["networks"] == ["inside", "outside"]
+    assert deliverer["restart"] == "unless-stopped"
+    # Longer than the 20 s that it takes to end; and no other service waits for it.
+    assert deliverer["stop_grace_period"] == "25s"
+    assert all("deliverer" not in service.get("depends_on", {}) for service in SERVICES.values())
 
 
 def test_nginx_has_each_service_as_upstream() -> None:

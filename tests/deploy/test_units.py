@@ -1,17 +1,25 @@
 """The units, verified by systemd with this checkout's programs."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 import pytest
 
+from partners.webhooks import addresses
 from tests.deploy.conftest import program
 
 UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
-SERVICES = ["psi-serve@8001.service", "psi-purge.service", "psi-import@srv-feed-2026.ndjson.service"]
+SERVICES = [
+    "psi-serve@8001.service",
+    "psi-deliver.service",
+    "psi-purge.service",
+    "psi-import@srv-feed-2026.ndjson.service",
+]
 # Of 100, in systemd's terms: 20 is its 2.0, "OK". A service without any of it has 96.
 MOST_EXPOSURE = 13
 
@@ -68,7 +76,7 @@ def test_the_timer_starts_an_existing_unit() -> None:
     assert all((UNITS / f"{timer}.service").is_file() for timer in timers)
 
 
-@pytest.mark.parametrize("command", ["purge_expired", "clearsessions", "import_conversions"])
+@pytest.mark.parametrize("command", ["deliver_events", "purge_expired", "clearsessions", "import_conversions"])
 def test_the_commands_of_the_units_accept_their_arguments(command: str) -> None:
     from django.core.management import get_commands, load_command_class
 
@@ -80,3 +88,28 @@ def test_the_commands_of_the_units_accept_their_arguments(command: str) -> None:
     parser = load_command_class(str(apps[command]), command).create_parser("manage.py", command)
     for line in lines:
         parser.parse_args(line.partition(command)[2].split())
+
+
+def denied_networks() -> list[IPv4Network | IPv6Network]:
+    """The networks that systemd denies to the process that sends webhooks."""
+    unit = (UNITS / "psi-deliver.service").read_text()
+    return [ip_network(net) for line in re.findall(r"^IPAddressDeny=(.+)", unit, re.MULTILINE) for net in line.split()]
+
+
+def test_systemd_denies_exactly_the_addresses_that_webhooks_may_not_go_to() -> None:
+    denied = denied_networks()
+    refused: list[IPv4Network | IPv6Network] = [
+        *addresses._REFUSED_IPV4,
+        *addresses._REFUSED_IPV6,
+        addresses._IPV6_UNICAST,
+    ]
+    for net in [*denied, *refused]:
+        first, last = net.network_address, net.broadcast_address
+        neighbours = [first - 1] if int(first) else []
+        neighbours += [last + 1] if int(last) < 2**net.max_prefixlen - 1 else []
+        for address in (first, last, *neighbours):
+            assert any(address in net for net in denied) != addresses.may_go_to(address), address
+
+
+def test_the_process_that_sends_webhooks_has_longer_to_stop_than_it_takes() -> None:
+    assert "\nTimeoutStopSec=25\n" in (UNITS / "psi-deliver.service").read_text()

@@ -26,12 +26,12 @@ class Cluster:
         self.manage("create_partner", "acme", "--name", "Acme Inc.")
         self._key = json.loads(self.manage("issue_api_key", "acme", "--json"))
 
-    def manage(self, *arguments: str) -> str:
+    def manage(self, *arguments: str, **environment: str) -> str:
         """Return the output of a management command."""
-        environment = production(DATABASE_URL=self.url, OWNER_DATABASE_URL=self._server.url(OWNER_ROLE))
+        databases = {"DATABASE_URL": self.url, "OWNER_DATABASE_URL": self._server.url(OWNER_ROLE)}
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
-            env=os.environ | environment,
+            env=os.environ | production(**databases, **environment),
             cwd=Path(settings.BASE_DIR),
             check=True,
             stdout=subprocess.PIPE,
@@ -56,10 +56,11 @@ class Cluster:
 
 
 @contextmanager
-def own_cluster() -> Iterator[Cluster]:
+def own_cluster(*, max_connections: int = EmbeddedServer.max_connections) -> Iterator[Cluster]:
     """Run a cluster in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="psi-cluster-") as folder:
         server = EmbeddedServer(Path(folder))
+        server.max_connections = max_connections
         server.ensure_running()
         try:
             yield Cluster(server)

@@ -135,12 +135,12 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
     try:
         client = SignedClient(f"http://127.0.0.1:{server.port}", seeded["apiKey"], seeded["secret"])
 
-        def approve(user: str) -> None:
+        def decide(user: str, status: str) -> None:
             place.manage(
-                "change_user_status", seeded["partner"], user, "active", "--by", "demo-reviewer", "--reason", "As ever."
+                "change_user_status", seeded["partner"], user, status, "--by", "demo-reviewer", "--reason", "As ever."
             )
 
-        Walk(client, (external_id(1), conversions), approve, lambda _: None).run()
+        Walk(client, (external_id(1), conversions), decide, lambda _: None).run()
     finally:
         server.process.terminate()
         server.process.wait(timeout=WAIT_SECONDS)

@@ -7,13 +7,13 @@ from django.db.models.functions import Now
 
 from partners.db import serving_role
 from partners.events.relay import Relay
-from partners.models import Event, Partner
+from partners.models import Event, OutboxEntry, Partner
 from tests import factories
 from users.models import User
 
 
 def place_events() -> None:
-    """Give all committed events, and those of the test's transaction, their positions."""
+    """Bring all committed events, and those of the test's transaction, into their feeds."""
     relay = Relay()
     while relay.place():
         pass
@@ -27,8 +27,8 @@ def add_events(partner: Partner, count: int) -> User:
     return user
 
 
-def make_older(event: Event, age: timedelta) -> None:
-    """Date a committed event that has no position back."""
-    rows = Event.objects.using(serving_role.OWNER).filter(pk=event.pk)
+def make_older(event: Event | OutboxEntry, age: timedelta) -> None:
+    """Date a committed event back."""
+    rows = type(event)._default_manager.using(serving_role.OWNER).filter(pk=event.pk)
     assert rows.update(created_at=Now() - age) == 1
     connections[serving_role.OWNER].close()

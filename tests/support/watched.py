@@ -80,13 +80,13 @@ def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) ->
 
 
 @contextmanager
-def starting(log: Path, **environment: str) -> Iterator[Watched]:
-    """Start the service with these settings; it may not respond yet."""
+def starting(log: Path, *arguments: str, **environment: str) -> Iterator[Watched]:
+    """Start the service with these arguments and settings; it may not respond yet."""
     port, internal = free_port(), free_port()
     ports = {"PORT": str(port), "INTERNAL_HOST": "127.0.0.1", "INTERNAL_PORT": str(internal)}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "config.serve"],
+            [sys.executable, "-m", "config.serve", *arguments],
             env=os.environ | production(**environment) | ports,
             cwd=Path(settings.BASE_DIR),
             stdout=output,
@@ -101,9 +101,9 @@ def starting(log: Path, **environment: str) -> Iterator[Watched]:
 
 
 @contextmanager
-def watched(log: Path, **environment: str) -> Iterator[Watched]:
-    """Start the service with these settings, and wait until it responds."""
-    with starting(log, **environment) as service:
+def watched(log: Path, *arguments: str, **environment: str) -> Iterator[Watched]:
+    """Start the service with these arguments and settings, and wait until it responds."""
+    with starting(log, *arguments, **environment) as service:
         wait_until(lambda: service.process.poll() is not None or service.transport("GET", "/v1/ping", {}, b""))
         assert service.process.poll() is None, log.read_text()
         wait_until(lambda: service.health("/livez")[0] == 200)

@@ -3,15 +3,22 @@
 import hashlib
 import json
 import secrets
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Any
 
 from partners.client import Reply, SignedClient
+from transactions.demo.receiver import Received, Receiver
 from transactions.models import DocumentType
 from users.api.schema import MOVED_HOUSE, NEW_USER
 
 LONGEST_BODY_SHOWN = 600
+# For an event to be in the feed, and then at the receiver: on a busy machine longer than the contract's 2 s.
+EVENT_SECONDS = 60
+POLL_SECONDS = 0.25
 
 
 class WrongAnswerError(Exception):
@@ -23,18 +30,20 @@ class Walk:
     """Signed requests to a running service.
 
     user_with_conversions: an externalId with documents and several pages of conversions, and their number.
-    approve: activates a user by externalId, as compliance does. show: prints a line.
+    decide: moves a user, by externalId, to a status, as compliance does. show: prints a line.
     """
 
     client: SignedClient
     user_with_conversions: tuple[str, int]
-    approve: Callable[[str], None]
+    decide: Callable[[str, str], None]
     show: Callable[[str], None]
     external_id: str = field(default_factory=lambda: f"walk-{secrets.token_hex(4)}")
     steps: int = 0
+    # Of the feed of events.
+    cursor: str = ""
 
     def run(self) -> None:
-        """Take all steps. Raises WrongAnswerError at the first wrong answer."""
+        """Take the steps of requests. Raises WrongAnswerError at the first wrong answer."""
         self.step("The first signed call")
         self.expect(200, "GET", "/v1/ping")
         self.create()
@@ -69,7 +78,7 @@ class Walk:
         errors = self.expect(400, "PATCH", path, {"email": "nobody"}).json()["fieldErrors"]
         self.check([error["field"] for error in errors] == ["email"], "fieldErrors names email")
         self.step("Compliance decides (manage.py change_user_status, or the back office); the partner reads the status")
-        self.approve(self.external_id)
+        self.decide(self.external_id, "active")
         self.check(self.expect(200, "GET", path).json()["status"] == "active", "the user is active")
 
     def page(self) -> None:
@@ -97,6 +106,57 @@ class Walk:
             self.show(f"   < Content-Disposition: {file.header('Content-Disposition')}")
             self.check(hashlib.sha256(file.body).hexdigest() == one["sha256"], "the SHA-256 is that of the list")
             self.check(file.header("Content-Type") == one["contentType"], "the content type is that of the list")
+
+    def run_events(self, receiver: Receiver, add_webhook: Callable[[str], str]) -> None:
+        """Take the steps of events, after the others, while `deliver_events` runs. Raises WrongAnswerError.
+
+        receiver: of the partner's webhooks. add_webhook: sets up an endpoint for a URL and returns its secret.
+        """
+        self.step("The feed of events, read until it has the decision above; the partner keeps the cursor")
+        self.check(self.read_feed()["data"]["status"] == "active", "the event has the status")
+        self.step("An endpoint for webhooks (manage.py add_webhook, or the back office)")
+        receiver.use_secret(add_webhook(receiver.url))
+        self.step("Compliance decides again; the feed goes on from the cursor with the event")
+        self.decide(self.external_id, "suspended")
+        event = self.read_feed()
+        self.check(event["type"] == "user.statusChanged", "the event is user.statusChanged")
+        self.check(event["data"]["status"] == "suspended", "the event has the new status")
+        self.step("The same event arrives at the endpoint, and standardwebhooks verifies it")
+        received = receiver.wait_for(event["eventId"], seconds=EVENT_SECONDS)
+        if received is None:
+            raise WrongAnswerError(f"Step {self.steps} failed: no valid webhook arrived in {EVENT_SECONDS} s.")
+        self.show(f"   > POST {receiver.url}")
+        for name, value in received.headers.items():
+            self.show(f"   > {name}: {value}")
+        self.show(f"   > {_shortened(received.body)}")
+        self.show("   < 204 No Content")
+        self.check(received.event == event, "the webhook's body is the event of the feed")
+        altered = Received(received.headers, received.body.replace(b"suspended", b"active"))
+        self.check(not receiver.is_valid(altered), "an altered body is not valid")
+
+    def read_feed(self) -> dict[str, Any]:
+        """Read the feed from the cursor until it has an event of the user; return that event and keep the cursor.
+
+        Shows the page with the event.
+        """
+        deadline, count = time.monotonic() + EVENT_SECONDS, 0
+        while True:
+            target = "/v1/events?limit=100" + (f"&cursor={self.cursor}" if self.cursor else "")
+            reply = self.client.send("GET", target)
+            self.check(reply.status == HTTPStatus.OK, f"GET {target} answers 200")
+            page = reply.json()
+            events, self.cursor = page["items"], page["nextCursor"]
+            count += len(events)
+            for event in events:
+                if event["data"]["externalId"] == self.external_id:
+                    self.show(f"   > GET {target}")
+                    self.show(f"   < 200 OK   items: {len(events)}, hasMore: {json.dumps(page['hasMore'])}")
+                    self.show(f"   < … {json.dumps(event)}")
+                    self.show(f"   Events read: {count}")
+                    return dict(event)
+            self.check(time.monotonic() < deadline, "the feed has the event")
+            if not page["hasMore"]:
+                time.sleep(POLL_SECONDS)
 
     def step(self, title: str) -> None:
         """Begin a step."""

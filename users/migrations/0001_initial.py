@@ -382,6 +382,6 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.status IS DISTINCT FROM NEW.status)', func='\n        INSERT INTO partners_event (partner_id, user_id, type, data)\n        SELECT u.partner_id, u.id, \'user.statusChanged\', jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id, \'status\', u.status, \'updatedAt\', to_char(u.updated_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')) FROM (SELECT NEW.*) AS u\n    ;\n            RETURN NULL;\n        ', hash='4824d0c56d80cc33d506feddf1a29140aecf4b16', operation='UPDATE OF "status"', pgid='pgtrigger_event_bc9a1', table='users_user', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.status IS DISTINCT FROM NEW.status)', func='\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.statusChanged\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id, \'status\', u.status, \'updatedAt\', to_char(u.updated_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')) FROM (SELECT NEW.*) AS u\n    ;\n            RETURN NULL;\n        ', hash='0e697c3d350817f8d90b1f1226e3fc1d73a9e331', operation='UPDATE OF "status"', pgid='pgtrigger_event_bc9a1', table='users_user', when='AFTER')),
         ),
     ]

@@ -7,7 +7,7 @@ user; an update of the status without such a row is refused.
 import pgtrigger
 
 from partners.db.triggers import PermanentTrigger, append_only, refuse
-from partners.events.outbox import insert_event, wire_time
+from partners.events.outbox import insert_entry, wire_time
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
 from users.models.statuses import TRANSITIONS, Status
@@ -19,7 +19,7 @@ _NEW_PROFILE = ", ".join(f"NEW.{column}" for column in PROFILE_COLUMNS)
 _OLD_REVIEWED = ", ".join(f"OLD.{column}" for column in REVIEWED_COLUMNS)
 _NEW_REVIEWED = ", ".join(f"NEW.{column}" for column in REVIEWED_COLUMNS)
 
-_STATUS_CHANGED = insert_event(
+_STATUS_CHANGED = insert_entry(
     EventType.STATUS_CHANGED,
     source="(SELECT NEW.*) AS u",
     partner="u.partner_id",
@@ -91,7 +91,7 @@ USER_TRIGGERS = [
     PermanentTrigger(
         name="event",
         when=pgtrigger.After,
-        operation=pgtrigger.UpdateOf("status"),
+        operation=pgtrigger.UpdateOf("status"),  # type: ignore[no-untyped-call]
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         func=f"""{_STATUS_CHANGED};
             RETURN NULL;

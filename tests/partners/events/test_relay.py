@@ -2,18 +2,19 @@
 
 import pytest
 
+from partners.events import outbox
 from partners.events.relay import Relay
-from partners.models import Event, EventFeed
-from tests.factories import PartnerFactory, UserFactory
+from partners.models import Event, EventFeed, EventType
+from tests.factories import DocumentFactory, PartnerFactory, UserFactory
 from users.models import Status
 
 pytestmark = pytest.mark.django_db
 
 
 def test_each_partner_has_positions_of_its_own() -> None:
-    one, other = PartnerFactory(), PartnerFactory()
+    one, other = PartnerFactory.create(), PartnerFactory.create()
     for partner in (one, other, one):
-        UserFactory(partner=partner, status=Status.ACTIVE)
+        UserFactory.create(partner=partner, status=Status.ACTIVE)
 
     assert Relay().place() == 3
     assert list(Event.objects.filter(partner=one).order_by("id").values_list("position", flat=True)) == [1, 2]
@@ -21,10 +22,10 @@ def test_each_partner_has_positions_of_its_own() -> None:
 
 
 def test_positions_go_on_after_the_last() -> None:
-    partner = PartnerFactory()
-    UserFactory(partner=partner, status=Status.SUSPENDED)
+    partner = PartnerFactory.create()
+    UserFactory.create(partner=partner, status=Status.SUSPENDED)
     Relay().place()
-    UserFactory(partner=partner, status=Status.ACTIVE)
+    UserFactory.create(partner=partner, status=Status.ACTIVE)
     Relay().place()
 
     assert list(Event.objects.order_by("id").values_list("position", flat=True)) == [1, 2, 3]
@@ -33,3 +34,18 @@ def test_positions_go_on_after_the_last() -> None:
 
 def test_without_events_nothing_is_done() -> None:
     assert Relay().place() == 0
+
+
+def test_a_type_that_this_version_does_not_know_waits_for_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    user = UserFactory.create(status=Status.ACTIVE)
+    assert Relay().place() == 1
+    DocumentFactory.create(user=user)
+    with monkeypatch.context() as older:
+        older.delitem(outbox.EVENTS, EventType.DOCUMENT_PUBLISHED)
+        assert Relay().place() == 0
+
+    assert Relay().place() == 1
+    assert list(Event.objects.order_by("position").values_list("type", flat=True)) == [
+        "user.statusChanged",
+        "user.documentPublished",
+    ]

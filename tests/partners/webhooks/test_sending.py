@@ -78,7 +78,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The addresses that sockets of this process connect to."""
     made: list[tuple[Any, ...]] = []
-    connect = asyncio.SelectorEventLoop.sock_connect  # type: ignore[attr-defined]
+    connect = asyncio.SelectorEventLoop.sock_connect
 
     async def noted(loop: Any, sock: Any, address: Any) -> None:
         made.append(address)

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import socket
@@ -7,6 +8,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -15,17 +17,26 @@ from django.core.management.base import BaseCommand, CommandError
 from environ import Env
 
 from partners.client import NoAnswerError, SignedClient
+from partners.models import Partner
+from partners.webhooks import endpoints
 from transactions.demo.people import external_id
+from transactions.demo.receiver import Received, Receiver, receiving
 from transactions.demo.seeding import PARTNER, Seeded, seed
 from transactions.demo.walk import Walk, WrongAnswerError
 from transactions.management.commands.seed_demo import summary
 
 USERS = 40
 CONVERSIONS = 600
-START_SECONDS = 30
+START_SECONDS = 120
 # A shell's status of a command that Ctrl-C ended.
 INTERRUPTED = 130
 LOG = settings.BASE_DIR / ".local" / "demo-service.log"
+# Of the endpoint, which is removed with the receiver.
+DESCRIPTION = "The demo's receiver"
+REASONS = {
+    "active": "Identity and address confirmed.",
+    "suspended": "The partner reported a lost phone.",
+}
 # Ctrl-C, `kill` and service managers, and a terminal's window that is closed.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -51,29 +62,49 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         seeded = seed(users=USERS, conversions=CONVERSIONS, report=self.say)
         self.say("Starting the service …")
-        with _service() as (process, base_url):
+        with receiving() as receiver, _endpoint_removed(seeded.partner), _service(receiver) as (process, base_url):
             client = SignedClient(base_url, seeded.key.api_key, seeded.key.secret)
             _wait_until_ready(process, client)
             conversions = seeded.partner.users.get(external_id=external_id(1)).conversions.count()
-            walk = Walk(client, (external_id(1), conversions), self.approve, self.say)
+            walk = Walk(client, (external_id(1), conversions), self.decide, self.say)
             try:
                 walk.run()
+                walk.run_events(receiver, partial(self.add_webhook, receiver))
             except (WrongAnswerError, NoAnswerError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps were answered as the contract says.\n")
             if keep_serving:
-                self.show_addresses(base_url, seeded)
+                self.show_addresses(base_url, receiver.url, seeded)
+                receiver.on_receipt = self.show_webhook
                 with suppress(KeyboardInterrupt):
                     process.wait()
 
-    def approve(self, user: str) -> None:
-        reason = "Identity and address confirmed."
-        self.say(f'   $ manage.py change_user_status {PARTNER} {user} active --by demo-reviewer --reason "{reason}"')
-        call_command(
-            "change_user_status", PARTNER, user, "active", by="demo-reviewer", reason=reason, stdout=self.stdout
-        )
+    def decide(self, user: str, status: str) -> None:
+        reason = REASONS[status]
+        self.say(f'   $ manage.py change_user_status {PARTNER} {user} {status} --by demo-reviewer --reason "{reason}"')
+        call_command("change_user_status", PARTNER, user, status, by="demo-reviewer", reason=reason, stdout=self.stdout)
 
-    def show_addresses(self, base_url: str, seeded: Seeded) -> None:
+    def add_webhook(self, receiver: Receiver, url: str) -> str:
+        self.say(f"   $ manage.py add_webhook {PARTNER} {url}")
+        # In a process apart, whose settings allow this machine, as the service's do.
+        added = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "manage.py", "add_webhook", PARTNER, url, "--description", DESCRIPTION, "--json"],
+            env=_environment() | _receiver_settings(receiver),
+            cwd=settings.BASE_DIR,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if added.returncode:
+            raise WrongAnswerError(f"add_webhook failed: {added.stderr.strip()}")
+        webhook = json.loads(added.stdout)
+        self.say(f"   Webhook {webhook['webhookId']}, secret {webhook['secret']}")
+        return str(webhook["secret"])
+
+    def show_webhook(self, received: Received) -> None:
+        self.say(f"Webhook: {json.dumps(received.event)}")
+
+    def show_addresses(self, base_url: str, webhook_url: str, seeded: Seeded) -> None:
         credentials = "\n".join(summary(seeded))
         self.say(f"""\
 Serving on {base_url} until Ctrl-C.
@@ -81,6 +112,7 @@ Serving on {base_url} until Ctrl-C.
 
 Docs          {base_url}/docs   (from a key to the first signed call)
 Back office   {base_url}/admin/   (log in as demo-reviewer, for example)
+Webhooks      {webhook_url}   (events that arrive are printed here)
 To sign and send a request, in another terminal:
   export PSI_API_KEY={seeded.key.api_key}
   export PSI_SECRET={seeded.key.secret}
@@ -108,14 +140,36 @@ def _interrupt_on_signals() -> None:
 
 
 @contextmanager
-def _service() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The production server with its base URL, on PORT or, if that is taken, on a free port; it logs into LOG."""
+def _endpoint_removed(partner: Partner) -> Iterator[None]:
+    """Remove the endpoint of the demo's receiver at the end; and at the start, if an earlier demo was killed."""
+
+    def remove() -> None:
+        for endpoint in endpoints.endpoints_of(partner).filter(description=DESCRIPTION):
+            endpoints.remove(endpoint)
+
+    remove()
+    try:
+        yield
+    finally:
+        remove()
+
+
+def _receiver_settings(receiver: Receiver) -> dict[str, str]:
+    return {"WEBHOOK_CA_BUNDLE": str(receiver.certificate), "WEBHOOK_ALLOW_LOOPBACK": "true"}
+
+
+@contextmanager
+def _service(receiver: Receiver) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The production server with its base URL, on PORT or, if that is taken, on a free port; it logs into LOG.
+
+    Its webhooks reach the receiver.
+    """
     port = _free_port(settings.HOST, settings.PORT)
     internal = _free_port(settings.INTERNAL_HOST, settings.INTERNAL_PORT) if settings.INTERNAL_PORT else 0
     with LOG.open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "config.serve"],
-            env=_environment() | {"PORT": str(port), "INTERNAL_PORT": str(internal)},
+            [sys.executable, "-m", "config.serve", "--deliver-events"],
+            env=_environment() | {"PORT": str(port), "INTERNAL_PORT": str(internal)} | _receiver_settings(receiver),
             cwd=settings.BASE_DIR,
             stderr=log,
         )

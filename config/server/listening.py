@@ -1,0 +1,113 @@
+"""Workers that serve requests: partners', staff's if they have a port, or those of the internal port.
+
+Each accepts from a socket of its own, those for partners with SO_REUSEPORT: the kernel spreads the connections. The
+master holds the sockets too, so that after a reload the successor takes over the connections that wait there. If a
+worker dies, its socket is closed at once: no connection waits at a socket without a worker.
+"""
+
+import gc
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from enum import Enum, auto
+from importlib import import_module
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
+from typing import Any
+
+from config.server import draining
+from config.server.granian_internals import WorkerFactory
+from config.server.worker import Slot
+
+# Read by prometheus_client: the folder of all workers' metrics (partners/monitoring/multiprocess.py).
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class Kind(Enum):
+    """What a worker serves. PARTNERS: everything, if staff have no port."""
+
+    PARTNERS = auto()
+    STAFF = auto()
+    INTERNAL = auto()
+
+
+class ListeningSlot(Slot):
+    """The place of a worker that serves from a socket."""
+
+    draining_signal = draining.SIGNAL
+
+    def __init__(self, host: str, port: int, kind: Kind, *, backlog: int) -> None:
+        """backlog: connections that wait to be accepted. Raises OSError if the address cannot be bound."""
+        super().__init__()
+        self.kind = kind
+        self.is_essential = kind != Kind.INTERNAL
+        self._address = (host, port)
+        self._backlog = backlog
+        self._bind()
+
+    def open(self) -> None:
+        """Open the socket unless it is open. Raises OSError."""
+        if self.listener.fileno() < 0:
+            self._bind()
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.listener.close()
+
+    def _bind(self) -> None:
+        """Open the socket. Connections are refused until a worker listens. Raises OSError."""
+        self.listener = socket.socket(socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET)
+        try:
+            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Not for the internal port: a second service on it would go unnoticed.
+            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self.kind != Kind.INTERNAL)
+            self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if hasattr(socket, "TCP_DEFER_ACCEPT"):
+                # Accept connections with their first bytes: none is closed while its request is in transit.
+                self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 1)
+            self.listener.bind(self._address)
+        except OSError:
+            self.listener.close()
+            raise
+
+    def process(self, factory: WorkerFactory, load: Callable[[], Any]) -> BaseProcess:
+        """Return a process of granian, not yet started."""
+        return factory.process(self.listener, load)
+
+    def load(self, loaded: Event) -> draining.DrainingApplication:
+        """Load the application in a worker, and listen. Exits with one line if the settings are bad."""
+        # Not imported in the master: new workers load new code.
+        import django  # noqa: PLC0415
+        from django.core.exceptions import ImproperlyConfigured  # noqa: PLC0415
+
+        try:
+            django.setup(set_prefix=False)
+            module = "config.server.internal_app" if self.kind == Kind.INTERNAL else "config.wsgi"
+            application = import_module(module).application
+        except ImproperlyConfigured as error:
+            sys.exit(f"Configuration: {error}")
+        draining_application = draining.DrainingApplication(application, self.listener)
+        signal.signal(draining.SIGNAL, draining_application.drain)
+        # From here on connections wait for this worker, which can drain.
+        self.listener.listen(self._backlog)
+        if self.kind == Kind.INTERNAL:
+            threading.Thread(target=self._end_with_master, daemon=True).start()
+        else:
+            from partners.monitoring import metrics  # noqa: PLC0415
+
+            metrics.mark_serving(for_staff=self.kind == Kind.STAFF)
+        # A garbage collection over all loaded modules would delay requests by some 70 ms.
+        gc.collect()
+        gc.freeze()
+        loaded.set()
+        return draining_application
+
+    def _end_with_master(self) -> None:
+        """End this process when the master has died: a service whose workers are not replaced is not healthy."""
+        self.wait_for_master_to_die()
+        shutil.rmtree(os.environ[METRICS_FOLDER], ignore_errors=True)
+        os._exit(0)
