@@ -110,16 +110,21 @@ def table_of(partner: Partner) -> Table:
     """The partner's webhooks."""
     return Table(
         _("Webhooks"),
-        (_("webhook"), _("types"), _("state"), _("last success"), _("failing since")),
+        (_("webhook"), _("types"), _("state"), _("last success")),
         [
             (
                 format_html('{} <span class="bo-below-name">{}</span>', link(one, one), one.description),
                 event_types(one),
-                state(one),
+                format_html("{} {}", state(one), _failing_since(one)),
                 last_success(one),
-                moment(one.failing_since),
             )
             for one in endpoints.endpoints_of(partner)
         ],
         empty=_("None yet. Events can be read from the feed, too."),
     )
+
+
+def _failing_since(endpoint: WebhookEndpoint) -> str:
+    if endpoint.failing_since is None:
+        return ""
+    return format_html('<span class="bo-below-name">{} {}</span>', _("failing since"), moment(endpoint.failing_since))

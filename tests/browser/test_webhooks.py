@@ -1,9 +1,10 @@
 """The pages of webhooks in a browser."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from partners.models import DeliveryState, Partner, WebhookEndpoint
@@ -23,10 +24,11 @@ ATTEMPTS = [
 
 @pytest.fixture
 def webhook(committed_partner: Partner) -> WebhookEndpoint:
-    """A webhook with a failed and a waiting delivery."""
+    """A webhook with a failed delivery, and one whose next attempt is later: its page is not reloaded."""
     endpoint = factories.WebhookEndpointFactory.create(partner=committed_partner, description="production")
-    for state in (DeliveryState.FAILED, DeliveryState.PENDING):
-        factories.WebhookDeliveryFactory.create(endpoint=endpoint, state=state, attempts=ATTEMPTS)
+    create = factories.WebhookDeliveryFactory.create
+    create(endpoint=endpoint, state=DeliveryState.FAILED, attempts=ATTEMPTS)
+    create(endpoint=endpoint, attempts=ATTEMPTS, next_attempt_at=timezone.now() + timedelta(hours=1))
     return endpoint
 
 
