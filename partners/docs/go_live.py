@@ -46,7 +46,8 @@ def page(base_url: str) -> str:
         "live_key_prefix": KEY_PREFIXES[Mode.LIVE],
         "downloads": [_download(suffix) for suffix in PROGRAMS],
         "steps": steps,
-        "faults": list(faults.Fault),
+        "faults": [fault for fault in faults.Fault if fault != faults.Fault.LOST_ANSWER],
+        "slow": faults.Fault.SLOW,
         "slow_seconds": int(faults.SLOW_SECONDS),
         "skew": settings.CLOCK_SKEW_SECONDS,
         "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
@@ -60,5 +61,10 @@ def _download(suffix: str) -> Sample:
     language, _ = LANGUAGES[suffix]
     lines = ["mkdir go-live", "cd go-live", "for name in psi \\"]
     lines += [f"  {name} \\" for name in example_files.GO_LIVE[:-1]]
-    lines += [f"  {example_files.GO_LIVE[-1]}", "do", f'  curl -fsSO "$PSI_BASE_URL/docs/examples/$name{suffix}"', "done"]
+    lines += [
+        f"  {example_files.GO_LIVE[-1]}",
+        "do",
+        f'  curl -fsSO "$PSI_BASE_URL/docs/examples/$name{suffix}"',
+        "done",
+    ]
     return Sample(f"download, {language}", language, "bash", "\n".join(lines) + "\n", len(lines), "")

@@ -9,7 +9,7 @@ import psi_events
 def is_approval(event: dict[str, Any]) -> bool:
     """Whether it is the approval of our user."""
     data = event["data"]
-    return data["externalId"] == os.environ["EXTERNAL_ID"] and data.get("status") == "active"
+    return (data["externalId"], data.get("status")) == (os.environ["EXTERNAL_ID"], "active")
 
 
 psi_events.follow(is_approval)

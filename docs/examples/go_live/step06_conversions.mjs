@@ -19,8 +19,8 @@ async function record(fields = {}) {
 }
 
 // The pages of the list, newest first.
-async function* pages() {
-  const query = new URLSearchParams({ limit: "2" });
+async function* pages(limit) {
+  const query = new URLSearchParams({ limit });
   for (;;) {
     const response = await send("GET", `/v1/users/${user}/transactions?${query}`);
     const page = await response.json();
@@ -35,7 +35,7 @@ const recorded = [];
 for (let number = 0; number < 5; number++) recorded.push(await record());
 const seen = [];
 let late;
-for await (const items of pages()) {
+for await (const items of pages(2)) {
   seen.push(...items.map((item) => item.conversionId));
   // As old as one that has been read: the following pages do not have it.
   late ??= await record({ createdAt: items[0].createdAt });
@@ -50,7 +50,7 @@ report();
 // Reads from the newest conversion down to the oldest that the event is about.
 async function readAgain({ type, data }) {
   if (type === "user.transactionsRecorded" && data.externalId === user) {
-    for await (const items of pages()) {
+    for await (const items of pages(100)) {
       const recent = items.filter((item) => item.createdAt >= data.oldestCreatedAt);
       seen.push(...recent.map((item) => item.conversionId).filter((id) => !seen.includes(id)));
       if (recent.length < items.length) break;

@@ -28,9 +28,9 @@ def record(**fields: str) -> str:
     return str(answer["items"][0]["conversionId"])
 
 
-def pages() -> Iterator[list[dict[str, Any]]]:
+def pages(limit: int) -> Iterator[list[dict[str, Any]]]:
     """The pages of the list, newest first."""
-    query = {"limit": "2"}
+    query = {"limit": str(limit)}
     while True:
         response = psi.send("GET", f"/v1/users/{user}/transactions?{urlencode(query)}")
         page = response.json()
@@ -45,7 +45,7 @@ def pages() -> Iterator[list[dict[str, Any]]]:
 recorded = [record() for _ in range(5)]
 seen: list[str] = []
 late = ""
-for items in pages():
+for items in pages(2):
     seen += [item["conversionId"] for item in items]
     # As old as one that has been read: the following pages do not have it.
     late = late or record(createdAt=items[0]["createdAt"])
@@ -55,7 +55,7 @@ print(f"{sum(seen.count(one) == 1 for one in recorded)} of 5 once each, {seen.co
 def read_again(event: dict[str, Any]) -> bool:
     """Reads from the newest conversion down to the oldest that the event is about."""
     if event["type"] == "user.transactionsRecorded" and event["data"]["externalId"] == user:
-        for items in pages():
+        for items in pages(100):
             recent = [item for item in items if item["createdAt"] >= event["data"]["oldestCreatedAt"]]
             seen.extend(item["conversionId"] for item in recent if item["conversionId"] not in seen)
             if len(recent) < len(items):

@@ -17,15 +17,15 @@ record() {
   id=$(jq -r '.items[0].conversionId' <<<"$psi_body")
 }
 
-# pages COMMAND: the pages of the list, newest first, each as an argument of COMMAND, until it fails.
+# pages LIMIT FUNCTION: calls FUNCTION with each page of the list, newest first, until it fails.
 pages() {
-  local list="/v1/users/$EXTERNAL_ID/transactions?limit=2" page
+  local list="/v1/users/$EXTERNAL_ID/transactions?limit=$1" page
   local target=$list
   while [[ -n $target ]]; do
     psi_send GET "$target" || exit
     [[ $psi_status == 200 ]] || { echo "$psi_status $psi_body" >&2; exit 1; }
     page=$psi_body
-    "$1" "$page" || return 0
+    "$2" "$page" || return 0
     target=$(jq -r --arg list "$list" '.nextCursor // empty | "\($list)&cursor=\(@uri)"' <<<"$page")
   done
 }
@@ -50,7 +50,7 @@ report() {
   echo "$once of 5 once each, $(grep -cFx -- "$late" <<<"$seen") of 1 late"
 }
 
-pages read_page
+pages 2 read_page
 report
 
 # read_new PAGE: notes the conversions since $oldest; fails where there are others.
@@ -64,7 +64,7 @@ read_new() {
 read_again() {
   oldest=$(jq -r --arg id "$EXTERNAL_ID" 'select(.type == "user.transactionsRecorded").data
     | select(.externalId == $id).oldestCreatedAt' <<<"$1")
-  [[ -z $oldest ]] || pages read_new
+  [[ -z $oldest ]] || pages 100 read_new
   grep -qFx -- "$late" <<<"$seen"
 }
 

@@ -2,6 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { send } from "./psi.mjs";
 
+const { PSI_NEW_API_KEY, PSI_NEW_SECRET } = process.env;
+if (!(PSI_NEW_API_KEY && PSI_NEW_SECRET)) throw new Error("PSI_NEW_API_KEY and PSI_NEW_SECRET are not set");
+
 const target = `/v1/users/${process.env.EXTERNAL_ID}`;
 const changes = JSON.stringify({ occupation: "Architect" });
 const idempotencyKey = randomUUID();
@@ -9,8 +12,7 @@ const idempotencyKey = randomUUID();
 let response = await send("PATCH", target, changes, idempotencyKey);
 console.log(`old key: ${response.status}`);
 
-const { PSI_NEW_API_KEY: PSI_API_KEY, PSI_NEW_SECRET: PSI_SECRET } = process.env;
-Object.assign(process.env, { PSI_API_KEY, PSI_SECRET });
+Object.assign(process.env, { PSI_API_KEY: PSI_NEW_API_KEY, PSI_SECRET: PSI_NEW_SECRET });
 // A retry of what the old key began: Idempotency-Keys are shared by all keys of a partner.
 response = await send("PATCH", target, changes, idempotencyKey);
 console.log(`new key: ${response.status}, replayed: ${response.headers.get("Idempotent-Replayed")}`);

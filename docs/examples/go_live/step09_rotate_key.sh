@@ -2,6 +2,9 @@
 # Step 9: switch to another API key while both are in force.
 source ./psi.sh
 
+[[ -n ${PSI_NEW_API_KEY-} && -n ${PSI_NEW_SECRET-} ]] ||
+  { echo 'PSI_NEW_API_KEY and PSI_NEW_SECRET are not set' >&2; exit 1; }
+
 target=/v1/users/$EXTERNAL_ID
 changes='{"occupation": "Architect"}' key=$(psi_uuid)
 
