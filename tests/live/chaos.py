@@ -5,7 +5,9 @@ It uses what the contract documents, and nothing else: Idempotency-Key, the look
 
 import random
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +19,8 @@ from users.models.statuses import TRANSITIONS, Status
 USERS = "/v1/users"
 # Nothing has happened, says the contract: the request may be sent again.
 REFUSED_FOR_NOW = {429, 500, 503}
+# So many failures in a row are no chance.
+MOST_ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
@@ -132,12 +136,14 @@ class Reconciler:
     attempts: int = 0
     # How each operation came to be known as done.
     settled_by: list[str] = field(default_factory=list)
+    # By user, the number of events of the operations that are done.
+    _made: Counter[str] = field(default_factory=Counter)
 
     def perform(self, operation: Operation) -> None:
         """Send a write until it is known to have happened."""
         key = None if operation.natural and self.random.random() < 0.5 else self._new_key()
         lost = False
-        while True:
+        for _ in range(MOST_ATTEMPTS):
             answer = self._try(operation, key)
             if answer is not None:
                 repeated_create = key is None and lost and answer.status == 409 and operation.path == USERS
@@ -149,6 +155,7 @@ class Reconciler:
             if means is not None and means():
                 self.settled_by.append(means.__name__)
                 return
+        raise AssertionError(f"not done after {MOST_ATTEMPTS} attempts: {operation.method} {operation.path}")
 
     def _means(self, operation: Operation, key: str | None) -> list[Callable[[], bool] | None]:
         """What tells whether a write has happened; None to send it again without a question."""
@@ -167,7 +174,7 @@ class Reconciler:
 
         def read_feed() -> bool:
             self.follow()
-            return bool(self.told(operation.external_id)[self.expected(operation) :])
+            return len(self.told(operation.external_id)) > self._made[operation.external_id]
 
         means: list[Callable[[], bool] | None] = [None]
         means += [look_up] if key else []
@@ -175,18 +182,11 @@ class Reconciler:
         means += [read_feed] if operation.event else []
         return means
 
-    def expected(self, operation: Operation) -> int:
-        """The number of events of the user that operations before this one have made."""
-        return self._made.get(operation.external_id, 0)
-
-    _made: dict[str, int] = field(default_factory=dict)
-
     def run(self, operations: Iterator[Operation]) -> None:
         """Perform all, and read the feed now and then."""
         for operation in operations:
             self.perform(operation)
-            if operation.event:
-                self._made[operation.external_id] = self.expected(operation) + 1
+            self._made[operation.external_id] += operation.event is not None
             if self.random.random() < 0.2:
                 self.follow()
 
@@ -204,14 +204,13 @@ class Reconciler:
 
     def get(self, target: str) -> Response:
         """A whole answer to a read."""
-        while True:
+        for _ in range(MOST_ATTEMPTS):
             self.attempts += 1
-            try:
+            with suppress(ConnectionLostError):
                 answer = self.client.get(target)
-            except ConnectionLostError:
-                continue
-            if answer.status not in REFUSED_FOR_NOW:
-                return answer
+                if answer.status not in REFUSED_FOR_NOW:
+                    return answer
+        raise AssertionError(f"no answer after {MOST_ATTEMPTS} attempts: GET {target}")
 
     def follow(self) -> None:
         """Read the feed to its end."""

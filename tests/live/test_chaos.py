@@ -6,7 +6,6 @@ CHAOS_RUNS: number of runs (100). CHAOS_SEED: the first run's seed, for another 
 import os
 import random
 import secrets
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from partners.events.relay import Relay
 from partners.models import Event, Mode, Partner
 from tests import factories
 from tests.live.chaos import Reconciler, UserPlan, shuffled
@@ -42,25 +40,6 @@ def service(django_db_setup: None, storage: Path) -> Iterator[Server]:
     """The service with two processes."""
     with serving(WEB_WORKERS="2", DOCUMENT_STORAGE_URL=storage.as_uri()) as server:
         yield server
-
-
-@pytest.fixture
-def relay(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """The relay of events, as deliver_events runs it; and access to the database."""
-    ended = threading.Event()
-
-    def place() -> None:
-        own = Relay()
-        while not ended.is_set():
-            if not own.place():
-                ended.wait(0.01)
-        connection.close()
-
-    with django_db_blocker.unblock(), ThreadPoolExecutor(1) as pool:
-        placing = pool.submit(place)
-        yield
-        ended.set()
-        placing.result()
 
 
 def one_partner(seed: int, port: int) -> Counter[str]:
