@@ -121,7 +121,7 @@ def test_it_reads_events(client: Any, partner: Any) -> None:
 def test_it_walks_the_sandbox(sandbox: Any) -> None:
     models = module("models")
     assert module("api.ping.ping").sync(client=sandbox).mode == "sandbox"
-    body, key = factories.user_body(), uuid.uuid4()
+    body, key = factories.user_body(), str(uuid.uuid4())
     user = body["externalId"]
 
     create = module("api.users.create_user").sync
@@ -129,12 +129,12 @@ def test_it_walks_the_sandbox(sandbox: Any) -> None:
     assert [(error.field, error.code) for error in refused.field_errors] == [("postalCode", "format")]
     created = create(client=sandbox, body=models.NewUser.from_dict(body), idempotency_key=key)
     write = module("api.idempotency_keys.get_idempotency_key").sync(key, client=sandbox)
-    assert (write.idempotency_key, write.method, write.path, write.status) == (key, "POST", "/v1/users", 201)
+    assert (str(write.idempotency_key), write.method, write.path, write.status) == (key, "POST", "/v1/users", 201)
 
     decision = models.SimulatedDecision.from_dict({"status": "active"})
     decided = module("api.sandbox.simulate_decision").sync(user, client=sandbox, body=decision)
     assert (decided.user_id, decided.status) == (created.user_id, "active")
-    [listed] = module("api.users.list_users").sync(client=sandbox, status="active").items
+    [listed] = module("api.users.list_users").sync(client=sandbox, status=models.ListUsersStatus.ACTIVE).items
     assert (listed.external_id, listed.updated_at) == (user, decided.updated_at)
 
     conversions = models.SimulatedConversions.from_dict({"items": [CONVERSION, CONVERSION | {"conversionId": "cv-1"}]})
