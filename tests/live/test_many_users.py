@@ -53,11 +53,9 @@ def walk(client: PartnerClient, query: str) -> list[dict[str, Any]]:
 def test_each_of_many_users_is_paged_once_while_others_are_created(
     many: Partner, servers: tuple[Server, Server], clients: tuple[PartnerClient, PartnerClient]
 ) -> None:
-    reader, writer = (
-        PartnerClient(client.api_key, client.secret, KeptConnection(server.port))
-        for client, server in zip(clients, servers, strict=True)
-    )
-    ended = threading.Event()
+    key, ended = clients[0], threading.Event()
+    wires = [KeptConnection(server.port) for server in servers]
+    reader, writer = (PartnerClient(key.api_key, key.secret, wire) for wire in wires)
 
     def create() -> int:
         created = 0
@@ -73,6 +71,8 @@ def test_each_of_many_users_is_paged_once_while_others_are_created(
         finally:
             ended.set()
         assert creating.result() > 0
+    for wire in wires:
+        wire.close()
     found = [item["externalId"] for item in everybody]
     assert len(set(found)) == len(found)
     assert {f"many-{number}" for number in range(1, MANY + 1)} <= set(found)

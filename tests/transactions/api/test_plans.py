@@ -20,7 +20,7 @@ from tests.support.tables import vacuum
 from transactions import keyset
 from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, Owner, Position, UserRows
 from users import queries as user_queries
-from users.models import Status, User
+from users.models import Status, StatusChange, User
 
 MANY = 1000
 # Of one user: several pages of the greatest size.
@@ -39,6 +39,7 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
                 factories.UserFactory.create(partner=partner, external_id=f"plan-{number}") for number in range(MANY)
             ]
             ada = users[7]
+            _approve(users[::2])
             moments = [NEWEST - timedelta(minutes=number) for number in range(ROWS)]
             factories.add_conversions(ada, moments)
             add_documents(ada, moments)
@@ -46,6 +47,13 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
             keys.issue(partner=partner)
         vacuum("users_user", "partners_apikey", "partners_partner", "transactions_conversion", "transactions_document")
     return partner
+
+
+def _approve(users: list[User]) -> None:
+    by, start, end = factories.StaffFactory.create(), Status.PENDING_COMPLIANCE, Status.ACTIVE
+    StatusChange.objects.bulk_create(
+        [StatusChange(user=user, from_status=start, to_status=end, by=by, reason=factories.REASON) for user in users]
+    )
 
 
 @pytest.fixture
@@ -117,7 +125,7 @@ def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partne
             assert max(node["Actual Rows"] for node in nodes(found)) <= count
 
 
-USER_PAGES = {None: "user_of_partner", Status.PENDING_COMPLIANCE: "user_of_partner_status"}
+USER_PAGES = {None: "user_of_partner", Status.ACTIVE: "user_of_partner_status"}
 
 
 def user_at(partner_id: int, number: int) -> tuple[str, str]:
