@@ -108,6 +108,7 @@ def test_a_partner_ends_with_what_it_intended(service: Server, relay: None, stor
     # Each means was the one that settled some write.
     assert RUNS < 100 or set(counts) == {"requests", "answer", "look_up", "read_users", "read_feed"}
     # A write that was rolled back leaves no file.
-    assert sum(path.is_file() for path in storage.rglob("*")) == Document.objects.filter(
-        partner__slug__startswith="chaos-"
-    ).count()
+    assert (
+        sum(path.is_file() for path in storage.rglob("*"))
+        == Document.objects.filter(partner__slug__startswith="chaos-").count()
+    )

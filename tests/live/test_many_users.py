@@ -76,6 +76,4 @@ def test_each_of_many_users_is_paged_once_while_others_are_created(
     found = [item["externalId"] for item in everybody]
     assert len(set(found)) == len(found)
     assert {f"many-{number}" for number in range(1, MANY + 1)} <= set(found)
-    assert sorted(item["externalId"] for item in active) == sorted(
-        f"many-{number}" for number in range(3, MANY + 1, 3)
-    )
+    assert sorted(item["externalId"] for item in active) == sorted(f"many-{number}" for number in range(3, MANY + 1, 3))

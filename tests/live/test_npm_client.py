@@ -27,7 +27,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(source, folder)
     run(folder, "node_modules/openapi-typescript/bin/cli.js", str(DOCS / "openapi.json"), "-o", "types.ts")
     strict = ("--strict", "--allowJs", "--checkJs", "false", "--skipLibCheck", "--types", "node")
-    # psi.mjs beside it is overwritten by itself otherwise.
     modules = ("--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", "--outDir", "built")
     run(folder, "node_modules/typescript/bin/tsc", *strict, *modules, "walk.ts")
     return folder
