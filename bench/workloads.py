@@ -13,6 +13,7 @@ from bench.errors import BenchError
 from bench.service import PARTNER, Service
 from partners.client import METHODS_WITH_BODY, SignedClient
 
+USERS = "/v1/users"
 LIST_LIMIT = 25
 DEEP_LIMIT = 100
 # Users whose lists are read to the end for the cursors of list_deep.
@@ -33,10 +34,14 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Existing rows. users: externalIds. cursors: externalIds, each with a nextCursor of the user's list."""
+    """Existing rows. users: externalIds. cursors: externalIds, each with a nextCursor of the user's list.
+
+    user_cursors: those of the list of users.
+    """
 
     users: Sequence[str]
     cursors: Sequence[tuple[str, str]]
+    user_cursors: Sequence[str]
 
     @property
     def highest(self) -> int:
@@ -64,16 +69,17 @@ def read_dataset(service: Service, cluster: Cluster) -> Dataset:
         )
         users = [external_id for (external_id,) in rows]
     # The first have the most conversions.
-    cursors = [(user, cursor) for user in users[:FOLLOWED_USERS] for cursor in _cursors(service.client, user)]
+    lists = {user: f"/v1/users/{user}/transactions" for user in users[:FOLLOWED_USERS]}
+    cursors = [(user, cursor) for user, path in lists.items() for cursor in _cursors(service.client, path, DEEP_LIMIT)]
     if not cursors:
         raise BenchError(f"No list has more than {DEEP_LIMIT} conversions: increase --conversions.")
-    return Dataset(users, cursors)
+    return Dataset(users, cursors, [*_cursors(service.client, USERS, LIST_LIMIT)])
 
 
-def _cursors(client: SignedClient, user: str) -> Iterable[str]:
+def _cursors(client: SignedClient, path: str, limit: int) -> Iterable[str]:
     cursor = None
     while True:
-        reply = client.send("GET", _transactions(user, DEEP_LIMIT, cursor))
+        reply = client.send("GET", _page(path, limit, cursor))
         if reply.status != HTTPStatus.OK:
             raise BenchError(f"A list has status {reply.status}: {reply.body.decode(errors='replace')[:500]}")
         cursor = reply.json()["nextCursor"]
@@ -98,8 +104,12 @@ def signed(request: Request, client: SignedClient) -> bytes:
     return "\r\n".join(lines).encode() + request.body
 
 
+def _page(path: str, limit: int, cursor: str | None = None) -> str:
+    return f"{path}?limit={limit}" + (f"&cursor={cursor}" if cursor else "")
+
+
 def _transactions(user: str, limit: int, cursor: str | None = None) -> str:
-    return f"/v1/users/{user}/transactions?limit={limit}" + (f"&cursor={cursor}" if cursor else "")
+    return _page(f"/v1/users/{user}/transactions", limit, cursor)
 
 
 def _list(dataset: Dataset) -> Request:
@@ -109,6 +119,11 @@ def _list(dataset: Dataset) -> Request:
 def _list_deep(dataset: Dataset) -> Request:
     user, cursor = _random.choice(dataset.cursors)
     return Request("GET", _transactions(user, DEEP_LIMIT, cursor))
+
+
+def _users(dataset: Dataset) -> Request:
+    # As many items as of `list`.
+    return Request("GET", _page(USERS, LIST_LIMIT, _random.choice([None, *dataset.user_cursors])))
 
 
 def _get(dataset: Dataset) -> Request:
@@ -158,6 +173,7 @@ WORKLOADS = {
     for workload in (
         Workload("list", _list, repeatable=True, statuses=(200,)),
         Workload("list_deep", _list_deep, repeatable=True, statuses=(200,)),
+        Workload("users", _users, repeatable=True, statuses=(200,)),
         Workload("get", _get, repeatable=True, statuses=(200,)),
         Workload("create", _create, repeatable=False, statuses=(201,)),
         Workload("update", _update, repeatable=False, statuses=(200,)),

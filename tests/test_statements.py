@@ -103,6 +103,21 @@ def test_a_page_takes_one_round_trip_whatever_its_length(
         assert cost(lambda: api.get(f"{path}&cursor={cursor}")) == (2, 1)
 
 
+@pytest.mark.parametrize("users", [0, 5, 120])
+@pytest.mark.parametrize("query", ["limit=1", "limit=100", "limit=100&status=pendingCompliance"])
+def test_a_page_of_users_takes_one_round_trip_whatever_its_length(
+    api: PartnerClient, ada: User, users: int, query: str
+) -> None:
+    for _ in range(users):
+        factories.UserFactory.create(partner=ada.partner)
+    path = f"/v1/users?{query}"
+    cursor = api.get(path).json()["nextCursor"]
+    assert cost(lambda: api.get(path)) == (2, 1)
+    if cursor:
+        api.get(f"{path}&cursor={cursor}")
+        assert cost(lambda: api.get(f"{path}&cursor={cursor}")) == (2, 1)
+
+
 def test_a_documents_file_takes_two_and_none_while_it_is_sent(api: PartnerClient, ada: User, folder: Path) -> None:
     made = add_document(ada, LONG)
     path = f"{ADA}/documents/{made.document_id}"

@@ -64,6 +64,8 @@ def cursor_parameter(pattern: str, example: str, description: str) -> OpenApiPar
     )
 
 
+# No format `uuid`: generated clients have a type of their own for it, and some fail to send that as a header.
+IDEMPOTENCY_KEY = {"type": "string", "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
 LIMIT = OpenApiParameter(
     "limit",
     type={"type": "integer", "minimum": 1, "maximum": HIGHEST_LIMIT, "default": DEFAULT_LIMIT},

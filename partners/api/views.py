@@ -10,7 +10,7 @@ from partners.api.base import PartnerAPIView
 from partners.api.errors import NotFoundError, invalid_parameter
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
-from partners.api.schema import error_responses, success
+from partners.api.schema import IDEMPOTENCY_KEY, error_responses, success
 from partners.api.serializers import CompletedWriteSerializer, PingSerializer
 
 
@@ -58,7 +58,7 @@ class IdempotencyKeyItem(PartnerAPIView):
         parameters=[
             OpenApiParameter(
                 "idempotency_key",
-                type={"type": "string", "format": "uuid"},
+                type=IDEMPOTENCY_KEY,
                 location=OpenApiParameter.PATH,
                 description="The Idempotency-Key of the write.",
                 examples=[OpenApiExample("idempotencyKey", value=_KEY)],

@@ -14,7 +14,9 @@ from partners.client import SignedClient
 
 CLIENT = SignedClient("http://127.0.0.1:1", "psi_key_bench", "psi_secret_bench")
 DATASET = Dataset(
-    ["load-00000001", "load-00000040"], [("load-00000001", "2026-01-15T10:30:00.0000000000000000000000001Z")]
+    ["load-00000001", "load-00000040"],
+    [("load-00000001", "2026-01-15T10:30:00.0000000000000000000000001Z")],
+    ["2026-01-15T10:30:00.000000Z.92811e6e-0786-4030-88b7-5b6c5d6e82f4"],
 )
 
 

@@ -5,8 +5,10 @@ import secrets
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +17,10 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
 
 from partners.db import serving_role
+from partners.events.relay import Relay
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
@@ -163,3 +167,22 @@ def session(django_db_setup: None) -> Iterator[Callable[[], psycopg.Connection[A
     yield connect
     for connection in opened:
         connection.close()
+
+
+@pytest.fixture
+def relay(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The relay of events, as deliver_events runs it; and access to the database."""
+    ended = threading.Event()
+
+    def place() -> None:
+        own = Relay()
+        while not ended.is_set():
+            if not own.place():
+                ended.wait(0.01)
+        connection.close()
+
+    with django_db_blocker.unblock(), ThreadPoolExecutor(1) as pool:
+        placing = pool.submit(place)
+        yield
+        ended.set()
+        placing.result()

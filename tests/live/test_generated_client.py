@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from partners.models import Mode
 from tests import factories
 from tests.live.conftest import Server
 from tests.support.client import PartnerClient
@@ -19,6 +21,11 @@ from tests.support.events import place_events
 from users.models import Status
 
 PACKAGE = "partner_service_interface_client"
+CONVERSION = {
+    "from": {"currency": "CAD", "amount": "100.00"},
+    "to": {"currency": "USD", "amount": "71.50"},
+    "rate": "0.715",
+}
 
 
 @pytest.fixture(scope="module")
@@ -49,21 +56,34 @@ def module(name: str) -> ModuleType:
     return importlib.import_module(f"{PACKAGE}.{name}")
 
 
-@pytest.fixture
-def unopened(generated: Path, servers: tuple[Server, Server], clients: tuple[PartnerClient, PartnerClient]) -> Any:
-    """A generated client that signs with a key of the partner."""
+def signing_client(server: Server, key: PartnerClient) -> Any:
+    """A generated client that signs with a key."""
     psi = importlib.import_module("psi_httpx")
     return module("client").Client(
-        base_url=f"http://127.0.0.1:{servers[0].port}",
-        httpx_args={"auth": psi.PsiAuth(clients[0].api_key, clients[0].secret)},
+        base_url=f"http://127.0.0.1:{server.port}",
+        httpx_args={"auth": psi.PsiAuth(key.api_key, key.secret)},
         raise_on_unexpected_status=True,
     )
+
+
+@pytest.fixture
+def unopened(generated: Path, servers: tuple[Server, Server], clients: tuple[PartnerClient, PartnerClient]) -> Any:
+    """A client of the partner."""
+    return signing_client(servers[0], clients[0])
 
 
 @pytest.fixture
 def client(unopened: Any) -> Iterator[Any]:
     with unopened:
         yield unopened
+
+
+@pytest.fixture
+def sandbox(generated: Path, servers: tuple[Server, Server], partner: Any) -> Iterator[Any]:
+    """A client of a sandbox partner."""
+    owner = factories.PartnerFactory.create(slug=f"{partner.slug}-sandbox", mode=Mode.SANDBOX)
+    with signing_client(servers[0], factories.client_of(owner, servers[0].transport)) as client:
+        yield client
 
 
 def test_it_makes_a_first_signed_call(client: Any, partner: Any) -> None:
@@ -96,6 +116,46 @@ def test_it_reads_events(client: Any, partner: Any) -> None:
     raw = event.to_dict() | {"type": "user.renamed"}
     later = module("models").EventPage.from_dict(page.to_dict() | {"items": [raw]})
     assert isinstance(later.items[0], module("models").OtherEvent)
+
+
+def test_it_walks_the_sandbox(sandbox: Any) -> None:
+    models = module("models")
+    assert module("api.ping.ping").sync(client=sandbox).mode == "sandbox"
+    body, key = factories.user_body(), str(uuid.uuid4())
+    user = body["externalId"]
+
+    create = module("api.users.create_user").sync
+    refused = create(client=sandbox, body=models.NewUser.from_dict(body | {"postalCode": "K1A"}))
+    assert [(error.field, error.code) for error in refused.field_errors] == [("postalCode", "format")]
+    created = create(client=sandbox, body=models.NewUser.from_dict(body), idempotency_key=key)
+    write = module("api.idempotency_keys.get_idempotency_key").sync(key, client=sandbox)
+    assert (str(write.idempotency_key), write.method, write.path, write.status) == (key, "POST", "/v1/users", 201)
+
+    decision = models.SimulatedDecision.from_dict({"status": "active"})
+    decided = module("api.sandbox.simulate_decision").sync(user, client=sandbox, body=decision)
+    assert (decided.user_id, decided.status) == (created.user_id, "active")
+    [listed] = module("api.users.list_users").sync(client=sandbox, status=models.ListUsersStatus.ACTIVE).items
+    assert (listed.external_id, listed.updated_at) == (user, decided.updated_at)
+
+    conversions = models.SimulatedConversions.from_dict({"items": [CONVERSION, CONVERSION | {"conversionId": "cv-1"}]})
+    recorded = module("api.sandbox.simulate_transactions").sync(user, client=sandbox, body=conversions)
+    page = module("api.conversions.list_transactions").sync(user, client=sandbox)
+    assert {item.conversion_id for item in page.items} == {item.conversion_id for item in recorded.items}
+    assert recorded.items[1].from_.amount == "100.00"
+
+    document = models.SimulatedDocument.from_dict({"type": "taxSlip", "title": "T5"})
+    published = module("api.sandbox.simulate_document").sync(user, client=sandbox, body=document)
+    file = module("api.documents.get_document").sync(user, published.document_id, client=sandbox)
+    assert file.payload.read().startswith(b"%PDF-")
+
+    place_events()
+    events = module("api.events.list_events").sync(client=sandbox).items
+    assert [event.data.external_id for event in events] == [user] * 3
+    assert (events[0].data.status, events[1].data.count, events[2].data.document_id) == (
+        "active",
+        2,
+        published.document_id,
+    )
 
 
 def test_it_reads_an_error(client: Any) -> None:

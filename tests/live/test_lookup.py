@@ -1,18 +1,25 @@
 """The look-up of an Idempotency-Key waits for the write that is under way: contract, section 12."""
 
+import random
+import secrets
+import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import psycopg
 
+from partners.models import IdempotencyRecord
 from tests import factories
 from tests.live.conftest import blocked_by
-from tests.support.client import PartnerClient
+from tests.support.client import PartnerClient, Response
 from tests.support.watched import wait_until
 
 ROUNDS = 500
+# Of those at random moments, with several look-ups each.
+RANDOM_ROUNDS = 60
 
 
 def test_a_write_under_way_is_never_not_found(
@@ -45,3 +52,56 @@ def _is_waiting_for_a_key(observer: psycopg.Connection[Any]) -> bool:
         " AND query LIKE '%partners_idempotencyrecord%' AND datname = current_database()"
     )
     return found.rowcount >= 1
+
+
+class LookUp(NamedTuple):
+    """A look-up, and whether it found the write."""
+
+    sent_at: datetime
+    found: bool
+
+
+def look_up_until(ended: Callable[[], bool], reader: PartnerClient, key: str, chance: random.Random) -> list[LookUp]:
+    """Look a key up at random moments, and once after the end."""
+    made = []
+    is_last = False
+    while not is_last:
+        time.sleep(chance.uniform(0, 0.005))
+        is_last = ended()
+        sent_at = datetime.now(UTC)
+        answer = reader.get(f"/v1/idempotency-keys/{key}")
+        assert answer.status in {200, 404}
+        made.append(LookUp(sent_at, answer.status == 200))
+    return made
+
+
+def test_at_random_moments_a_write_that_has_begun_is_never_not_found(
+    clients: tuple[PartnerClient, PartnerClient],
+) -> None:
+    """A request is under way from its transaction's begin on: before, it may be in the network as well."""
+    seed = secrets.randbelow(10**9)
+    chance = random.Random(seed)
+    body = factories.user_body()
+    path = f"/v1/users/{body['externalId']}"
+    clients[0].post("/v1/users", body)
+
+    def write(key: str, number: int) -> Response:
+        time.sleep(chance.uniform(0, 0.01))
+        # Every third is refused, after its claim of the key.
+        return clients[number % 2].patch(path, {"city": f"City {number}" if number % 3 else ""}, key=key)
+
+    with ThreadPoolExecutor(3) as pool:
+        for number in range(RANDOM_ROUNDS):
+            key = str(uuid.uuid4())
+            writing = pool.submit(write, key, number)
+            looking = [pool.submit(look_up_until, writing.done, reader, key, chance) for reader in clients]
+            looked_up = [each.result() for each in looking]
+            assert writing.result().status == (200 if number % 3 else 400)
+            record = IdempotencyRecord.objects.filter(key=key).first()
+            assert (record is not None) == bool(number % 3)
+            for made in looked_up:
+                expected = [record is not None and (one.found or one.sent_at > record.created_at) for one in made]
+                assert [one.found for one in made] == expected, f"seed {seed}, round {number}"
+                # Once found, it stays so; and after its answer it is found.
+                assert expected == sorted(expected)
+                assert expected[-1] == (record is not None)

@@ -25,7 +25,7 @@ from transactions.api.serializers import (
     DocumentSerializer,
 )
 from transactions.documents.downloads import FaultError, respond
-from transactions.documents.file_types import EXTENSIONS
+from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import Owner, UserRows
 from transactions.models import Document, FaultCause
 from users.api.errors import BAD_PATH, external_id_errors, user_not_found
@@ -127,7 +127,10 @@ class DocumentFile(UserView):
         " connection is closed before the last byte. A response shorter than its Content-Length is not the document.",
         parameters=schema.FILE_PARAMETERS,
         responses={
-            (200, *EXTENSIONS): OpenApiResponse(OpenApiTypes.BINARY, "The file, with the content type of the list."),
+            # Some generators of clients go by the first that they know: it has to be one of bytes, not of text.
+            (200, UNKNOWN, *EXTENSIONS): OpenApiResponse(
+                OpenApiTypes.BINARY, "The file, with the content type of the list."
+            ),
             **error_responses(BAD_PATH, NotFoundError(DOCUMENT_NOT_FOUND), user_not_found()),
         },
     )

@@ -6,6 +6,7 @@ from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiExample, OpenApiParameter
 
+from partners.api import schema
 from partners.api.errors import invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR
 from partners.api.schema import LIMIT, cursor_parameter, response_header
@@ -23,7 +24,7 @@ EXTERNAL_ID_IN_PATH = OpenApiParameter(
 )
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
-    type={"type": "string", "format": "uuid", "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"},
+    type=schema.IDEMPOTENCY_KEY,
     location=OpenApiParameter.HEADER,
     description="A UUID that you generate. A retry of the same request with it within 24 hours gets the first response"
     " again, without a second effect. It is line 5 of the canonical request.",

@@ -183,7 +183,8 @@ def test_an_answer_that_is_not_described_is_noticed(change: str) -> None:
         "X-Request-Id": "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55",
         "Cache-Control": "no-store",
     }
-    method, path, status, body = "GET", "/v1/ping", 200, b'{"partner":"a","serverTime":"2026-01-15T10:30:00.000000Z"}'
+    method, path, status = "GET", "/v1/ping", 200
+    body = b'{"partner":"a","mode":"live","serverTime":"2026-01-15T10:30:00.000000Z"}'
     drift.check(method, path, status, headers, body)
     match change:
         case "status":

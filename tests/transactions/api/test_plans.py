@@ -1,13 +1,14 @@
 """How the database answers what requests ask: by an index, in its order, and no more rows than needed."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
 
-from partners.api.pagination import DEFAULT_LIMIT
+from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
 from partners.authentication import keys
 from partners.db import statements
 from partners.db.statements import Query
@@ -19,7 +20,7 @@ from tests.support.tables import vacuum
 from transactions import keyset
 from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, Owner, Position, UserRows
 from users import queries as user_queries
-from users.models import User
+from users.models import Status, StatusChange, User
 
 MANY = 1000
 # Of one user: several pages of the greatest size.
@@ -38,6 +39,7 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
                 factories.UserFactory.create(partner=partner, external_id=f"plan-{number}") for number in range(MANY)
             ]
             ada = users[7]
+            _approve(users[::2])
             moments = [NEWEST - timedelta(minutes=number) for number in range(ROWS)]
             factories.add_conversions(ada, moments)
             add_documents(ada, moments)
@@ -45,6 +47,13 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
             keys.issue(partner=partner)
         vacuum("users_user", "partners_apikey", "partners_partner", "transactions_conversion", "transactions_document")
     return partner
+
+
+def _approve(users: list[User]) -> None:
+    by, start, end = factories.StaffFactory.create(), Status.PENDING_COMPLIANCE, Status.ACTIVE
+    StatusChange.objects.bulk_create(
+        [StatusChange(user=user, from_status=start, to_status=end, by=by, reason=factories.REASON) for user in users]
+    )
 
 
 @pytest.fixture
@@ -114,6 +123,34 @@ def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partne
             (page,) = [node for node in nodes(found) if node.get("Index Name") == "conversion_page"]
             assert (page["Node Type"], page["Scan Direction"]) == ("Index Scan", "Backward")
             assert max(node["Actual Rows"] for node in nodes(found)) <= count
+
+
+USER_PAGES = {None: "user_of_partner", Status.ACTIVE: "user_of_partner_status"}
+
+
+def user_at(partner_id: int, number: int) -> tuple[str, str]:
+    """The start of a page of users after this one."""
+    user = statements.fetch(user_queries.page(partner_id, None, None, number))[-1]
+    return user.created_at, user.id
+
+
+@pytest.mark.parametrize("plan_of", [plan, generic_plan])
+@pytest.mark.parametrize("start", [None, 400], ids=["first page", "further page"])
+@pytest.mark.parametrize(("status", "index"), USER_PAGES.items(), ids=USER_PAGES.values())
+def test_a_page_of_users_is_read_from_the_index_and_no_more_than_it(
+    ada: User, plan_of: Callable[[Query[Any]], dict[str, Any]], status: Status | None, index: str, start: int | None
+) -> None:
+    count = HIGHEST_LIMIT + 1
+    position = None if start is None else user_at(ada.partner_id, start)
+    with planning_without(*UNORDERED):
+        found = plan_of(user_queries.page(ada.partner_id, status, position, count))
+    assert (found["Node Type"], found["Actual Rows"]) == ("Limit", count)
+    (page,) = found["Plans"][-1:]
+    assert (page["Index Name"], page["Scan Direction"], page["Actual Rows"]) == (index, "Backward", count)
+    assert ("ROW(created_at, id) <" in page["Index Cond"]) == (start is not None)
+    assert "Filter" not in page
+    # Those beside it are the start, as the planner is not to see it.
+    assert {node["Node Type"] for node in nodes(found)} <= {"Limit", "Index Scan", "Result"}
 
 
 def test_a_user_is_found_by_an_index(ada: User) -> None:
