@@ -29,7 +29,7 @@ from partners.admin.webhook_columns import (
 )
 from partners.admin.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
 from partners.admin.webhook_secrets import newest_secret, show_once
-from partners.models import Partner, WebhookDelivery, WebhookEndpoint
+from partners.models import WebhookDelivery, WebhookEndpoint
 from partners.webhooks import deliveries, endpoints
 
 MAY_CHANGE = "partners.change_webhookendpoint"
