@@ -154,8 +154,8 @@ def parse(url: str) -> Target:
     if match is None:
         raise ValidationError(
             _(
-                "Enter a URL such as https://hooks.example.com/events: https, without user name and fragment, other"
-                " characters than RFC 3986's percent-encoded."
+                "Enter a URL such as https://hooks.example.com/events: https, without user name and fragment."
+                " Percent-encode spaces and special characters."
             )
         )
     port = int(match["port"] or HTTPS_PORT)
