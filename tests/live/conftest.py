@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connections
 
 from partners.db import serving_role
 from partners.events.relay import Relay
@@ -179,7 +179,7 @@ def relay(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         while not ended.is_set():
             if not own.place():
                 ended.wait(0.01)
-        connection.close()
+        connections.close_all()
 
     with django_db_blocker.unblock(), ThreadPoolExecutor(1) as pool:
         placing = pool.submit(place)
