@@ -59,6 +59,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 LONGEST = {
     *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_sources.py"),
     *("test_imports.py", "test_ending.py", "test_embedded.py", "test_settings.py"),
+    *("test_chaos.py", "test_go_live.py", "test_lookup.py", "test_deliver_events.py"),
 }
 
 
