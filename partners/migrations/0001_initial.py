@@ -277,4 +277,12 @@ class Migration(migrations.Migration):
             model_name='webhookdelivery',
             index=models.Index(condition=models.Q(('event', None), ('state', 'pending')), fields=['endpoint'], name='delivery_test'),
         ),
+        migrations.AddIndex(
+            model_name='outboxentry',
+            index=models.Index(fields=['partner', 'id'], name='outbox_of_partner'),
+        ),
+        migrations.AddIndex(
+            model_name='outboxentry',
+            index=models.Index(condition=models.Q(('data', None)), fields=['transaction_id'], name='outbox_of_transaction'),
+        ),
     ]
