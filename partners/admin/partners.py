@@ -15,8 +15,8 @@ from partners.admin.api_keys import MAY_ISSUE, IssueForm, newest_key, show_once
 from partners.admin.issuing import issue_from_form
 from partners.admin.key_columns import age, expiry, keys_in_force, state
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
+from partners.admin.webhook_columns import table_of
 from partners.admin.webhook_secrets import MAY_ADD, add_from_form
-from partners.admin.webhooks import table_of
 from partners.authentication import keys
 from partners.models import ApiKey, Partner, in_force
 from partners.usage.tables import failures_table, requests_table

@@ -1,4 +1,4 @@
-"""Columns about webhooks and their deliveries."""
+"""Columns about webhooks and their deliveries, and the table of a partner's webhooks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.admin.date_formatting import moment
 from partners.admin.key_columns import badge
-from partners.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from partners.admin.pages import Table
+from partners.models import DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
+from partners.webhooks import endpoints
 
 _BADGES = {
     DeliveryState.PENDING: "warning",
@@ -38,7 +40,8 @@ def state(endpoint: WebhookEndpoint) -> Any:
     if endpoint.removed_at is not None:
         return badge(_("removed"), "off")
     if not endpoint.is_active:
-        return format_html("{} {}", badge(_("disabled"), "bad"), endpoint.get_disabled_reason_display())
+        reason = endpoint.get_disabled_reason_display()
+        return format_html('{} <span class="bo-below-name">{}</span>', badge(_("disabled"), "bad"), reason)
     return badge(_("failing"), "warning") if endpoint.failing_since else badge(_("active"), "good")
 
 
@@ -101,3 +104,27 @@ def link(row: WebhookEndpoint | WebhookDelivery, text: object) -> str:
     """A link to the row's page."""
     model = "webhookendpoint" if isinstance(row, WebhookEndpoint) else "webhookdelivery"
     return format_html('<a href="{}">{}</a>', reverse(f"admin:partners_{model}_change", args=(row.pk,)), text)
+
+
+def table_of(partner: Partner) -> Table:
+    """The partner's webhooks."""
+    return Table(
+        _("Webhooks"),
+        (_("webhook"), _("types"), _("state"), _("last success")),
+        [
+            (
+                format_html('{} <span class="bo-below-name">{}</span>', link(one, one), one.description),
+                event_types(one),
+                format_html("{} {}", state(one), _failing_since(one)),
+                last_success(one),
+            )
+            for one in endpoints.endpoints_of(partner)
+        ],
+        empty=_("None yet. Events can be read from the feed, too."),
+    )
+
+
+def _failing_since(endpoint: WebhookEndpoint) -> str:
+    if endpoint.failing_since is None:
+        return ""
+    return format_html('<span class="bo-below-name">{} {}</span>', _("failing since"), moment(endpoint.failing_since))

@@ -29,11 +29,13 @@ from partners.admin.webhook_columns import (
 )
 from partners.admin.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
 from partners.admin.webhook_secrets import newest_secret, show_once
-from partners.models import Partner, WebhookDelivery, WebhookEndpoint
+from partners.models import WebhookDelivery, WebhookEndpoint
 from partners.webhooks import deliveries, endpoints
 
 MAY_CHANGE = "partners.change_webhookendpoint"
 MAY_RETRY = "partners.change_webhookdelivery"
+_IN_HEADER = {"edit", "send_test"}
+_TIMES = ("failing_since", "disabled_at", "removed_at")
 
 
 @admin.register(WebhookEndpoint)
@@ -44,14 +46,12 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
     list_filter = (("partner", RelatedDropdownFilter),)
     list_select_related = ("partner",)
     ordering = ("-created_at", "-id")
-    fields = (
+    fields = (  # type: ignore[assignment]
         *("url", "partner", "description", event_types, state),
-        *(last_success, "failing_since", "disabled_at", "id", "created_at", "removed_at"),
-    )  # type: ignore[assignment]
-    actions_detail = (
-        *("edit", "send_test", "retry"),
-        {"title": _("More actions"), "icon": "more_horiz", "items": ["rotate", "disable", "enable", "remove"]},
+        *(last_success, "failing_since", "disabled_at", "removed_at", "created_at", "id"),
     )
+    actions_detail = ("edit", "send_test", "retry", "rotate", "disable", "enable", "remove")
+    change_form_template = "admin/partners/webhookendpoint/change_form.html"
     empty_text = _("Webhooks are added on a partner's page.")
 
     def tables_of(self, request: HttpRequest, obj: WebhookEndpoint) -> Iterator[Table]:
@@ -91,14 +91,40 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             raise Http404
         return endpoint
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Without the times of what has not happened."""
+        absent = {name for name in _TIMES if obj is not None and getattr(obj, name) is None}
+        return [
+            (title, {**options, "fields": [one for one in options["fields"] if _name(one) not in absent]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """The page, with the actions for which the header has no room below the fields."""
+        endpoint: WebhookEndpoint = kwargs["obj"]
+        context["more_actions"] = [
+            {
+                "title": one.description,
+                "path": reverse(f"admin:{one.action_name}", args=(endpoint.pk,)),
+                "is_dangerous": one.variant == ActionVariant.DANGER,
+            }
+            for one in self._possible_actions(request, endpoint)
+            if _action_name(one) not in _IN_HEADER
+        ]
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """What can be done in the webhook's state."""
-        endpoint: WebhookEndpoint | None = self.get_object(request, str(object_id))
+        """The header's actions."""
+        endpoint = self.get_object(request, str(object_id))
+        return [one for one in self._possible_actions(request, endpoint) if _action_name(one) in _IN_HEADER]
+
+    def _possible_actions(self, request: HttpRequest, endpoint: WebhookEndpoint | None) -> list[Any]:
+        """What the person may do in the webhook's state."""
         if endpoint is None or endpoint.removed_at is not None:
             return []
         impossible = {"enable"} if endpoint.is_active else {"disable", "retry"}
-        actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        return [one for one in actions if one.action_name.rpartition("_")[2] not in impossible]
+        actions: list[Any] = super().get_actions_detail(request, endpoint.pk)  # type: ignore[misc]
+        return [one for one in actions if _action_name(one) not in impossible]
 
     # A dotted permission would have Unfold's system check read a table, which an empty database does not have.
     def has_manage_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
@@ -241,25 +267,14 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         return self.ask(request, endpoint, form, **texts)
 
 
+def _action_name(one: Any) -> str:
+    """The method's name of an action of Unfold."""
+    return str(one.action_name).removeprefix("partners_webhookendpoint_")
+
+
+def _name(column: Any) -> str:
+    return column if isinstance(column, str) else str(column.__name__)
+
+
 def _bound(form_class: type[forms.Form], request: HttpRequest) -> forms.Form:
     return form_class(request.POST if request.method == "POST" else None)
-
-
-def table_of(partner: Partner) -> Table:
-    """The partner's webhooks."""
-    return Table(
-        _("Webhooks"),
-        (_("webhook"), _("description"), _("types"), _("state"), _("last success"), _("failing since")),
-        [
-            (
-                link(one, one),
-                one.description or "–",
-                event_types(one),
-                state(one),
-                last_success(one),
-                moment(one.failing_since),
-            )
-            for one in endpoints.endpoints_of(partner)
-        ],
-        empty=_("None yet. Events can be read from the feed, too."),
-    )

@@ -1,10 +1,12 @@
 """The process that brings events into the feeds and sends webhooks (contract, section 10).
 
-Sends share one event loop; the database has one thread, in which each turn records results, places events, makes
-deliveries and leases due ones. Nothing is kept in memory that another process could not do again, so it may be killed.
+Sends share one event loop. In a thread, each turn of the database records results, makes deliveries and leases due
+ones; the relay has another, as a large import can keep it for minutes. Nothing is kept in memory that another process
+could not do again, so it may be killed.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -57,22 +59,24 @@ class Deliverer:
 
     def __init__(self) -> None:
         self.attempts = 0
-        self._relay = Relay()
         self._tasks: set[asyncio.Task[None]] = set()
         self._results: list[tuple[Lease, Outcome]] = []
         self._stopping = False
         # Set when there is a result to record, or at the stop.
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "database")
+        self._relay = _RelayThread(self._wake)
         self._is_database_lost = False
 
     def stop(self) -> None:
         """Lease nothing more, and end `run` when the sends under way have ended, or after ENDING_SECONDS."""
         self._stopping = True
+        self._relay.stop()
         self._wake.set()
 
     async def run(self) -> None:
         """Deliver until `stop`."""
+        self._relay.start()
         with self._thread:
             async with Sender() as sender:
                 while not self._stopping:
@@ -109,7 +113,7 @@ class Deliverer:
             connection.close_if_unusable_or_obsolete()
             if results:
                 record_all(results)
-            events = self._relay.place() + fan_out()
+            events = fan_out()
             leases = lease(limit=room // MAX_AT_ONCE) if room >= MAX_AT_ONCE else []
             return _Turn(_jobs(leases), bool(events or leases))
         except (DatabaseError, InterfaceError):
@@ -143,6 +147,43 @@ class Deliverer:
     async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in the thread that has the database connection."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
+
+
+class _RelayThread(threading.Thread):
+    """Places events until it is stopped. It is a daemon: the process does not wait for a long statement."""
+
+    def __init__(self, placed: asyncio.Event) -> None:
+        """placed: set when there are new events."""
+        super().__init__(name="relay", daemon=True)
+        self._loop = asyncio.get_running_loop()
+        self._placed = placed
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """End the thread after its present statement."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Place events until `stop`."""
+        relay, is_database_lost = Relay(), False
+        while not self._stopping.is_set():
+            try:
+                connection.close_if_unusable_or_obsolete()
+                count = relay.place()
+            except (DatabaseError, InterfaceError):
+                connection.close()
+                if not is_database_lost:
+                    log.exception("events not placed")
+                is_database_lost = True
+                self._stopping.wait(RETRY_SECONDS)
+                continue
+            is_database_lost = False
+            if count:
+                with suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(self._placed.set)
+            else:
+                self._stopping.wait(IDLE_SECONDS)
+        connection.close()
 
 
 def _close_connection() -> None:

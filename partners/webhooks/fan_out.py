@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.db import transaction
 
 from partners.db import statements
+from partners.webhooks.leases import WITHOUT_FLUSH
 
 # Of an endpoint. Further events wait in the feed, so a dead endpoint does not fill the table.
 MAX_PENDING = 10_000
@@ -17,8 +18,8 @@ BATCH = 500
 # Less than events are kept for: the purge must not meet a new delivery of an event that it removes.
 SENT_WITHIN = timedelta(days=29)
 
-_LOCK = """
-    SELECT array_agg(id) FROM (
+_LOCK = f"""
+    SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
         SELECT endpoint.id
           FROM partners_webhookendpoint endpoint JOIN partners_eventfeed feed USING (partner_id)
          WHERE endpoint.disabled_reason = '' AND endpoint.removed_at IS NULL
@@ -61,7 +62,7 @@ def fan_out() -> int:
     At most MAX_PENDING are pending for an endpoint.
     """
     with transaction.atomic():
-        (endpoints,) = statements.fetch_one(_LOCK, ()) or (None,)
+        endpoints, _ = statements.fetch_one(_LOCK, ()) or (None, None)
         if not endpoints:
             return 0
         # A statement of its own: only its snapshot shows what others made before they released the locks.

@@ -13,7 +13,7 @@ from partners.api.json import rfc_3339
 from partners.db import statements
 from partners.models import DeliveryState, DisabledReason, WebhookDelivery, WebhookEndpoint
 from partners.webhooks.deliveries import lock
-from partners.webhooks.leases import Lease
+from partners.webhooks.leases import WITHOUT_FLUSH, Lease
 from partners.webhooks.schedule import delay_after
 
 log = structlog.get_logger("partners.webhooks.results")
@@ -25,10 +25,11 @@ FAILING_LIMIT = timedelta(days=5)
 _SUCCESS_PRECISION = timedelta(seconds=1)
 _OK, _GONE = range(200, 300), 410
 
-_COUNT = """
+_COUNT = f"""
     INSERT INTO partners_webhookattemptcount AS counter (outcome, count)
     SELECT * FROM unnest(%s::text[], %s::bigint[]) ORDER BY 1
         ON CONFLICT (outcome) DO UPDATE SET count = counter.count + excluded.count
+     RETURNING {WITHOUT_FLUSH}
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 from partners.models import Event, Partner
 from tests.factories import UserFactory
 from tests.support.watched import Watched, wait_until, watched
-from users.models import Status
+from users.models import Status, User
 
 
 @pytest.fixture
@@ -18,15 +18,14 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "log"
 
 
-def decide(partner: Partner) -> Event:
-    """Return the event of a decision, which no process has placed."""
-    user = UserFactory.create(partner=partner, status=Status.ACTIVE)
-    return Event.objects.get(user_id=user.pk)
+def decide(partner: Partner) -> User:
+    """Return a user with a decision, whose event waits in the outbox."""
+    return UserFactory.create(partner=partner, status=Status.ACTIVE)
 
 
-def is_placed(event: Event) -> bool:
-    event.refresh_from_db()
-    return event.position is not None
+def is_placed(user: User) -> bool:
+    """Whether the user's event is in the feed."""
+    return Event.objects.filter(user_id=user.pk).exists()
 
 
 def deliverers(service: Watched) -> set[int]:
@@ -66,8 +65,8 @@ def test_events_are_placed_again_when_the_deliverer_was_killed_or_replaced(partn
 def test_the_deliverer_ends_with_a_killed_master(partner: Partner, log: Path) -> None:
     with watched(log, "--deliver-events") as service:
         wait_until(lambda: len(deliverers(service)) == 1)
-        event = decide(partner)
-        wait_until(lambda: is_placed(event))
+        user = decide(partner)
+        wait_until(lambda: is_placed(user))
         children = psutil.Process(service.process.pid).children()
         (deliverer,) = [psutil.Process(pid) for pid in deliverers(service)]
         service.process.kill()
@@ -79,7 +78,7 @@ def test_the_deliverer_ends_with_a_killed_master(partner: Partner, log: Path) ->
 
 def test_without_it_the_service_is_ready(partner: Partner, log: Path) -> None:
     with watched(log) as service:
-        event = decide(partner)
+        user = decide(partner)
         assert service.health("/readyz")[0] == 200
         assert not deliverers(service)
-        assert not is_placed(event)
+        assert not is_placed(user)

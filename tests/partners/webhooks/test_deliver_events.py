@@ -6,10 +6,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
+from django.db import connection
 from django.db.models import F
 from standardwebhooks.webhooks import Webhook
 
+from config.embedded.server import SUPERUSER
 from partners.models import (
     DeliveryState,
     DisabledReason,
@@ -21,6 +24,7 @@ from partners.models import (
 )
 from partners.webhooks import endpoints
 from partners.webhooks.delivering import send_test
+from tests.conftest import database_url
 from tests.factories import StatusChangeFactory, UserFactory
 from tests.support.receiver import Authority, Receiver, Reply
 from tests.support.timeouts import WAIT_SECONDS
@@ -202,3 +206,26 @@ def test_a_test_is_sent_by_the_caller(
     delivery = endpoint.deliveries.get()
     assert (delivery.state, delivery.attempt_count) == ("delivered", 1)
     assert str(delivery.event_uuid) == event["eventId"]
+
+
+def test_it_goes_on_after_its_connection_was_lost(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+) -> None:
+    add_endpoint(committed_partner, receiver)
+    go_on = threading.Event()
+    receiver.reply = lambda _: Reply(wait=lambda: go_on.wait(WAIT_SECONDS))
+    UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+    with delivering() as process:
+        wait_until(lambda: receiver.open == 1)
+        with psycopg.connect(database_url("default", SUPERUSER)) as superuser:
+            ended = superuser.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> ALL(%s)",
+                [[connection.connection.info.backend_pid, superuser.info.backend_pid]],
+            ).fetchall()
+        assert ended
+        wait_until(lambda: "database reached again" in process.log.read_text())
+        go_on.set()
+        wait_until(delivered(committed_partner, 1))
+    assert process.log.read_text().count("database not reached") == 1
+    assert len(receiver.requests) == 1
