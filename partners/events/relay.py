@@ -29,21 +29,24 @@ REPLICA_SECONDS = 6.0
 REPLICA_PAUSE_SECONDS = 10.0
 
 # Each partner's first entries by id, with as many from each partner as the batch allows: an import of one delays no
-# other. What a transaction inserted in several statements is not divided, because it becomes one event for each user.
-# Types that this version does not know are left to a newer one.
+# other, and a long queue makes no turn longer. What a transaction inserted in several statements is not divided,
+# because it becomes one event for each user. Types that this version does not know are left to a newer one.
 _UNPLACED = """
     WITH queue AS (
-        SELECT id, partner_id, transaction_id, transaction_time, size, data IS NULL AS is_merged,
-               sum(size) OVER (PARTITION BY partner_id ORDER BY id) - size AS before
-          FROM partners_outboxentry WHERE type = ANY(%s)
+        SELECT entry.*, sum(size) OVER (PARTITION BY partner_id ORDER BY entry.id) - size AS before
+          FROM partners_partner partner CROSS JOIN LATERAL (
+               SELECT id, partner_id, type, transaction_id, transaction_time, size, data IS NULL AS is_merged
+                 FROM partners_outboxentry WHERE partner_id = partner.id AND type = ANY(%s)
+                ORDER BY id LIMIT %s) AS entry
     ), batch AS (
         SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY before, id) - size AS total FROM queue) AS ordered
          WHERE total < %s
     )
-    SELECT id FROM queue
-     WHERE id IN (SELECT id FROM batch)
-        OR is_merged AND (partner_id, transaction_id, transaction_time) IN
-           (SELECT partner_id, transaction_id, transaction_time FROM batch WHERE is_merged)
+    SELECT id FROM batch
+     UNION
+    SELECT entry.id
+      FROM batch JOIN partners_outboxentry entry USING (partner_id, type, transaction_id, transaction_time)
+     WHERE batch.is_merged AND entry.data IS NULL
 """
 # All if it is no replica any more.
 _ON_REPLICA = """
@@ -85,7 +88,7 @@ class Relay:
 
         With a replica, entries wait until it has replayed what they report.
         """
-        ids = [id_ for (id_,) in statements.fetch_all(_UNPLACED, ([*outbox.EVENTS], BATCH))]
+        ids = [id_ for (id_,) in statements.fetch(unplaced())]
         if REPLICA in connections:
             ids = self._replayed(ids)
         if not ids:
@@ -117,6 +120,11 @@ class Relay:
             self._replica_asked_from = time.monotonic() + REPLICA_PAUSE_SECONDS
             connections[REPLICA].close()
             return set()
+
+
+def unplaced() -> Query[tuple[int]]:
+    """The ids of about BATCH rows' entries, and of those of the same transactions."""
+    return Query(_UNPLACED, ([*outbox.EVENTS], BATCH, BATCH))
 
 
 @cache

@@ -46,6 +46,10 @@ class OutboxEntry(models.Model):
     class Meta:
         verbose_name_plural = "outbox entries"
         constraints = (models.CheckConstraint(condition=Q(type__in=EventType.values), name="outbox_type_known"),)
+        indexes = (
+            models.Index(fields=("partner", "id"), name="outbox_of_partner"),
+            models.Index(fields=("transaction_id",), condition=Q(data=None), name="outbox_of_transaction"),
+        )
 
     def __str__(self) -> str:
         return f"{self.type} {self.pk}"

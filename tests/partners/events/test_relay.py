@@ -2,11 +2,12 @@
 
 import pytest
 
-from partners.events import outbox
+from partners.events import outbox, relay
 from partners.events.relay import Relay
 from partners.models import Event, EventFeed, EventType
-from tests.factories import DocumentFactory, PartnerFactory, UserFactory
-from users.models import Status
+from tests.factories import NOON, DocumentFactory, PartnerFactory, UserFactory, add_documents
+from tests.support.plans import generic_plan, nodes, planning_without
+from users.models import Status, User
 
 pytestmark = pytest.mark.django_db
 
@@ -49,3 +50,15 @@ def test_a_type_that_this_version_does_not_know_waits_for_a_newer_one(monkeypatc
         "user.statusChanged",
         "user.documentPublished",
     ]
+
+
+def test_a_long_queue_makes_no_turn_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "BATCH", 5)
+    user: User = UserFactory.create()
+    add_documents(user, [NOON] * 50)
+    with planning_without("seqscan", "bitmapscan", "sort"):
+        found = generic_plan(relay.unplaced())
+
+    (first,) = [node for node in nodes(found) if node["Node Type"] == "Limit"]
+    (scan,) = first["Plans"]
+    assert (scan["Index Name"], scan["Actual Rows"]) == ("outbox_of_partner", 5)
