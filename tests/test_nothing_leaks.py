@@ -275,6 +275,7 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
         f"GET /v1/users/{PERSONAL['externalId']} HTTP/1.1\nX-Api-Key: psi_key_leak\nX-Request-Signature: {QUERY}\n"
     )
     given: dict[str, tuple[list[str], str]] = {
+        "add_webhook": ([partner, f"https://127.0.0.1/{PERSONAL['externalId']}", "--description", REASON], ""),
         "call": (
             [
                 "POST",
@@ -296,7 +297,9 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
     }
     ours = {name for name, app in get_commands().items() if app in {"partners", "users", "transactions"}}
     # Those that serve or would change the roles that all tests share.
-    return {name: given.get(name, ([], "")) for name in ours - {"demo", "setup_database_roles", "migrate"}}
+    return {
+        name: given.get(name, ([], "")) for name in ours - {"demo", "deliver_events", "setup_database_roles", "migrate"}
+    }
 
 
 def test_commands_leave_nothing_on_standard_error(

@@ -35,7 +35,7 @@ def test_every_operation_is_an_item_with_its_parameters() -> None:
 
 
 def test_a_first_call_sends_what_is_required_and_what_has_a_default() -> None:
-    request = next(one for one in REQUESTS if one["url"]["path"][-1] == "transactions")
+    request = next(one for one in REQUESTS if one["method"] == "GET" and one["url"]["path"][-1] == "transactions")
     assert {one["key"]: one["disabled"] for one in request["url"]["query"]} == {"cursor": True, "limit": False}
     assert request["url"]["raw"] == "{{baseUrl}}/v1/users/:externalId/transactions?limit=25"
 

@@ -68,13 +68,13 @@ def one_partner(seed: int, port: int) -> Counter[str]:
 
 def compare_feed(program: Reconciler, partner: Partner, intended: dict[str, list[Any]]) -> None:
     total = sum(map(len, intended.values()))
-    assert Event.objects.filter(partner=partner).count() == total
 
     def is_whole() -> bool:
         program.follow()
         return len(program.events) >= total
 
     wait_until(is_whole)
+    assert Event.objects.filter(partner=partner).count() == total
     assert {external_id: program.told(external_id) for external_id in intended} == intended
     assert len({event["eventId"] for event in program.events}) == len(program.events) == total
 

@@ -14,6 +14,7 @@ Json = dict[str, Any]
 # Headers of HTTP itself, and of responses that are described by status only.
 TRANSPORT_HEADERS = {"content-type", "content-length", "connection", "date", "server", "transfer-encoding"}
 OF_METHOD_NOT_ALLOWED = {"allow"}
+OF_SANDBOX = {401: "Unauthorized", 404: "NotFound", 405: "BadRequest"}
 RATE_LIMIT = frozenset({"ratelimit", "ratelimit-policy"})
 
 
@@ -73,8 +74,8 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
         _check_error(known, "NotFound", headers, body)
     elif method.lower() not in operations and path.startswith(b"/v1/sandbox/"):
         # Refused after the rate limit: for live partners the path does not exist, whatever the method.
-        _require(status in {404, 405}, method, status, "the method is not described")
-        _check_error(known, "NotFound" if status == 404 else "BadRequest", headers, body, RATE_LIMIT)
+        _require(status in OF_SANDBOX, method, status, "the method is not described")
+        _check_error(known, OF_SANDBOX[status], headers, body, RATE_LIMIT)
     elif method.lower() not in operations:
         _require(status == 405, method, status, "the method is not described")
         _check_error(known, "BadRequest", headers, body)
@@ -107,6 +108,7 @@ def _check_error(
 ) -> None:
     _validate(known, {"$ref": f"#/components/schemas/{shape}"}, json.loads(body), shape)
     present = {name.lower() for name in headers} - TRANSPORT_HEADERS - OF_METHOD_NOT_ALLOWED - further
+    present -= {"www-authenticate"} if shape == "Unauthorized" else set()
     _require(present == {"x-request-id", "cache-control"}, shape, sorted(present), "headers that are not described")
 
 

@@ -156,8 +156,9 @@ def test_sigterm_ends_it_when_the_sends_under_way_have_ended(
         process.process.send_signal(signal.SIGTERM)
         go_on.set()
         assert process.process.wait(WAIT_SECONDS) == 0
-    assert len(receiver.requests) == 2
-    assert delivered(committed_partner, 2)()
+    # A third may have been leased before the signal.
+    assert 2 <= len(receiver.requests) <= 3
+    assert delivered(committed_partner, len(receiver.requests))()
     assert not WebhookDelivery.objects.filter(endpoint__partner=committed_partner).exclude(leased_until=None)
 
 

@@ -51,6 +51,7 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
         "status": "pendingCompliance",
         "profile_changed_at": None,
         "identity_changed_at": None,
+        "is_sandbox": False,
     }
 
 

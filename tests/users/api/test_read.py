@@ -71,7 +71,7 @@ def test_another_partners_user_looks_like_nobody(
 def test_a_ping_tells_the_partner_and_the_servers_time(api: PartnerClient, partner: Partner) -> None:
     before = datetime.now(UTC)
     answer = api.get("/v1/ping")
-    assert (answer.status, set(answer.json())) == (200, {"partner", "serverTime"})
+    assert (answer.status, set(answer.json())) == (200, {"partner", "mode", "serverTime"})
     assert answer.json()["partner"] == partner.slug
     assert re.fullmatch(DATE_TIME, answer.json()["serverTime"])
     assert before <= parse_timestamp(answer.json()["serverTime"]) <= datetime.now(UTC)

@@ -15,7 +15,10 @@ from tests.support.staff import client_as, words
 from users.models import Staff, Status, StatusChange, User
 
 # The same words in both languages.
-ALIKE = {"Conversions", "Documents", "conversion", "conversions", "document", "documents"}
+ALIKE = {
+    *("Conversions", "Documents", "Webhooks", "conversion", "conversions"),
+    *("document", "documents", "webhook", "webhooks"),
+}
 PRODUCT = {"users", "partners", "transactions"}
 ROLES = ("viewer", "reviewer", "auditor", "partner-manager", "administrator", "superuser")
 
