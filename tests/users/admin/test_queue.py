@@ -16,6 +16,7 @@ from django.utils import timezone
 from psycopg.errors import QueryCanceled
 
 from partners.admin import bounded_lists
+from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
