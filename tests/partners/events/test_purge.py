@@ -61,7 +61,7 @@ def test_what_is_in_no_feed_yet_stays(committed_partner: Partner) -> None:
     assert positions(committed_partner) == []
     place_events()
     assert positions(committed_partner) == [2]
-    assert outcome("purge_expired")["events"] == 0
+    assert outcome("purge_expired")["events"] == 1
 
 
 def test_each_partners_feed_is_purged_by_itself(committed_partner: Partner) -> None:
