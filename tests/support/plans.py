@@ -10,7 +10,9 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql as composing
 
+from partners.db import serving_role
 from partners.db.statements import Query
+from partners.models import Mode, Partner
 
 # Disabled, so that a plan that does not use an index's order shows a sort.
 UNORDERED = ("seqscan", "bitmapscan", "sort", "incremental_sort")
@@ -52,3 +54,24 @@ def generic_plan(query: Query[Any]) -> dict[str, Any]:
         connection.connection.execute("DEALLOCATE page")
     found: dict[str, Any] = row[0][0]["Plan"]
     return found
+
+
+@contextmanager
+def planning_of_many_users() -> Iterator[CursorWrapper]:
+    """The owner's transaction, rolled back at its end, with 500 users of each mode, without sequential scans.
+
+    Of a small table, or one without statistics, all indexes cost the same; and only the owner may analyse it.
+    """
+    owner = serving_role.OWNER
+    with planning_without("seqscan", using=owner) as cursor:
+        for mode in Mode:
+            partner = Partner.objects.using(owner).create(slug=f"many-{mode.value}", name="Many", mode=mode)
+            cursor.execute(
+                """INSERT INTO users_user (id, partner_id, external_id, email, first_name, last_name, date_of_birth,
+                                           address_line1, city, country, occupation, is_ciro_affiliate)
+                   SELECT gen_random_uuid(), %s, 'x' || n, 'x' || n || '@example.com', 'Ada', 'B' || n, '1990-01-01',
+                          '1 Elgin St', 'Ottawa', 'CA', 'Engineer', false FROM generate_series(1, 500) AS n""",
+                [partner.pk],
+            )
+        cursor.execute("ANALYZE users_user")
+        yield cursor

@@ -17,10 +17,9 @@ from psycopg.errors import QueryCanceled
 
 from partners.admin import bounded_lists
 from partners.db import serving_role
-from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.plans import UNORDERED, planning_without
+from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import ROLES, client_as, client_of
 from users.admin import case_actions, queue
 from users.admin import filters as queue_filters
@@ -448,17 +447,7 @@ def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index
     ],
 )
 def test_each_kind_of_search_uses_its_index(term: str, indexes: list[str]) -> None:
-    # Of an empty table all indexes cost the same. Only the owner may analyse it.
-    with planning_without("seqscan", using=serving_role.OWNER) as cursor:
-        partner = Partner.objects.using(serving_role.OWNER).create(slug="of-many", name="Of many")
-        cursor.execute(
-            """INSERT INTO users_user (id, partner_id, external_id, email, first_name, last_name, date_of_birth,
-                                       address_line1, city, country, occupation, is_ciro_affiliate)
-               SELECT gen_random_uuid(), %s, 'x' || n, 'x' || n || '@example.com', 'Ada', 'B' || n, '1990-01-01',
-                      '1 Elgin St', 'Ottawa', 'CA', 'Engineer', false FROM generate_series(1, 500) AS n""",
-            [partner.pk],
-        )
-        cursor.execute("ANALYZE users_user")
+    with planning_of_many_users():
         plans = [
             live(User.objects.using(serving_role.OWNER).filter(condition)).order_by().values("pk")[:10].explain()
             for condition in _conditions(term)
