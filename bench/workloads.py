@@ -80,6 +80,9 @@ def _cursors(client: SignedClient, path: str, limit: int) -> Iterable[str]:
     cursor = None
     while True:
         reply = client.send("GET", _page(path, limit, cursor))
+        if reply.status == HTTPStatus.METHOD_NOT_ALLOWED:
+            # Of a revision without this list.
+            return
         if reply.status != HTTPStatus.OK:
             raise BenchError(f"A list has status {reply.status}: {reply.body.decode(errors='replace')[:500]}")
         cursor = reply.json()["nextCursor"]
