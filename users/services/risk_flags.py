@@ -183,8 +183,8 @@ def _shared_by_others(user: User, *, sees_identity: bool) -> Iterator[RiskFlag]:
 
 
 def _shared(code: FlagCode, title: str, others: QuerySet[User]) -> Iterator[RiskFlag]:
-    # One more than is shown, for has_more. Unordered, because thousands of users may share a mailbox.
-    users = list(others.select_related("partner")[: OTHERS_SHOWN + 1])
+    # One more than is shown, for has_more. Ordered here: thousands of users may share a mailbox.
+    users = sorted(others.select_related("partner")[: OTHERS_SHOWN + 1], key=lambda user: (user.created_at, user.pk))
     if not users:
         return
     if has_more := len(users) > OTHERS_SHOWN:

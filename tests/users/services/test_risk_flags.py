@@ -129,6 +129,16 @@ def test_of_many_others_five_are_shown(make: Make) -> None:
     assert flag.why == "More than 5 other users have it."
 
 
+def test_others_are_in_the_order_of_their_creation_whatever_the_plan(make: Make) -> None:
+    users = [make(email="info@example.com") for _ in range(4)]
+    # Its row is now behind those of the others.
+    User.objects.filter(pk=users[1].pk).update(first_name="Augusta")
+    for avoided in (("seqscan", "bitmapscan"), ("indexscan", "bitmapscan")):
+        with planning_without(*avoided):
+            others = only(users[0], FlagCode.SAME_EMAIL).others
+        assert list(others) == sorted(users[1:], key=lambda user: (user.created_at, user.pk))
+
+
 def test_others_are_found_by_an_index(make: Make) -> None:
     make()
     with planning_without("seqscan") as cursor:
