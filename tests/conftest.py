@@ -1,5 +1,6 @@
 """Fixtures of all tests. Each test creates its own partner."""
 
+import gc
 import itertools
 import os
 import secrets
@@ -66,6 +67,12 @@ LONGEST = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the order; with several processes --no-loadscope-reorder does (Makefile)."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Modules and tests live until the end: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)

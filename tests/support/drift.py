@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -27,6 +27,7 @@ class Described:
     """The OpenAPI document, with validators."""
 
     document: Json
+    _validators: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def components(self) -> Json:
@@ -43,7 +44,11 @@ class Described:
 
     def validator(self, schema: Json) -> Any:
         """Return a validator of a schema, formats included."""
-        return _validator(json.dumps({**schema, "components": self.components}))
+        text = json.dumps(schema)
+        if text not in self._validators:
+            whole = {**schema, "components": self.components}
+            self._validators[text] = jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+        return self._validators[text]
 
     def resolve(self, node: Json) -> Json:
         """Resolve a reference; return anything else unchanged."""
@@ -121,11 +126,6 @@ def _validate(known: Described, schema: Json, value: Any, where: str) -> None:
 def _require(holds: object, *facts: object) -> None:
     if not holds:
         raise DriftError(": ".join(str(fact) for fact in facts))
-
-
-@lru_cache(maxsize=200)
-def _validator(schema: str) -> Any:
-    return jsonschema_rs.Draft202012Validator(json.loads(schema), validate_formats=True)
 
 
 def _pattern(template: str) -> re.Pattern[bytes]:
