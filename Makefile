@@ -8,6 +8,8 @@ STAMP := $(VENV)/.installed
 # The packages of tests/npm.
 NPM_STAMP := .local/npm/.installed
 MANAGE := $(BIN)/python manage.py
+# Each process would compile all modules.
+export PYTHONDONTWRITEBYTECODE =
 DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
 
 # Two rules install into one folder.
