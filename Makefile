@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # The packages of tests/npm.
 NPM_STAMP := .local/npm/.installed
 MANAGE := $(BIN)/python manage.py
-# Each process would compile all modules.
+# Otherwise each process compiles all modules again.
 export PYTHONDONTWRITEBYTECODE =
 DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
 
