@@ -73,7 +73,7 @@ def test_an_event_is_delivered_again_until_it_is_accepted(
     failed = WebhookDelivery.objects.filter(endpoint__partner=committed_partner, attempt_count=1)
     with delivering():
         wait_until(failed.exists)
-        assert failed.get().next_attempt_at >= begun + timedelta(seconds=4)
+        assert failed.filter(next_attempt_at__gte=begun + timedelta(seconds=4)).exists()
         assert len(receiver.requests) == 1
         # As if that time had come.
         failed.update(next_attempt_at=Now())
