@@ -8,6 +8,8 @@ STAMP := $(VENV)/.installed
 # The packages of tests/npm.
 NPM_STAMP := .local/npm/.installed
 MANAGE := $(BIN)/python manage.py
+# Otherwise each process compiles all modules again.
+export PYTHONDONTWRITEBYTECODE =
 DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
 
 # Two rules install into one folder.

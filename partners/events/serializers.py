@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiSerializerExtension
-from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import Direction, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from partners.api.pagination import HIGHEST_LIMIT
@@ -27,7 +25,7 @@ class OtherTypeField(serializers.CharField):
 
 
 class EventSerializer(RowSerializer[EventRow]):
-    """An event. Its schema is EventSchema; those of the types derive from this."""
+    """An event. Its schema is EventSchema (schema.py); those of the types derive from this."""
 
     eventId = serializers.UUIDField(help_text="The same in the feed and in every webhook of the event.")
     createdAt = InstantField(help_text="When the change was made that the event reports.")
@@ -48,33 +46,6 @@ class OtherEventSerializer(EventSerializer):
     """An event of a type that is newer than this document: ignore it."""
 
     type = OtherTypeField()
-
-
-class EventSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """Maps EventSerializer to one of the types, or to one that is added later."""
-
-    target_class = EventSerializer
-
-    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        """The component's name."""
-        return "Event"
-
-    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
-        """Without oneOf: linters do not see that OtherEvent excludes the others."""
-        types: list[type[EventSerializer]] = [
-            *(_component(kind, data) for kind, data in DATA_SERIALIZERS.items()),
-            OtherEventSerializer,
-        ]
-        return {
-            "description": "An event, by its type. It contains no personal data but the externalId.",
-            "anyOf": [auto_schema.resolve_serializer(one, direction).ref for one in types],
-        }
-
-
-def _component(kind: EventType, data: type[serializers.BaseSerializer[Any]]) -> type[EventSerializer]:
-    name = f"{kind.name.title().replace('_', '')}EventSerializer"
-    fields = {"type": serializers.ChoiceField([kind.value]), "data": data()}
-    return type(name, (EventSerializer,), {"__doc__": f"An event of the type {kind.value}."} | fields)
 
 
 class EventPageSerializer(serializers.Serializer[Any]):

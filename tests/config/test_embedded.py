@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -24,11 +25,17 @@ JOIN = (
 )
 
 
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
     """Not pytest's own, which other accounts, such as the server's, cannot read."""
     with tempfile.TemporaryDirectory(prefix="psi-embedded-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with temporary_folder() as folder:
+        yield folder
 
 
 def member(folder: Path) -> "subprocess.Popen[str]":
@@ -62,17 +69,22 @@ def postmaster(folder: Path) -> int | None:
         return None
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Path]:
+    """The folder of a cluster, which takes longer to create than to start."""
+    with temporary_folder() as folder:
+        yield folder / "postgres"
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(cluster: Path) -> Iterator[Path]:
     """The folder of a server that is stopped at the end."""
-    place = tmp_path / "postgres"
-    yield place
-    last = member(place)
-    assert joined(last), last.communicate()[1]
-    assert leave(last) == 0
+    yield cluster
+    assert EmbeddedServer(cluster).stop()
 
 
-def test_concurrent_processes_share_one_server_until_the_last_ends(folder: Path) -> None:
+def test_concurrent_processes_share_one_server_until_the_last_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "postgres"
     members = [member(folder) for _ in range(4)]
     assert all(joined(process) for process in members)
     running = postmaster(folder)

@@ -1,5 +1,6 @@
-"""GET /v1/users: all of 100,000 users are paged exactly once while others are created (contract, section 12)."""
+"""GET /v1/users: all of many users are paged exactly once while others are created (contract, section 12)."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,7 +17,8 @@ from tests.live.conftest import Server
 from tests.resilience.load import KeptConnection
 from tests.support.client import PartnerClient
 
-MANY = 100_000
+# 100,000 in CI.
+MANY = int(os.environ.get("MANY_USERS") or 10_000)
 # A hundred at each instant: ties within pages and across their ends.
 _INSERT = """
     INSERT INTO users_user (id, partner_id, external_id, email, first_name, last_name, date_of_birth, address_line1,

@@ -1,13 +1,13 @@
 """Staff pages as in production, behind a TLS proxy."""
 
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
+
+import pytest
 
 from config.serve import THREADS
 from tests.live.conftest import Server, serving
-
-Servers = tuple[Server, Server]
 
 
 def begun_and_not_read(server: Server, path: str) -> socket.socket:
@@ -20,28 +20,36 @@ def begun_and_not_read(server: Server, path: str) -> socket.socket:
     return connection
 
 
-def test_a_client_that_does_not_read_a_static_file_delays_no_others(django_db_setup: None, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with a large static file."""
+    folder = tmp_path_factory.mktemp("static")
     # More than connections hold, as files of pages may be one day.
-    (tmp_path / "large.css").write_bytes(b"a" * 8 * 1024 * 1024)
-    (tmp_path / "settings_with_a_file.py").write_text(
-        f"from tests.server_settings import *\nSTATICFILES_DIRS = [{str(tmp_path)!r}]\n"
+    (folder / "large.css").write_bytes(b"a" * 8 * 1024 * 1024)
+    (folder / "settings_with_a_file.py").write_text(
+        f"from tests.server_settings import *\nSTATICFILES_DIRS = [{str(folder)!r}]\n"
         "WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True\n"
         "STORAGES['staticfiles'] = {'BACKEND': 'django.contrib.staticfiles.storage.StaticFilesStorage'}\n"
     )
-    environment = {"DJANGO_SETTINGS_MODULE": "settings_with_a_file", "PYTHONPATH": str(tmp_path)}
-    with serving(**environment) as server, ExitStack() as stack:
+    environment = {"DJANGO_SETTINGS_MODULE": "settings_with_a_file", "PYTHONPATH": str(folder)}
+    with serving(**environment) as running:
+        yield running
+
+
+def test_a_client_that_does_not_read_a_static_file_delays_no_others(server: Server) -> None:
+    with ExitStack() as stack:
         for _ in range(2 * THREADS):
             stack.enter_context(begun_and_not_read(server, "/static/large.css"))
         assert server.transport("GET", "/v1/ping", {}, b"").status == 401
 
 
-def test_staff_are_sent_to_https(servers: Servers) -> None:
-    answer = servers[0].transport("GET", "/admin/", {}, b"")
-    assert (answer.status, answer.header("Location")) == (301, f"https://127.0.0.1:{servers[0].port}/admin/")
+def test_staff_are_sent_to_https(server: Server) -> None:
+    answer = server.transport("GET", "/admin/", {}, b"")
+    assert (answer.status, answer.header("Location")) == (301, f"https://127.0.0.1:{server.port}/admin/")
 
 
-def test_pages_have_hsts_and_a_strict_permissions_policy(servers: Servers) -> None:
-    answer = servers[0].transport("GET", "/admin/", {"X-Forwarded-Proto": "https"}, b"")
+def test_pages_have_hsts_and_a_strict_permissions_policy(server: Server) -> None:
+    answer = server.transport("GET", "/admin/", {"X-Forwarded-Proto": "https"}, b"")
     assert answer.status == 302
     assert answer.header("Strict-Transport-Security") == "max-age=31536000; includeSubDomains; preload"
     assert "frame-ancestors 'none'" in (answer.header("Content-Security-Policy") or "")

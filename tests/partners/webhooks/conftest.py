@@ -1,13 +1,12 @@
-"""A receiver on this machine, and `deliver_events` as production runs it."""
+"""A receiver on this machine, and `deliver_events` in this process or in one of its own."""
 
-import json
+import asyncio
 import os
-import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +14,12 @@ import pytest
 from django.conf import settings
 
 from partners.models import Partner, WebhookEndpoint
+from partners.webhooks import delivering as deliverer_module
 from partners.webhooks import endpoints
+from partners.webhooks.delivering import Deliverer
 from tests.live.conftest import production
 from tests.support.receiver import Authority, Receiver
 from tests.support.timeouts import WAIT_SECONDS
-
-
-@dataclass(frozen=True)
-class Process:
-    """A running `deliver_events`. log: its output."""
-
-    process: "subprocess.Popen[bytes]"
-    log: Path
-
-    def lines(self) -> list[dict[str, Any]]:
-        """The lines of its log."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
 
 @pytest.fixture(scope="session")
@@ -62,23 +51,50 @@ def add_endpoint(loopback: None) -> Callable[..., tuple[WebhookEndpoint, str]]:
 
 
 @pytest.fixture
-def delivering(authority: Authority, tmp_path: Path) -> Any:
-    """Run `deliver_events` while the block runs."""
+def delivering(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run what `deliver_events` runs, in a thread of this process, while the block runs."""
+    monkeypatch.setattr(deliverer_module, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(deliverer_module, "RETRY_SECONDS", 0.1)
 
     @contextmanager
-    def run(**environment: str) -> Iterator[Process]:
-        log = tmp_path / f"log-{secrets.token_hex(4)}"
+    def run() -> Iterator[None]:
+        started: Future[tuple[Deliverer, asyncio.AbstractEventLoop]] = Future()
+
+        async def deliver() -> None:
+            deliverer = Deliverer()
+            started.set_result((deliverer, asyncio.get_running_loop()))
+            await deliverer.run()
+
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(lambda: asyncio.run(deliver()))
+            deliverer, loop = started.result(WAIT_SECONDS)
+            try:
+                yield
+            finally:
+                loop.call_soon_threadsafe(deliverer.stop)
+                running.result(WAIT_SECONDS)
+                # Its database connection is closed before the test's end.
+                deliverer._relay.join(WAIT_SECONDS)
+
+    return run
+
+
+@pytest.fixture
+def process(authority: Authority) -> Any:
+    """Run the command `deliver_events` while the block runs."""
+
+    @contextmanager
+    def run() -> Iterator["subprocess.Popen[bytes]"]:
         given = production(DEBUG="true", WEBHOOK_ALLOW_LOOPBACK="true", WEBHOOK_CA_BUNDLE=str(authority.bundle))
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "deliver_events"],
-                env=os.environ | given | environment,
-                cwd=Path(settings.BASE_DIR),
-                stdout=output,
-                stderr=output,
-            )
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "deliver_events"],
+            env=os.environ | given,
+            cwd=Path(settings.BASE_DIR),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
-            yield Process(process, log)
+            yield process
         finally:
             process.terminate()
             process.wait(timeout=WAIT_SECONDS)

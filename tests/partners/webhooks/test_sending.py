@@ -58,6 +58,15 @@ class Names:
         return [(family[":" in one], socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def only_new_objects_are_collected() -> Iterator[None]:
+    """Leave out what there was before: each collection would take as long as all loaded modules need."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_open() -> Iterator[None]:
     """Collect the connections of loops that ended before the other side had closed them."""

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
-import pytest
 from django.conf import settings
 
 from partners.db import serving_role
@@ -18,12 +17,6 @@ from partners.models import Partner
 from tests.conftest import database_url
 from tests.live.conftest import free_port
 from tests.support.timeouts import WAIT_SECONDS
-
-
-@pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all tests of this file: those after the first find the demo seeded."""
-    return tmp_path_factory.mktemp("documents")
 
 
 def obey_all_signals() -> None:
@@ -80,14 +73,13 @@ def read_until(process: "subprocess.Popen[str]", text: str) -> str:
     raise AssertionError(f"The demo ended before it said {text!r}:\n{printed}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_service_too(number: signal.Signals, committed_partner: Partner, documents: Path) -> None:
-    with demo(documents) as process:
+def test_a_signal_ends_the_service_too(committed_partner: Partner, tmp_path: Path) -> None:
+    with demo(tmp_path) as process:
         printed = read_until(process, "The service's log")
         assert re.search(r"Serving on http://\S+ until Ctrl-C", printed)
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         try:
             assert process.wait(timeout=WAIT_SECONDS) == 0
             assert not any(one.is_running() for one in started)
@@ -95,10 +87,11 @@ def test_a_signal_ends_the_service_too(number: signal.Signals, committed_partner
             kill(started)
 
 
-def test_before_it_serves_a_signal_is_a_failure(committed_partner: Partner, documents: Path) -> None:
-    with demo(documents) as process:
+def test_before_it_serves_a_signal_is_a_failure(committed_partner: Partner, tmp_path: Path) -> None:
+    with demo(tmp_path) as process:
         read_until(process, "Migrating the database")
-        process.send_signal(signal.SIGTERM)
+        # As when the terminal is closed.
+        process.send_signal(signal.SIGHUP)
         output, _ = process.communicate(timeout=WAIT_SECONDS)
         assert process.returncode == 130
         assert output.splitlines()[-1] == "CommandError: The demo was interrupted."

@@ -65,22 +65,28 @@ def test_a_signal_ends_an_import_with_its_counts(
 
 
 def test_an_import_outlives_lost_connections_and_counts_each_line_once(
-    tmp_path: Path, line: Line, committed_partner: Partner
+    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = importing.BATCH + 10
-    file = write(tmp_path / "f", *(line(n) for n in range(count)))
-    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, f"cv-{importing.BATCH}") as second:
-        process = manage("import_conversions", str(file), "--json")
-        end_waiting_session()
-        first.rollback()
-        # The second batch twice.
-        end_waiting_session()
-        end_waiting_session()
-        second.rollback()
-        out, err = process.communicate()
-    assert (process.returncode, json.loads(out)) == (0, {"imported": count, "unchanged": 0, "rejected": 0}), err
-    assert len(stored(committed_partner)) == count
-    assert (last_run().state, last_run().imported, last_run().line) == ("complete", count, count)
+    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(staging, "RETRY_PAUSES", (0.01,) * len(staging.RETRY_PAUSES))
+    file = write(tmp_path / "f", *(line(n) for n in range(15)))
+    with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, "cv-10") as second:
+
+        def lose_connections() -> None:
+            end_waiting_session()
+            first.rollback()
+            # The second batch twice.
+            end_waiting_session()
+            end_waiting_session()
+            second.rollback()
+
+        with ThreadPoolExecutor(1) as pool:
+            losing = pool.submit(lose_connections)
+            result = Result(file)
+            losing.result()
+    assert (result.status, result.counts) == (0, (15, 0, 0)), result.reason
+    assert len(stored(committed_partner)) == 15
+    assert (last_run().state, last_run().imported, last_run().line) == ("complete", 15, 15)
 
 
 def lose_the_connection(*_: Any) -> None:
@@ -187,18 +193,22 @@ def test_a_run_that_has_ended_cannot_be_changed(tmp_path: Path, line: Line) -> N
             connection.cursor().execute(statement)
 
 
-def test_several_imports_of_the_same_lines_in_any_order_give_each_once(
+def test_several_imports_of_overlapping_files_in_any_order_give_each_line_once(
     tmp_path: Path, line: Line, committed_partner: Partner
 ) -> None:
-    lines = [line(n) for n in range(5_500)]
-    files = [write(tmp_path / "a", *lines), write(tmp_path / "b", *lines[::-1]), write(tmp_path / "c", *lines)]
+    count = importing.BATCH + 500
+    lines = [line(n) for n in range(count + 500)]
+    files = [write(tmp_path / "a", *lines[:count]), write(tmp_path / "b", *lines[:499:-1])]
+    files.append(write(tmp_path / "c", *lines[:count]))
     processes = [manage("import_conversions", str(file), "--json") for file in files]
     with ThreadPoolExecutor(3) as pool:
         outputs = list(pool.map(lambda p: p.communicate(), processes))
     assert [p.returncode for p in processes] == [0, 0, 0], outputs
-    assert sum(json.loads(out)["imported"] for out, _ in outputs) == 5_500
-    assert Conversion.objects.filter(partner=committed_partner).count() == 5_500
-    assert sum(ImportRun.objects.order_by("-id")[:3].values_list("imported", flat=True)) == 5_500
+    counts = [json.loads(out) for out, _ in outputs]
+    assert sum(each["imported"] for each in counts) == len(lines)
+    assert sum(each["unchanged"] for each in counts) == 3 * count - len(lines)
+    assert Conversion.objects.filter(partner=committed_partner).count() == len(lines)
+    assert sum(ImportRun.objects.order_by("-id")[:3].values_list("imported", flat=True)) == len(lines)
 
 
 def refuse_a_statement(*_: Any) -> None:
@@ -274,9 +284,3 @@ def test_a_terminal_shows_a_bar_of_the_bytes_read(line: Line, tmp_path: Path) ->
     assert "100%" in shown
     assert "line 300]" in shown
     assert "\x1b[31" not in shown
-
-
-def test_without_a_terminal_no_bar_is_shown(line: Line, tmp_path: Path) -> None:
-    file = write(tmp_path / "file", line())
-    with manage("import_conversions", str(file)) as process:
-        assert process.communicate() == (b"1 imported, 0 unchanged, 0 rejected.\n", b"")

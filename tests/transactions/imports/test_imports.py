@@ -1,7 +1,6 @@
 """Imports: every line is imported, unchanged or rejected, none is lost or doubled."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -192,27 +191,6 @@ def test_a_killed_import_can_be_run_again(tmp_path: Path, line: Line, committed_
     count = len(stored(committed_partner))
     assert 0 < count <= importing.BATCH
     assert Result(file).counts == (importing.BATCH + 10 - count, count, 0)
-
-
-def test_two_imports_of_overlapping_files_at_once_give_each_conversion_once(
-    tmp_path: Path, line: Line, committed_partner: Partner
-) -> None:
-    first = write(tmp_path / "a", *(line(n) for n in range(6_000)))
-    second = write(tmp_path / "b", *(line(n) for n in reversed(range(2_000, 8_000))))
-    processes = [manage("import_conversions", str(file), "--json") for file in (first, second)]
-    with ThreadPoolExecutor(2) as pool:
-        outputs = list(pool.map(lambda p: p.communicate(), processes))
-    assert [p.returncode for p in processes] == [0, 0], outputs
-    counts = [json.loads(out) for out, _ in outputs]
-    assert sum(c["imported"] for c in counts) == 8_000
-    assert sum(c["unchanged"] for c in counts) == 4_000
-    assert len(stored(committed_partner)) == 8_000
-
-
-def test_standard_input_is_read(line: Line, committed_partner: Partner) -> None:
-    process = manage("import_conversions", "-", "--json")
-    out, err = process.communicate(json.dumps(line(1)).encode())
-    assert (json.loads(out), err) == ({"imported": 1, "unchanged": 0, "rejected": 0}, b"")
 
 
 @pytest.mark.parametrize("arguments", [["/nowhere/f"], ["{file}", "--rejects", "/nowhere/f"], ["."]])
