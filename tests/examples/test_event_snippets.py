@@ -269,11 +269,9 @@ def test_a_webhook_is_received_once_however_often_it_is_sent(receiver: Receiver)
     assert receiver.lines == ["user.statusChanged cust-Zoë"]
 
 
-@pytest.mark.parametrize("place_of_own", [0, 1])
-def test_while_secrets_overlap_either_verifies(receiver: Receiver, place_of_own: int) -> None:
-    under = [new_secret()]
-    under.insert(place_of_own, receiver.secret)
-    assert receiver.post(BODY, signed(BODY, *under)) == 204
+def test_while_secrets_overlap_either_verifies(receiver: Receiver) -> None:
+    own, other = receiver.secret, new_secret()
+    assert [receiver.post(BODY, signed(BODY, *under)) for under in ((own, other), (other, own))] == [204, 204]
 
 
 def test_what_is_not_signed_so_is_refused(receiver: Receiver) -> None:

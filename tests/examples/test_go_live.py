@@ -3,11 +3,12 @@
 import json
 import re
 import secrets
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BAS
 TITLES = {".py": "Python", ".mjs": "Node.js", ".sh": "Bash"}
 FIGURE = re.compile(r'<figure class="code[^"]*" data-name="([^"]*)">.*?<code>(.*?)</code></pre>', re.DOTALL)
 
-pytestmark = pytest.mark.parametrize("suffix", PROGRAMS)
+pytestmark = pytest.mark.parametrize("suffix", PROGRAMS, scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ class Walk:
     suffix: str
     folder: Path
     settings: dict[str, str]
-    code: dict[str, str] = field(default_factory=dict)
+    code: dict[str, str]
 
     def run(self, name: str) -> tuple[int, list[str], str]:
         """Exit status, lines printed, and complaint of a script."""
@@ -95,23 +96,49 @@ def _pattern(line: str) -> str:
     return ".+".join(map(re.escape, line.split("…")))
 
 
-@pytest.fixture
-def walk(server: Server, sandbox: PartnerClient, suffix: str, tmp_path: Path) -> Walk:
+@pytest.fixture(scope="module")
+def code(server: Server) -> dict[str, str]:
+    """The texts of the page's figures, by their names."""
+    page = server.transport("GET", "/docs/go-live", {}, b"").body.decode()
+    return {unescape(name): unescape(strip_tags(text)) for name, text in FIGURE.findall(page)}
+
+
+@pytest.fixture(scope="module")
+def exports(code: dict[str, str]) -> dict[str, str]:
+    """The variables that the page exports; the reader has to replace some."""
+    lines = (line.removeprefix("export ").split("=", 1) for line in code["environment"].splitlines())
+    return {name: value.strip("'\"") for name, value in lines}
+
+
+@pytest.fixture(scope="module")
+def downloaded(
+    suffix: str, code: dict[str, str], exports: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The folder that a language's download makes."""
     language, _ = PROGRAMS[suffix]
     for program in (*language.needs, "bash", "curl", "jq"):
         require(program)
-    page = server.transport("GET", "/docs/go-live", {}, b"").body.decode()
-    code = {unescape(name): unescape(strip_tags(text)) for name, text in FIGURE.findall(page)}
+    folder = tmp_path_factory.mktemp("download")
+    command = ("bash", "-ec", code[f"download, {TITLES[suffix]}"])
+    assert Workshop(folder).run(command, ENVIRONMENT | exports).returncode == 0
+    return folder / "go-live"
+
+
+@pytest.fixture
+def walk(
+    sandbox: PartnerClient,
+    suffix: str,
+    code: dict[str, str],
+    exports: dict[str, str],
+    downloaded: Path,
+    tmp_path: Path,
+) -> Walk:
     # What the reader has to fill in.
     given = {"PSI_API_KEY": sandbox.api_key, "PSI_SECRET": sandbox.secret}
-    exports = dict(line.removeprefix("export ").split("=", 1) for line in code["environment"].splitlines())
-    settings = {name: value.strip("'\"") for name, value in exports.items()} | given
-    settings["EXTERNAL_ID"] = f"walk-{secrets.token_hex(4)}"
-    assert given.keys() < exports.keys() == settings.keys()
-    walk = Walk(suffix, tmp_path / "go-live", settings, code)
-    download = code[f"download, {TITLES[suffix]}"]
-    assert Workshop(tmp_path).run(("bash", "-ec", download), ENVIRONMENT | settings).returncode == 0
-    return walk
+    given["EXTERNAL_ID"] = f"walk-{secrets.token_hex(4)}"
+    assert given.keys() < exports.keys()
+    folder = shutil.copytree(downloaded, tmp_path / "go-live")
+    return Walk(suffix, folder, exports | given, code)
 
 
 def test_every_step_prints_what_the_page_says(walk: Walk, sandbox: PartnerClient, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_an_example_agrees_with_every_vector(place: Workshop, language: Language
 
 
 def test_an_example_agrees_with_the_service_on_random_requests(place: Workshop, language: Language) -> None:
-    requests = unthought_of(40)
+    requests = unthought_of(24)
     # Longer than a block of SHA-256: the HMAC's key is then its digest.
     secret = SECRET * 3
     assert list(sign_all(place, language, secret, requests)) == [by_the_service(one, secret) for one in requests]
@@ -62,5 +62,6 @@ def test_an_example_agrees_with_the_service_on_random_requests(place: Workshop, 
 
 def test_an_example_refuses_what_is_not_utf_8(place: Workshop, language: Language) -> None:
     places = ["/v1/users/{}", "/v1/ping?a={}", "/v1/ping?{}=1", "/v1/ping?a=1&b={}"]
-    requests = [Signed("GET", target.format(piece)) for piece in NOT_UTF_8 for target in places]
+    targets = [places[0].format(piece) for piece in NOT_UTF_8] + [target.format("%FF") for target in places[1:]]
+    requests = [Signed("GET", target) for target in targets]
     assert set(sign_all(place, language, SECRET, requests)) == {("refused", "")}

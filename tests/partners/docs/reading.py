@@ -1,6 +1,7 @@
 """Parsing of the docs' pages: elements with their attributes, and code."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 
 from tests.support.client import Response, in_process
@@ -28,21 +29,26 @@ class Page(HTMLParser):
     def __post_init__(self) -> None:
         super().__init__()
         self._in_code = 0
+        # Joined at the end: an attribute that grows is copied each time.
+        self._texts: list[str] = []
+        self._codes: list[list[str]] = []
         self.feed(self.source)
+        self.text = "".join(self._texts)
+        self.code = ["".join(texts) for texts in self._codes]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
         if tag == "code":
             self._in_code += 1
-            self.code.append("")
+            self._codes.append([])
 
     def handle_endtag(self, tag: str) -> None:
         self._in_code -= tag == "code"
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        self._texts.append(data)
         if self._in_code:
-            self.code[-1] += data
+            self._codes[-1].append(data)
 
     def values(self, name: str) -> list[str]:
         """The values of an attribute."""
@@ -58,4 +64,10 @@ def read(path: str) -> Page:
     """A page of the docs."""
     answer = get(path)
     assert answer.status == 200, (path, answer.status)
-    return Page(answer.body.decode())
+    return _parsed(answer.body.decode())
+
+
+@cache
+def _parsed(source: str) -> Page:
+    """Many tests read the same pages."""
+    return Page(source)

@@ -55,11 +55,10 @@ def test_a_long_query_is_cut() -> None:
 
 def test_results_are_links_to_sections() -> None:
     page = read("/docs/search?q=retry-after")
-    links = [one for one in page.values("href") if "#" in one and one != "#main"]
+    links = [one.partition("#") for one in page.values("href") if "#" in one and one != "#main"]
     assert links
-    for link in links:
-        path, _, anchor = link.partition("#")
-        assert anchor in read(path).values("id"), link
+    ids = {path: read(path).values("id") for path in {path for path, _, _ in links}}
+    assert [(path, anchor) for path, _, anchor in links if anchor not in ids[path]] == []
     assert "<mark>Retry-After</mark>" in page.source
 
 
