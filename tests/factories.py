@@ -264,6 +264,7 @@ class ConversionFactory(factory.django.DjangoModelFactory[Conversion]):
 
     user = SubFactory(UserFactory)
     partner = SelfAttribute("user.partner")
+    is_sandbox = SelfAttribute("user.is_sandbox")
     conversion_id = Sequence(lambda n: f"cv-{n}")
     created_at = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
     from_currency = "CAD"
@@ -281,6 +282,7 @@ class DocumentFactory(factory.django.DjangoModelFactory[Document]):
 
     user = SubFactory(UserFactory)
     partner = SelfAttribute("user.partner")
+    is_sandbox = SelfAttribute("user.is_sandbox")
     created_at = NOON
     type = DocumentType.ACCOUNT_STATEMENT
     title = "March 2026"

@@ -15,6 +15,7 @@ from partners.models import Partner
 from transactions import events
 from transactions.timestamps import EARLIEST, LATEST
 from users.models import User
+from users.models.indexes import newest_of_each_mode
 
 HIGHEST = 10**20
 MOST_DECIMALS = 18
@@ -55,7 +56,7 @@ def _plain_decimal(name: str, *, above_zero: bool = False) -> Q:
 class UserRow(models.Model):
     """A row of a user's list (transactions/keyset.py). Written once, never changed."""
 
-    # One foreign key on both columns (*_user_of_partner, in the migration) replaces a constraint on each.
+    # One foreign key on these two and is_sandbox (*_user_of_partner, in the migration) replaces a constraint on each.
     partner = models.ForeignKey(
         Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", db_index=False, db_constraint=False
     )
@@ -67,6 +68,8 @@ class UserRow(models.Model):
         db_index=False,
         db_constraint=False,
     )
+    # The user's, here too for the indexes of the lists of staff.
+    is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
     created_at = models.DateTimeField(_("created at"))
     # The order of rows with the same created_at. Random, because cursors show it.
     tiebreak = models.BigIntegerField(
@@ -87,6 +90,7 @@ class UserRow(models.Model):
                 condition=Q(created_at__gte=EARLIEST) & Q(created_at__lt=LATEST), name="%(class)s_created_at_written"
             ),
         )
+        indexes = newest_of_each_mode("%(class)s")
 
 
 class Conversion(UserRow):
@@ -122,6 +126,7 @@ class Conversion(UserRow):
                 name="conversion_numbers",
             ),
         )
+        indexes = UserRow.Meta.indexes
         triggers = (
             *append_only(),
             PermanentTrigger(
@@ -179,6 +184,7 @@ class Document(UserRow):
             models.CheckConstraint(condition=Q(size_bytes__gte=1), name="document_not_empty"),
             models.CheckConstraint(condition=Q(sha256__length=SHA256_BYTES), name="document_sha256_length"),
         )
+        indexes = UserRow.Meta.indexes
         permissions = (("download_document", "Can download documents"),)
         triggers = (
             *append_only(),

@@ -8,7 +8,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.db.utils import IntegrityError, ProgrammingError
 
-from partners.models import Partner
+from partners.models import Mode, Partner
 from tests import factories
 from tests.support.client import Response
 from users.models import User, UserEvent
@@ -132,6 +132,26 @@ def test_a_conversion_belongs_to_its_users_own_partner(user: User) -> None:
     stranger = factories.PartnerFactory.create()
     with pytest.raises(IntegrityError, match="conversion_user_of_partner"):
         factories.ConversionFactory.create(user=user, partner=stranger)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model_factory", [factories.ConversionFactory, factories.DocumentFactory])
+@pytest.mark.parametrize("mode", Mode)
+def test_a_row_of_a_user_is_of_its_users_mode(model_factory: Any, mode: Mode) -> None:
+    user = factories.UserFactory.create(partner__mode=mode)
+    with pytest.raises(IntegrityError, match="user_of_partner"):
+        model_factory.create(user=user, is_sandbox=not user.is_sandbox)
+
+
+def test_a_status_change_is_of_its_users_mode_whatever_is_inserted(user: User) -> None:
+    staff = factories.StaffFactory.create()
+    run(
+        "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, is_sandbox)"
+        " VALUES (%s, 'pendingCompliance', 'active', %s, 'why', true)",
+        user.pk,
+        staff.pk,
+    )
+    assert not user.status_changes.get().is_sandbox
 
 
 def test_a_status_change_cannot_be_dated_back_and_moves_the_user(user: User) -> None:

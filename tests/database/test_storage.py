@@ -117,4 +117,4 @@ def test_the_document_names_all_obstacles_to_sharding(db: None) -> None:
 def test_a_partner_s_rows_refer_to_that_partner_s_users(db: None) -> None:
     references = {(table, other): columns for table, other, columns in rows(_REFERENCES, distributed(), distributed())}
     for table in ("transactions_conversion", "transactions_document"):
-        assert references[table, "users_user"] == ["user_id", "partner_id"]
+        assert references[table, "users_user"] == ["user_id", "partner_id", "is_sandbox"]

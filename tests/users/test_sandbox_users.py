@@ -20,7 +20,7 @@ from partners.models import ApiKey, Mode, Partner
 from partners.usage.tables import requests_table
 from tests import factories
 from tests.support.commands import outcome, printed
-from tests.support.plans import planning_of_many_users, planning_without
+from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import client_as, client_of, words
 from transactions.imports.metrics import imports
 from transactions.models import Conversion, Document
@@ -348,20 +348,17 @@ def test_the_mode_of_a_partner_is_chosen_once(sandbox_partner: Partner) -> None:
 
 # Bounds
 
-ORDERED_BY_OTHERS = [model for model in LISTS if not issubclass(model, User)]
 
-
-@pytest.mark.parametrize("model", ORDERED_BY_OTHERS, ids=lambda model: model.__name__)
-def test_sandbox_rows_at_the_head_of_a_list_are_examined_in_parts(
-    model: Any, client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
+def test_sandbox_rows_at_the_head_of_the_access_log_are_examined_in_parts(
+    client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    everything = listed(client, model)
-    head = set(model.objects.order_by("-pk").values_list("pk", flat=True)[:1])
+    everything = listed(client, AccessRecord)
+    head = set(AccessRecord.objects.order_by("-pk").values_list("pk", flat=True)[:1])
     assert head.isdisjoint(everything)
     monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 1)
     found, query, parts = set(), "", 0
     while parts == 0 or query:
-        page = client.get(LISTS[model] + query)
+        page = client.get(LISTS[AccessRecord] + query)
         changelist = page.context["cl"]
         found |= {row.pk for row in changelist.result_list}
         assert parts or "Only a part of the list was examined." in page.content.decode()
@@ -376,11 +373,33 @@ def test_a_page_is_a_range_of_an_index_in_each_mode(
     model: Any, mode: Mode, client: Client, live: Rows, sandbox: Rows
 ) -> None:
     rows = client.get(LISTS[model], {"mode": mode.value}).context["cl"].queryset[:51]
-    with planning_without("seqscan", "bitmapscan", "sort", "incremental_sort"):
+    with planning_without(*UNORDERED):
         plan = rows.explain()
     assert "Sort" not in plan
     if issubclass(model, User):
         assert re.search(rf"Index Cond: \(.*is_sandbox = {'true' if mode == Mode.SANDBOX else 'false'}", plan)
+    elif model is not AccessRecord:
+        assert re.search(rf"Index Scan Backward using \w+_{mode.value} on {model._meta.db_table}", plan)
+        assert "Filter" not in plan
+
+
+@pytest.mark.parametrize("model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: model.__name__)
+def test_rows_of_the_other_mode_are_not_examined(
+    model: Any, client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 1)
+    for mode in Mode:
+        changelist = client.get(LISTS[model], {"mode": mode.value}).context["cl"]
+        assert {row.pk for row in changelist.result_list} == {
+            row.pk for row in modes.in_mode(model.objects.all(), mode)
+        }
+        assert not changelist.is_partial
+
+
+@pytest.mark.parametrize("model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: model.__name__)
+def test_a_row_has_the_mode_of_its_user(model: Any, live: Rows, sandbox: Rows) -> None:
+    of_mode = {(row.partner.mode, row.is_sandbox) for row in model.objects.select_related("partner")}
+    assert of_mode == {(Mode.LIVE, False), (Mode.SANDBOX, True)}
 
 
 @pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])

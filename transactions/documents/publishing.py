@@ -57,6 +57,7 @@ def publish(
     document = Document(
         partner_id=user.partner_id,
         user=user,
+        is_sandbox=user.is_sandbox,
         type=kind,
         title=title,
         content_type=content_type,

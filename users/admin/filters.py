@@ -12,7 +12,7 @@ from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from partners.models import Mode
 from users.backoffice.waiting_time import AgeState, limits
-from users.models import ChangedUser, Claim, Status, User
+from users.models import AccessRecord, ChangedUser, Claim, Status, User
 from users.services.modes import in_mode
 
 ME, NOBODY = "me", "nobody"
@@ -92,8 +92,8 @@ class ModeFilter(DropdownFilter):  # type: ignore[misc]
     is_always_applied = True
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Any) -> None:
-        # The indexes that order users begin with the mode; no other row's do.
-        self.is_indexed = issubclass(model, User)
+        # The indexes that order other rows are of one mode, or begin with it.
+        self.is_indexed = not issubclass(model, AccessRecord)
         super().__init__(request, params, model, model_admin)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:

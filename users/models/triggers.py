@@ -123,7 +123,7 @@ STATUS_CHANGE_TRIGGERS = [
             ) THEN
                 {refuse("The user is not in the status that this row moves it from.")}
             END IF;
-            SELECT u.status_since, u.partner_id INTO NEW.since, NEW.partner_id
+            SELECT u.status_since, u.partner_id, u.is_sandbox INTO NEW.since, NEW.partner_id, NEW.is_sandbox
               FROM users_user u WHERE u.id = NEW.user_id;
             NEW.created_at := transaction_timestamp();
             RETURN NEW;

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.models import Partner
 from users.models.columns import PROFILE_COLUMNS
+from users.models.indexes import newest_of_each_mode
 from users.models.statuses import Status
 from users.models.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
@@ -79,8 +80,8 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         verbose_name_plural = _("users")
         constraints = (
             models.UniqueConstraint(fields=("partner", "external_id"), name="user_partner_external_id"),
-            # A conversion's foreign key refers to both, so that its partner is its user's.
-            models.UniqueConstraint(fields=("id", "partner"), name="user_id_partner"),
+            # A conversion's foreign key refers to all three, so that its partner and mode are its user's.
+            models.UniqueConstraint(fields=("id", "partner", "is_sandbox"), name="user_id_partner_mode"),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="user_status_known"),
             models.CheckConstraint(condition=Q(external_id__length__gte=1), name="user_external_id_given"),
             models.CheckConstraint(condition=Q(date_of_birth__gte="1900-01-01"), name="user_date_of_birth_plausible"),
@@ -143,7 +144,10 @@ class UserEvent(
             "verbose_name": _("profile change"),
             "verbose_name_plural": _("profile history"),
             "triggers": append_only(),
-            "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name="userevent_of_user")],
+            "indexes": [
+                models.Index(fields=("pgh_obj", "pgh_id"), name="userevent_of_user"),
+                *newest_of_each_mode("userevent", "pgh_id"),
+            ],
         },
     )
 ):
@@ -173,7 +177,7 @@ class StatusChange(models.Model):
     by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
     reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
     reason = models.CharField(_("reason"), max_length=2000)
-    # Triggers set `since`, the time of the previous status, and the partner.
+    # Triggers set `since`, the time of the previous status, and the partner and mode, which are the user's.
     since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
     partner = models.ForeignKey(
         Partner,
@@ -185,6 +189,7 @@ class StatusChange(models.Model):
         null=True,
         editable=False,
     )
+    is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
@@ -197,10 +202,11 @@ class StatusChange(models.Model):
             models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),
             # An index-only scan for the dashboard.
             models.Index(
-                fields=("created_at",),
+                fields=("is_sandbox", "created_at"),
                 include=("partner", "from_status", "to_status", "since"),
                 name="status_change_by_day",
             ),
+            *newest_of_each_mode("status_change"),
         )
         constraints = (
             models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from partners.models import Mode, Partner
-from users.models import AccessRecord, Claim, User, UserEvent
+from users.models import AccessRecord, Claim, User
 
 Row = TypeVar("Row", bound=Model)
 
@@ -31,8 +31,6 @@ def of_same_mode(rows: QuerySet[User], is_sandbox: Any) -> QuerySet[User]:
 
 def _condition(model: type[Model], mode: Mode) -> Q:
     is_sandbox = mode == Mode.SANDBOX
-    if issubclass(model, (User, UserEvent)):
-        return Q(is_sandbox=is_sandbox)
     if issubclass(model, Claim):
         return Q(user__is_sandbox=is_sandbox)
     if issubclass(model, AccessRecord):
@@ -40,6 +38,4 @@ def _condition(model: type[Model], mode: Mode) -> Q:
         return Q(user__is_sandbox=True) if is_sandbox else Q(user__isnull=True) | Q(user__is_sandbox=False)
     if issubclass(model, Partner):
         return Q(mode=mode)
-    # Partners are few: a hash of them costs less than to read each row's user, and than a join.
-    of_sandbox = Q(partner__in=Partner.objects.filter(mode=Mode.SANDBOX).order_by().values("pk"))
-    return of_sandbox if is_sandbox else ~of_sandbox
+    return Q(is_sandbox=is_sandbox)
