@@ -380,7 +380,8 @@ def test_a_page_is_a_range_of_an_index_in_each_mode(
         assert re.search(rf"Index Cond: \(.*is_sandbox = {'true' if mode == Mode.SANDBOX else 'false'}", plan)
     elif model is not AccessRecord:
         assert re.search(rf"Index Scan Backward using \w+_{mode.value} on {model._meta.db_table}", plan)
-        assert "Filter" not in plan
+        # A join may have one of its own.
+        assert not re.search(r"^\s*Filter:", plan, re.MULTILINE)
 
 
 @pytest.mark.parametrize("model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: model.__name__)

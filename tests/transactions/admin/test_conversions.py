@@ -110,7 +110,7 @@ def test_the_list_takes_as_many_statements_for_many_rows_as_for_one(
     make(user)
     client.get(CONVERSIONS)
     for count in (1, 5):
-        with django_assert_num_queries(7):  # session, staff, two of permissions, partners, last row examined, rows
+        with django_assert_num_queries(6):  # session, staff, two of permissions, partners, rows
             client.get(CONVERSIONS)
         for _ in range(count):
             make(user)
