@@ -15,7 +15,7 @@ DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-war
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test chaos browser-test resilience-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
+.PHONY: help install demo serve test examples-test chaos browser-test resilience-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -52,12 +52,15 @@ serve: $(DEMO_STAMP) .env ## migrates, serves on HOST:PORT and delivers events
 	$(MANAGE) collectstatic --noinput --verbosity 0
 	$(BIN)/python -m config.serve --deliver-events
 
-# Four processes even on two cores: tests often wait for PostgreSQL or other processes.
+# Three processes even on two cores: tests often wait for PostgreSQL or other processes.
 test: install ## the test suite, on the embedded database
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (2000), CHAOS_SEED of a run that failed
 	CHAOS_RUNS=$(or $(CHAOS_RUNS),2000) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -s tests/live/test_chaos.py
+
+examples-test: install ## the documentation's examples in all languages; skips those whose programs are missing
+	$(BIN)/python -m pytest -n 3 --dist loadfile tests/examples
 
 browser-test: install ## the back office in headless Chromium
 	@command -v chromium chromium-browser google-chrome > /dev/null || \

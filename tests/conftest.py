@@ -44,7 +44,7 @@ COMMITTING = {"committed_partner", "committed_sandbox", "servers", "service", "p
 
 
 # Folders of tests with a make target of their own.
-APART = {"browser", "deploy", "fuzz", "resilience"}
+APART = {"browser", "deploy", "examples", "fuzz", "resilience"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -58,9 +58,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # Files that take longest. Begun first, they leave no process waiting for another's last file.
 LONGEST = {
-    *("test_nothing_leaks.py", "test_clients.py", "test_snippets.py", "test_roles_table.py", "test_sources.py"),
-    *("test_imports.py", "test_ending.py", "test_embedded.py", "test_settings.py"),
-    *("test_chaos.py", "test_go_live.py", "test_lookup.py", "test_deliver_events.py"),
+    *("test_roles_table.py", "test_sandbox_users.py", "test_users.py", "test_webhooks.py", "test_queue.py"),
+    *("test_nothing_leaks.py", "test_ending.py", "test_signals.py", "test_bucket.py", "test_settings.py"),
+    *("test_clients.py", "test_snippets.py", "test_go_live.py", "test_vectors.py"),
 }
 
 
