@@ -1,0 +1,20 @@
+"""nginx logs the route of each path, and never a path itself, which names users."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from partners.docs import openapi
+
+LOG = Path(settings.BASE_DIR) / "deploy" / "nginx" / "log.conf"
+ROUTES = [
+    (re.compile(pattern), route) for pattern, route in re.findall(r'^ +~(\S+) +"?(/[^";]+)"?;$', LOG.read_text(), re.M)
+]
+
+
+@pytest.mark.parametrize("path", openapi.document()["paths"])
+def test_each_path_of_the_description_is_logged_as_such(path: str) -> None:
+    requested = re.sub(r"\{\w+\}", "x", path)
+    assert next(route for pattern, route in ROUTES if pattern.search(requested)) == path
