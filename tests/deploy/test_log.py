@@ -10,7 +10,8 @@ from partners.docs import openapi
 
 LOG = Path(settings.BASE_DIR) / "deploy" / "nginx" / "log.conf"
 ROUTES = [
-    (re.compile(pattern), route) for pattern, route in re.findall(r'^ +~(\S+) +"?(/[^";]+)"?;$', LOG.read_text(), re.M)
+    (re.compile(pattern), route)
+    for pattern, route in re.findall(r'^ +~(\S+) +"?(/[^";]+)"?;$', LOG.read_text(), re.MULTILINE)
 ]
 
 
