@@ -9,10 +9,8 @@ from django.conf import settings
 from partners.docs import openapi
 
 LOG = Path(settings.BASE_DIR) / "deploy" / "nginx" / "log.conf"
-ROUTES = [
-    (re.compile(pattern), route)
-    for pattern, route in re.findall(r'^ +~(\S+) +"?(/[^";]+)"?;$', LOG.read_text(), re.MULTILINE)
-]
+LINE = re.compile(r'^ +~(?P<pattern>\S+) +"?(?P<route>/[^";]+)"?;$', re.MULTILINE)
+ROUTES = [(re.compile(line["pattern"]), line["route"]) for line in LINE.finditer(LOG.read_text())]
 
 
 @pytest.mark.parametrize("path", openapi.document()["paths"])
