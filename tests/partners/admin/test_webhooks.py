@@ -194,20 +194,20 @@ def test_an_action_on_a_removed_webhook_does_nothing(action: str, manager: Clien
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-@pytest.mark.parametrize("role", ["viewer", "reviewer", "auditor", "administrator", "nobody"])
 def test_without_the_permission_there_is_no_form_and_no_effect(
-    role: str, action: str, manager: Client, endpoint: WebhookEndpoint
+    action: str, manager: Client, endpoint: WebhookEndpoint
 ) -> None:
     if action == "enable":
         endpoints.disable(endpoint)
     sent = fields(manager, action, endpoint)
     before = list(WebhookEndpoint.objects.values())
-    client = client_as(role)
-    for path in (page_of(endpoint), page_of(endpoint.partner)):
-        assert url(action, endpoint) not in client.get(path).content.decode()
-    assert client.get(url(action, endpoint)).status_code == 403
-    assert client.post(url(action, endpoint), sent).status_code == 403
-    assert list(WebhookEndpoint.objects.values()) == before
+    for role in ("viewer", "reviewer", "auditor", "administrator", "nobody"):
+        client = client_as(role)
+        for path in (page_of(endpoint), page_of(endpoint.partner)):
+            assert url(action, endpoint) not in client.get(path).content.decode(), role
+        assert client.get(url(action, endpoint)).status_code == 403, role
+        assert client.post(url(action, endpoint), sent).status_code == 403, role
+        assert list(WebhookEndpoint.objects.values()) == before, role
     assert not log_lines()
     assert not WebhookDelivery.objects.exists()
 

@@ -63,24 +63,23 @@ def test_a_text_is_stored_as_it_is(send: Send, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", STRINGS)
-@pytest.mark.parametrize("character", "\x00\x07\x1f\x7f\x80\x9f\ud800\udfff", ids=ascii)
-def test_control_characters_and_lone_surrogates_are_refused(send: Send, name: str, character: str) -> None:
+def test_control_characters_and_lone_surrogates_are_refused(send: Send, name: str) -> None:
     valid = factories.user_body()[name]
-    assert refused(send(**{name: f"{valid[:1]}{character}{valid[1:]}"})) == [name]
+    for character in "\x00\x07\x1f\x7f\x80\x9f\ud800\udfff":
+        assert refused(send(**{name: f"{valid[:1]}{character}{valid[1:]}"})) == [name], ascii(character)
 
 
 @pytest.mark.parametrize("name", STRINGS)
-@pytest.mark.parametrize("character", "\t\n\r\x0b\x0c\x1c\x85", ids=ascii)
-def test_control_characters_are_refused_before_white_space_is_taken_away(send: Send, name: str, character: str) -> None:
-    assert refused(send(**{name: f"{factories.user_body()[name]}{character}"})) == [name]
+def test_control_characters_are_refused_before_white_space_is_taken_away(send: Send, name: str) -> None:
+    for character in "\t\n\r\x0b\x0c\x1c\x85":
+        assert refused(send(**{name: f"{factories.user_body()[name]}{character}"})) == [name], ascii(character)
 
 
 @pytest.mark.parametrize("name", STRINGS)
-@pytest.mark.parametrize("value", [1, 0, 1.5, True, False, None, [], ["text"], {}, {"a": "b"}], ids=repr)
-def test_nothing_but_a_string_is_a_string(send: Send, name: str, value: object) -> None:
-    if (name, value) == ("addressLine2", None):
-        value = 19901210
-    assert refused(send(**{name: value})) == [name]
+def test_nothing_but_a_string_is_a_string(send: Send, name: str) -> None:
+    for value in (1, 0, 1.5, True, False, None, [], ["text"], {}, {"a": "b"}):
+        if (name, value) != ("addressLine2", None):
+            assert refused(send(**{name: value})) == [name], repr(value)
 
 
 @pytest.mark.parametrize("value", ["true", "false", "", 0, 1, 1.0, None, [], [True], {}], ids=repr)
