@@ -69,10 +69,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
+# Modules, tests and (in the process that starts the others) reports live until the end: the garbage collector need not
+# look at them again and again.
+gc.disable()
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Modules and tests live until the end: the garbage collector need not look at them again and again."""
+    """Collect garbage from now on: that of tests. Not called in the process that starts the others."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
