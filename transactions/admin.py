@@ -46,7 +46,7 @@ class UserFilter(TextFilter):  # type: ignore[misc]
         return queryset.filter(user__in=find_user_ids(value, mode_of(request))) if value else queryset
 
 
-class UserRowsAdmin(ReadOnlyAdmin):
+class UserRowAdmin(ReadOnlyAdmin):
     """Rows newest first: those of a user by their own time, all by when they were recorded."""
 
     list_filter = (UserFilter, ("partner", RelatedDropdownFilter), ModeFilter)
@@ -63,7 +63,7 @@ class UserRowsAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Conversion)
-class ConversionAdmin(UserRowsAdmin):
+class ConversionAdmin(UserRowAdmin):
     """Conversions, with the digits as recorded."""
 
     list_display = ("conversion_id", "created_at", "partner", "external_id", "sent", "received", "exact_rate")
@@ -94,7 +94,7 @@ class ConversionAdmin(UserRowsAdmin):
 
 
 @admin.register(Document)
-class DocumentAdmin(UserRowsAdmin):
+class DocumentAdmin(UserRowAdmin):
     """Documents."""
 
     list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size")

@@ -14,7 +14,7 @@ from users.backoffice.case.sections import Section
 from users.models import User
 
 
-def _all_rows(query: keyset.UserRows[Any], user: User) -> Iterator[Any]:
+def _all_rows(query: keyset.KeysetRows[Any], user: User) -> Iterator[Any]:
     """The rows in pages. Each statement returns one more row, where the next page begins."""
     owner = keyset.Owner(user.partner_id, user.external_id)
     rows = query.fetch(owner, None, MOST_ROWS)

@@ -103,7 +103,7 @@ def without_placeholder(rows: list[Row]) -> list[Row]:
     return rows if rows and rows[0].created_at else []
 
 
-class UserRows(Generic[Row]):
+class KeysetRows(Generic[Row]):
     """The rows of a table that belong to a user."""
 
     def __init__(self, table: str, columns: Sequence[str], row_class: type[Any]) -> None:
@@ -157,7 +157,7 @@ def conversions_by_id(partner_id: int, conversion_ids: Sequence[str]) -> list[Co
     return statements.fetch(Query(_CONVERSIONS_BY_ID, parameters, ConversionRow._make, as_text=True))
 
 
-CONVERSIONS: UserRows[ConversionRow] = UserRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
-DOCUMENTS: UserRows[DocumentRow] = UserRows(
+CONVERSIONS: KeysetRows[ConversionRow] = KeysetRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
+DOCUMENTS: KeysetRows[DocumentRow] = KeysetRows(
     "transactions_document", (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')"), DocumentRow
 )

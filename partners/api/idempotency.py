@@ -1,8 +1,8 @@
 """Idempotency: contract, sections 3 and 4. Every write runs and commits here.
 
-A write claims its Idempotency-Key (or, for a PATCH without one, its signature) in the transaction's first statement. A
-simultaneous request with the same one waits for that row until this transaction ends: it then finds the stored
-response or, after a failure, an unclaimed key. Effect and response commit together, so a crash loses both or neither.
+A write reserves its Idempotency-Key (or, for a PATCH without one, its signature) in the transaction's first statement.
+A simultaneous request with the same one waits for that row until this transaction ends: it then finds the stored
+response or, after a failure, a free key. Effect and response commit together, so a crash loses both or neither.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ from partners.usage.failures import AuthenticationFailure
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
-# Claims fail and find no record if the record is purged between the two; repeatedly only by a defect.
-CLAIM_ATTEMPTS = 3
+# Reservations fail and find no record if the record is purged between the two; repeatedly only by a defect.
+RESERVE_ATTEMPTS = 3
 ALREADY_RECEIVED = "This request was already processed. Sign a new request."
 KEY_REUSED = "Already used for another request within 24 hours."
 NOT_A_UUID = "Must be a UUID of 36 characters."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
-_CLAIM_KEY = f"""
+_RESERVE_KEY = f"""
     INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint, method, path)
     VALUES (%s, %s::uuid, %s::bytea, %s, %s)
         ON CONFLICT (partner_id, key) DO UPDATE
@@ -41,28 +41,28 @@ _CLAIM_KEY = f"""
      WHERE record.created_at <= now() - %s::interval
  RETURNING {history_context.SET_CONTEXT}
 """
-_STORE_ANSWER = """
+_STORE_RESPONSE = """
     UPDATE partners_idempotencyrecord SET status = %s, body = %s, location = %s, completed_at = clock_timestamp()
      WHERE partner_id = %s AND key = %s::uuid
 """
-_FIND_ANSWER = """
+_FIND_RESPONSE = """
     SELECT fingerprint, status, body, location FROM partners_idempotencyrecord WHERE partner_id = %s AND key = %s::uuid
 """
 _FIND_WRITE = """
     SELECT method, path, status, completed_at, created_at + %s::interval
       FROM partners_idempotencyrecord WHERE partner_id = %s AND key = %s::uuid
 """
-_CLAIM_SIGNATURE = f"""
+_RESERVE_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
     VALUES (%s, %s::bytea, %s::timestamptz)
         ON CONFLICT DO NOTHING
  RETURNING {history_context.SET_CONTEXT}
 """
-_CLAIM_NOTHING = f"SELECT {history_context.SET_CONTEXT}"
+_RESERVE_NOTHING = f"SELECT {history_context.SET_CONTEXT}"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResponse:
     """A successful response to a write. body: JSON. location: the header's value, if any."""
 
     status: int
@@ -82,14 +82,14 @@ class CompletedWrite(NamedTuple):
 
 
 # Performs the write and returns its response. Any exception rolls it back.
-Effect = Callable[[], Answer]
+Effect = Callable[[], StoredResponse]
 
 
-class AlreadyClaimedError(Exception):
-    """Another request has claimed the key or the signature."""
+class AlreadyReservedError(Exception):
+    """Another request has reserved the key or the signature."""
 
 
-def perform(request: PartnerRequest, effect: Effect) -> Answer:
+def perform(request: PartnerRequest, effect: Effect) -> StoredResponse:
     """Perform a write at most once, in one transaction with the record of it.
 
     effect: called again if PostgreSQL rolls the transaction back, for example after a deadlock.
@@ -111,79 +111,81 @@ def is_key(text: str) -> bool:
 def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:
     """The partner's write under this key; None if none has taken effect and none is under way (contract, section 12).
 
-    It claims the key as a write does, and so waits for one under way, then gives the key up.
+    It reserves the key as a write does, and so waits for one under way, then gives the key up.
     """
-    for _ in range(CLAIM_ATTEMPTS):
+    for _ in range(RESERVE_ATTEMPTS):
         try:
             with transaction.atomic():
-                statements.fetch(_claim_key(request, key))
+                statements.fetch(_reserve_key(request, key))
                 transaction.set_rollback(True)
                 return None
-        except AlreadyClaimedError:
+        except AlreadyReservedError:
             values = (WINDOW, request.user.partner_id, key)
             if rows := statements.fetch(Query(_FIND_WRITE, values, CompletedWrite._make)):
                 return rows[0]
     raise UnavailableError
 
 
-def _perform_once(request: PartnerRequest, effect: Effect) -> Answer:
-    """A PATCH claims its signature; a repeated POST is a conflict anyway."""
+def _perform_once(request: PartnerRequest, effect: Effect) -> StoredResponse:
+    """A PATCH reserves its signature; a repeated POST is a conflict anyway."""
     context = _context(request)
     if request.method == "PATCH":
         signature = request.auth
         values = (request.user.partner_id, signature.value, signature.signed_at, context)
-        claim: Query[statements.Row] = Query(_CLAIM_SIGNATURE, values, check=_require_claimed)
+        reservation: Query[statements.Row] = Query(_RESERVE_SIGNATURE, values, check=_require_reserved)
     else:
-        claim = Query(_CLAIM_NOTHING, (context,))
+        reservation = Query(_RESERVE_NOTHING, (context,))
     try:
         with transaction.atomic():
-            return _run_claimed(claim, effect)
-    except AlreadyClaimedError:
+            return _run_reserved(reservation, effect)
+    except AlreadyReservedError:
         raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
 
 
-def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> Answer:
-    partner_id, claim = request.user.partner_id, _claim_key(request, key)
-    for _ in range(CLAIM_ATTEMPTS):
+def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> StoredResponse:
+    partner_id, reservation = request.user.partner_id, _reserve_key(request, key)
+    for _ in range(RESERVE_ATTEMPTS):
         try:
             with transaction.atomic():
-                answer = _run_claimed(claim, effect)
+                response = _run_reserved(reservation, effect)
                 # Sent together with COMMIT.
-                statements.queue(Query(_STORE_ANSWER, (answer.status, answer.body, answer.location, partner_id, key)))
-        except AlreadyClaimedError:
-            stored = statements.fetch_one(_FIND_ANSWER, (partner_id, key))
+                statements.queue(
+                    Query(_STORE_RESPONSE, (response.status, response.body, response.location, partner_id, key))
+                )
+        except AlreadyReservedError:
+            stored = statements.fetch_one(_FIND_RESPONSE, (partner_id, key))
         else:
-            return answer
+            return response
         if stored is not None:
             return _replay(stored, _fingerprint(request))
     raise UnavailableError
 
 
-def _run_claimed(claim: Query[statements.Row], effect: Effect) -> Answer:
-    """Run the effect under the claim, which is sent together with the effect's first statement.
+def _run_reserved(reservation: Query[statements.Row], effect: Effect) -> StoredResponse:
+    """Run the effect under the reservation, which is sent together with the effect's first statement.
 
-    The claim is checked before the effect's rows are used. It is also sent if the effect fails before any statement,
-    for example for its body: idempotency comes first in the contract's order of checks (section 1).
+    The reservation is checked before the effect's rows are used. It is also sent if the effect fails before any
+    statement, for example for its body: idempotency comes first in the contract's order of checks (section 1).
     """
-    statements.queue(claim)
+    statements.queue(reservation)
     try:
-        answer = effect()
+        response = effect()
     except ApiError:
         statements.run_queued()
         raise
     statements.run_queued()
-    return answer
+    return response
 
 
-def _claim_key(request: PartnerRequest, key: str) -> Query[statements.Row]:
+def _reserve_key(request: PartnerRequest, key: str) -> Query[statements.Row]:
     path = request.canonical_path
     values = (request.user.partner_id, key, _fingerprint(request), request.method, path, WINDOW, _context(request))
-    return Query(_CLAIM_KEY, values, check=_require_claimed)
+    return Query(_RESERVE_KEY, values, check=_require_reserved)
 
 
-def _require_claimed(result: Result[statements.Row]) -> None:
+def _require_reserved(result: Result[statements.Row]) -> None:
     if not result.rows:
-        raise AlreadyClaimedError
+        raise AlreadyReservedError
 
 
 def _context(request: PartnerRequest) -> str:
@@ -191,11 +193,11 @@ def _context(request: PartnerRequest) -> str:
     return history_context.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request.request_id)
 
 
-def _replay(stored: statements.Row, fingerprint: bytes) -> Answer:
+def _replay(stored: statements.Row, fingerprint: bytes) -> StoredResponse:
     stored_fingerprint, status, body, location = stored
     if bytes(stored_fingerprint) != fingerprint:
         raise invalid_parameter(HEADER, KEY_REUSED, "inconsistent")
-    return Answer(status, bytes(body), location, replayed=True)
+    return StoredResponse(status, bytes(body), location, replayed=True)
 
 
 def _fingerprint(request: PartnerRequest) -> bytes:

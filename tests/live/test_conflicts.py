@@ -22,7 +22,7 @@ from users.models import User, UserEvent
 Session = Callable[[], psycopg.Connection[Any]]
 
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
-CLAIM = (
+RESERVE = (
     "INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint, method, path) VALUES (%s, %s, '', '', '')"
 )
 
@@ -43,12 +43,12 @@ def test_the_victim_of_a_deadlock_is_done_again(
         key, city, other = str(uuid.uuid4()), f"Ottawa {attempt}", session()
         other.execute(LOCK_USER, [body["externalId"]])
         with ThreadPoolExecutor(1) as pool:
-            # It has claimed its key and waits for the user; the other has the user and waits for the key.
+            # It has reserved its key and waits for the user; the other has the user and waits for the key.
             begun = time.monotonic()
             answer = pool.submit(clients[0].patch, path, {"city": city}, key=key)
             wait_for_waiting(session, other)
             try:
-                other.execute(CLAIM, [partner.pk, key])
+                other.execute(RESERVE, [partner.pk, key])
             except psycopg.errors.DeadlockDetected:
                 is_victim = False
             else:

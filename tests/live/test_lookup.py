@@ -36,7 +36,7 @@ def test_a_write_under_way_is_never_not_found(
     with ThreadPoolExecutor(2) as pool:
         for number in range(ROUNDS):
             key = str(uuid.uuid4())
-            # The write has claimed its key and waits for the user's row.
+            # The write has reserved its key and waits for the user's row.
             holder.execute("SELECT FROM users_user WHERE external_id = %s FOR UPDATE", [body["externalId"]])
             write = pool.submit(writer.patch, path, {"city": f"Ottawa {number}"}, key=key)
             wait_until(lambda: blocked_by(holder, observer))
@@ -80,7 +80,7 @@ def look_up_until(ended: Callable[[], bool], reader: PartnerClient, key: str, ch
 def test_at_random_moments_a_write_that_was_answered_is_never_not_found(
     clients: tuple[PartnerClient, PartnerClient],
 ) -> None:
-    """A request is under way from its claim of the key on, which no client sees: before, it may be in the network."""
+    """A request is under way once it has reserved its key, which no client sees: before, it may be in the network."""
     seed = secrets.randbelow(10**9)
     chance = random.Random(seed)
     body = factories.user_body()
@@ -89,7 +89,7 @@ def test_at_random_moments_a_write_that_was_answered_is_never_not_found(
 
     def write(key: str, number: int) -> Response:
         time.sleep(chance.uniform(0, 0.01))
-        # Every third is refused, after its claim of the key.
+        # Every third is refused, after its reservation of the key.
         return clients[number % 2].patch(path, {"city": f"City {number}" if number % 3 else ""}, key=key)
 
     with ThreadPoolExecutor(3) as pool:

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.errors import BadRequestError, ConflictError, FieldError
-from partners.api.idempotency import Answer
+from partners.api.idempotency import StoredResponse
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
@@ -72,7 +72,7 @@ class SimulatedTransactions(_SimulatedRows):
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """Record conversions."""
 
-        def record() -> Answer:
+        def record() -> StoredResponse:
             user = self.get_user(external_id)
             items = checked_items(request.data)
             try:
@@ -83,7 +83,7 @@ class SimulatedTransactions(_SimulatedRows):
                 ) from None
             except OtherContentError as error:
                 raise ConflictError(f"items[{error.index}]: {OTHER_CONTENT}") from None
-            return Answer(201, self.renderer.render({"items": ConversionSerializer.items(rows)}))
+            return StoredResponse(201, self.renderer.render({"items": ConversionSerializer.items(rows)}))
 
         return self.write(record)
 
@@ -111,7 +111,7 @@ class SimulatedDocuments(_SimulatedRows):
         """Publish a document."""
         published: list[Document] = []
 
-        def publish_sample() -> Answer:
+        def publish_sample() -> StoredResponse:
             user = self.get_user(external_id)
             serializer = self.serializer_class(data=request.data)
             serializer.is_valid(raise_exception=True)
@@ -123,7 +123,7 @@ class SimulatedDocuments(_SimulatedRows):
                 content_type="application/pdf",
             )
             published.append(document)
-            return Answer(201, self.renderer.render(_item(document)))
+            return StoredResponse(201, self.renderer.render(_item(document)))
 
         try:
             response = self.write(publish_sample)

@@ -26,7 +26,7 @@ from transactions.api.serializers import (
 )
 from transactions.documents.downloads import FaultError, respond
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
-from transactions.keyset import Owner, UserRows
+from transactions.keyset import KeysetRows, Owner
 from transactions.models import Document, FaultCause
 from users.api.errors import BAD_PATH, external_id_errors, user_not_found
 from users.api.views import UserView
@@ -36,12 +36,12 @@ DOCUMENT_NOT_FOUND = "Document not found."
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 
-class UserList(PartnerAPIView):
+class UserRowList(PartnerAPIView):
     """A list of one user's rows, newest first. A subclass names the rows and their serializer."""
 
     pagination_class = CursorPagination
     serializer_class: ClassVar[type[RowSerializer[Any]]]
-    rows: ClassVar[UserRows[Any]]
+    rows: ClassVar[KeysetRows[Any]]
 
     paginator: CursorPagination
 
@@ -71,7 +71,7 @@ class UserList(PartnerAPIView):
         return self.paginator.get_paginated_response(items, head=head)
 
 
-class TransactionList(UserList):
+class TransactionList(UserRowList):
     """/v1/users/{externalId}/transactions."""
 
     serializer_class = ConversionSerializer
@@ -94,7 +94,7 @@ class TransactionList(UserList):
         return self.page(external_id)
 
 
-class DocumentList(UserList):
+class DocumentList(UserRowList):
     """/v1/users/{externalId}/documents."""
 
     serializer_class = DocumentSerializer

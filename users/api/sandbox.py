@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.errors import ConflictError
-from partners.api.idempotency import Answer
+from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.api.serializers import StrictSerializer
@@ -63,7 +63,7 @@ class SimulatedStatus(SandboxView):
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """Move the status."""
 
-        def decide() -> Answer:
+        def decide() -> StoredResponse:
             check_external_id(external_id)
             partner_id = request.user.partner_id
             user = User.objects.filter(partner_id=partner_id, external_id=external_id).first()
@@ -78,6 +78,6 @@ class SimulatedStatus(SandboxView):
             except DecisionRefusedError as error:
                 raise ConflictError(str(error)) from None
             [summary] = statements.fetch(queries.find(partner_id, external_id))
-            return Answer(200, self.renderer.render(UserSerializer(summary).data))
+            return StoredResponse(200, self.renderer.render(UserSerializer(summary).data))
 
         return self.write(decide)

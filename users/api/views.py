@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, UnauthorizedError
-from partners.api.idempotency import ALREADY_RECEIVED, Answer
+from partners.api.idempotency import ALREADY_RECEIVED, StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.authentication.signing import canonical_path
@@ -92,7 +92,7 @@ class UserCollection(PartnerAPIView):
     def post(self, request: PartnerRequest) -> HttpResponse:
         """Register a user."""
 
-        def create() -> Answer:
+        def create() -> StoredResponse:
             serializer = self.serializer_class(data=request.data)
             serializer.is_valid(raise_exception=True)
             try:
@@ -105,7 +105,7 @@ class UserCollection(PartnerAPIView):
                 raise errors.external_id_taken() from None
             body = {"userId": user.id, "externalId": user.external_id, "status": user.status}
             location = f"/v1/users/{canonical_path(user.external_id.encode())}"
-            return Answer(201, self.renderer.render(body), location)
+            return StoredResponse(201, self.renderer.render(body), location)
 
         return self.write(create)
 
@@ -157,7 +157,7 @@ class UserItem(UserView):
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         """Change the fields that the body has."""
 
-        def update() -> Answer:
+        def update() -> StoredResponse:
             check_external_id(external_id)
             stored = queries.lock(request.user.partner_id, external_id)
             if stored is None:
@@ -165,7 +165,7 @@ class UserItem(UserView):
             serializer = self.serializer_class(stored.profile, data=request.data, partial=True)
             serializer.is_valid(raise_exception=True)
             user = profile.update_user(user=stored, profile=serializer.profile)
-            return Answer(200, self.renderer.render(self.serializer_class(user).data))
+            return StoredResponse(200, self.renderer.render(self.serializer_class(user).data))
 
         return self.write(update)
 

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as
-from transactions.admin import UserRowsAdmin
+from transactions.admin import UserRowAdmin
 from transactions.models import Conversion
 from users.models import User
 
@@ -94,7 +94,7 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
 
 def test_a_long_list_continues_on_the_next_page(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {make(user, created_at=datetime(2026, 3, day, tzinfo=UTC)).pk for day in (3, 1, 4, 2, 5)}
-    monkeypatch.setattr(UserRowsAdmin, "list_per_page", 3)
+    monkeypatch.setattr(UserRowAdmin, "list_per_page", 3)
     client = client_as("viewer")
     for query in ("", f"?user={user.pk}"):
         first = client.get(CONVERSIONS + query).context["cl"]

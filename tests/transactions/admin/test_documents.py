@@ -12,7 +12,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, NOON, add_document, add_documents, path_of
 from tests.support.staff import client_as, client_of
-from transactions.admin import UserRowsAdmin
+from transactions.admin import UserRowAdmin
 from transactions.case_sections import document_records
 from transactions.documents.downloads import FaultError
 from transactions.models import Document, DocumentFault
@@ -155,7 +155,7 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
 
 def test_a_long_list_continues_on_the_next_page(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {one.pk for one in add_documents(user, [datetime(2026, 3, day, tzinfo=UTC) for day in (3, 1, 4, 2, 5)])}
-    monkeypatch.setattr(UserRowsAdmin, "list_per_page", 3)
+    monkeypatch.setattr(UserRowAdmin, "list_per_page", 3)
     client = client_as("viewer")
     for query in ("", f"?user={user.pk}"):
         first = client.get(DOCUMENTS + query).context["cl"]

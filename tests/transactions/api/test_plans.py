@@ -18,7 +18,7 @@ from tests.support.documents import add_documents
 from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without
 from tests.support.tables import vacuum
 from transactions import keyset
-from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, Owner, Position, UserRows
+from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, KeysetRows, Owner, Position
 from users import queries as user_queries
 from users.models import Status, StatusChange, User
 
@@ -70,7 +70,7 @@ def plan(query: Query[Any]) -> dict[str, Any]:
     return found
 
 
-def row_at(rows: UserRows[Any], user: User, number: int) -> Position:
+def row_at(rows: KeysetRows[Any], user: User, number: int) -> Position:
     """The position of a row of the user's list."""
     return keyset.position(rows.fetch(Owner(user.partner_id, user.external_id), None, number + 1)[number])
 
@@ -79,7 +79,7 @@ def row_at(rows: UserRows[Any], user: User, number: int) -> Position:
 @pytest.mark.parametrize("start", [None, 60], ids=["first page", "further page"])
 @pytest.mark.parametrize(("index", "rows"), LISTS.items(), ids=LISTS)
 def test_a_page_is_read_from_the_index_and_no_more_than_it(
-    ada: User, index: str, rows: UserRows[Any], start: int | None, count: int
+    ada: User, index: str, rows: KeysetRows[Any], start: int | None, count: int
 ) -> None:
     position = None if start is None else row_at(rows, ada, start)
     found = plan(rows.query(Owner(ada.partner_id, ada.external_id), position, count))
@@ -173,7 +173,7 @@ def test_a_key_is_found_by_its_digest(ada: User) -> None:
 
 @pytest.mark.parametrize("count", [DEFAULT_LIMIT + 2, MOST_ROWS])
 @pytest.mark.parametrize("rows", LISTS.values(), ids=LISTS)
-def test_a_page_is_planned_once_and_for_all(ada: User, rows: UserRows[Any], count: int) -> None:
+def test_a_page_is_planned_once_and_for_all(ada: User, rows: KeysetRows[Any], count: int) -> None:
     connection.close()
     owner, position = Owner(ada.partner_id, ada.external_id), Position("2026-01-15T12:00:00.000000Z", 1)
     for _ in range(10):
