@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 
 from partners.api import idempotency
 from partners.api.base import PartnerAPIView
-from partners.api.errors import NotFoundError, invalid_parameter
+from partners.api.errors import BadRequestError, NotFoundError, invalid_parameter
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import IDEMPOTENCY_KEY, error_responses, success
@@ -40,9 +40,12 @@ class Ping(PartnerAPIView):
 
 
 KEY_NOT_FOUND = "No write under this key has taken effect, and none is under way."
-BAD_KEY = invalid_parameter("idempotencyKey", idempotency.NOT_A_UUID)
-
 _KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
+
+
+def bad_key() -> BadRequestError:
+    """The error for a key in the path that is no UUID."""
+    return invalid_parameter("idempotencyKey", idempotency.NOT_A_UUID)
 
 
 class IdempotencyKeyItem(PartnerAPIView):
@@ -77,13 +80,13 @@ class IdempotencyKeyItem(PartnerAPIView):
                     "expiresAt": "2026-01-16T10:30:00.000000Z",
                 },
             ),
-            **error_responses(BAD_KEY, NotFoundError(KEY_NOT_FOUND)),
+            **error_responses(bad_key(), NotFoundError(KEY_NOT_FOUND)),
         },
     )
     def get(self, request: PartnerRequest, idempotency_key: str) -> HttpResponse:
         """The write under the key."""
         if not idempotency.is_key(idempotency_key):
-            raise BAD_KEY
+            raise bad_key()
         key = idempotency_key.lower()
         write = idempotency.find_write(request, key)
         if write is None:

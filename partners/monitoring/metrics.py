@@ -64,7 +64,12 @@ def known_method(method: str | None) -> str:
 def count_request(
     context: RequestContext, *, method: str, route: str | None, status: int, seconds: float, is_replay: bool
 ) -> None:
-    """Count a response. method: from `known_method`. route: the URL pattern, if one matched."""
+    """Count a response, if its failure is not simulated.
+
+    method: from `known_method`. route: the URL pattern, if one matched.
+    """
+    if context.is_simulated:
+        return
     partner, path = context.partner or "", route or NO_ROUTE
     _of(_requests, method, path, str(status), partner).inc()
     _of(_seconds, method, path).observe(seconds)

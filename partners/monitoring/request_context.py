@@ -12,6 +12,8 @@ class RequestContext(threading.local):
     key: str | None = None
     # An AuthenticationFailure's value, for status 401.
     cause: str | None = None
+    # Whether the failure, or the wait, is one that a sandbox partner asked for.
+    is_simulated: bool = False
     statements: int = 0
     # Of statements and commits.
     sql_seconds: float = 0.0
@@ -20,6 +22,7 @@ class RequestContext(threading.local):
         """Forget the previous request."""
         self.request_id = request_id
         self.partner = self.key = self.cause = None
+        self.is_simulated = False
         self.statements = 0
         self.sql_seconds = 0.0
 

@@ -10,6 +10,7 @@ from django.http import StreamingHttpResponse
 from partners.api.errors import InternalError, TooManyRequestsError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.models import Mode
+from partners.monitoring.request_context import request_context
 
 HEADER = "X-Sandbox-Fault"
 SLOW_SECONDS = 5.0
@@ -28,7 +29,7 @@ class Fault(StrEnum):
     LOST_ANSWER = "lostAnswer"
 
 
-UNKNOWN_FAULT = invalid_parameter(HEADER, f"Must be one of: {', '.join(Fault)}.", "notAllowed")
+NOT_A_FAULT = f"Must be one of: {', '.join(Fault)}."
 
 _slow_requests = threading.BoundedSemaphore(MOST_SLOW)
 
@@ -39,7 +40,9 @@ def requested_fault(request: PartnerRequest) -> Fault | None:
     if value is None or request.user.mode != Mode.SANDBOX:
         return None
     if value not in set(Fault):
-        raise UNKNOWN_FAULT
+        raise invalid_parameter(HEADER, NOT_A_FAULT, "notAllowed")
+    # Not for the alerts.
+    request_context.is_simulated = True
     return Fault(value)
 
 

@@ -2,10 +2,12 @@
 
 import uuid
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 
 from partners.models import Mode, Partner
+from partners.monitoring import metrics
 from partners.sandbox import faults
 from tests import factories
 from tests.support.answers import assert_error, failing_fields
@@ -31,6 +33,19 @@ def test_a_refusal_does_nothing(sandbox: PartnerClient, fault: str, status: int)
     assert_error(answer, status)
     assert (answer.header("Retry-After") is not None) == (status in {429, 503})
     assert not User.objects.exists()
+
+
+def test_a_simulated_failure_is_not_counted_among_real_ones(
+    sandbox: PartnerClient, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[bool] = []
+    monkeypatch.setattr(metrics._seconds, "labels", lambda *_: Mock(observe=lambda _: counted.append(True)))
+    monkeypatch.setattr(metrics, "_series", {})
+    create(sandbox, "internalError")
+    assert counted == []
+    # The thread's next request is.
+    create(api, "internalError")
+    assert counted == [True]
 
 
 def test_a_slow_request_is_done(sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
