@@ -56,24 +56,45 @@ _UPDATE = f"""
 """
 
 
-# As in transactions/keyset.py: SELECT hides the start from the planner, for a generic plan.
-_PAGES = {
-    (has_status, has_start): f"""
-        SELECT {", ".join(ListedUser._fields)} FROM users_user
-         WHERE partner_id = %s {"AND status = %s" if has_status else ""}
-               {"AND (created_at, id) < ((SELECT %s::timestamptz), (SELECT %s::uuid))" if has_start else ""}
+_LISTED = ", ".join(ListedUser._fields)
+_FIRST_PAGES = {
+    has_status: f"""
+        SELECT {_LISTED} FROM users_user WHERE partner_id = %s {"AND status = %s" if has_status else ""}
          ORDER BY created_at DESC, id DESC LIMIT %s
     """
     for has_status in (False, True)
-    for has_start in (False, True)
+}
+# No row if the user of the cursor is not the partner's, and a placeholder if nothing follows.
+_NEXT_PAGES = {
+    has_status: f"""
+        SELECT page.*
+          FROM users_user start
+          LEFT JOIN LATERAL (
+               SELECT {_LISTED} FROM users_user
+                WHERE partner_id = %s {"AND status = %s" if has_status else ""}
+                      AND (created_at, id) < (start.created_at, start.id)
+                ORDER BY created_at DESC, id DESC LIMIT %s) page ON true
+         WHERE start.partner_id = %s AND start.created_at = %s AND start.id = %s
+         ORDER BY page.created_at DESC, page.id DESC
+    """
+    for has_status in (False, True)
 }
 
 
 def page(partner_id: int, status: str | None, start: tuple[str, str] | None, count: int) -> Query[ListedUser]:
-    """At most `count` of the partner's users, newest first, after the one of these created_at and id."""
-    parameters = (partner_id, *([status] if status else []), *(start or ()), count)
-    statement = _PAGES[status is not None, start is not None]
-    return Query(statement, parameters, ListedUser._make, as_text=True)
+    """At most `count` of the partner's users, newest first, after the one of these created_at and id.
+
+    After a start it returns no row if the partner has no such user, and a placeholder where nothing follows.
+    """
+    parameters = (partner_id, *([status] if status else []), count)
+    if start is None:
+        return Query(_FIRST_PAGES[status is not None], parameters, ListedUser._make, as_text=True)
+    return Query(_NEXT_PAGES[status is not None], (*parameters, partner_id, *start), ListedUser._make, as_text=True)
+
+
+def without_placeholder(rows: list[ListedUser]) -> list[ListedUser]:
+    """The users of a page, none for a placeholder."""
+    return rows if rows and rows[0].id else []
 
 
 def insert(partner_id: int, external_id: str, profile: Profile) -> UserSummary | None:

@@ -7,7 +7,7 @@ from partners.api.errors import ConflictError, FieldError, NotFoundError, Unproc
 from users.services import field_rules
 
 # Examples for the OpenAPI document.
-BAD_PATH = invalid_parameter("externalId", "Must not contain a slash.")
+BAD_PATH = invalid_parameter("externalId", field_rules.NOT_STRIPPED)
 BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
 KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED, "inconsistent")
 TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")

@@ -1,28 +1,31 @@
 """Pages of a partner's users: contract, section 12.
 
-A cursor names createdAt and userId of the last user of a page. The next page begins after it, whatever has become of
-that user's status meanwhile.
+A cursor names the last user of a page: createdAt, with the userId's number as further digits of the fraction. The next
+page begins after that user, whatever has become of its status meanwhile. A cursor without a user is none of this list.
 """
 
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.http import HttpResponse
 
-from partners.api.errors import FieldError
-from partners.api.json import JsonRenderer
-from partners.api.pagination import KeysetPagination, code_of, single
+from partners.api.errors import FieldError, invalid_parameter
+from partners.api.json import JsonRenderer, rfc_3339
+from partners.api.pagination import NOT_A_CURSOR, KeysetPagination, code_of, single
 from partners.api.response import JsonResponse
 from partners.db.statements import rfc_3339_from_text
 from users.models import Status
-from users.queries import ListedUser
+from users.queries import ListedUser, without_placeholder
 
-CURSOR = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+# As many as the highest UUID has.
+USER_ID_DIGITS = 39
+CURSOR = rf"^\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{6 + USER_ID_DIGITS}}}Z$"
 NOT_A_STATUS = f"Must be one of: {', '.join(Status.values)}."
 
-_CURSOR = re.compile(CURSOR, re.ASCII)
+_CURSOR = re.compile(rf"(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{6}})(\d{{{USER_ID_DIGITS}}})Z", re.ASCII)
 
 
 class Start(NamedTuple):
@@ -40,14 +43,13 @@ class UserPagination(KeysetPagination[Start]):
 
     def parse(self, cursor: str) -> Start | None:
         """What a cursor names; None if it is malformed."""
-        if not _CURSOR.fullmatch(cursor):
+        if not (match := _CURSOR.fullmatch(cursor)):
             return None
-        created_at, user_id = cursor[:27], cursor[28:]
         try:
-            datetime.fromisoformat(created_at)
+            created_at = datetime.fromisoformat(f"{match[1]}Z")
+            return Start(rfc_3339(created_at), str(UUID(int=int(match[2]))))
         except ValueError:
             return None
-        return Start(created_at, user_id)
 
     def read(self, parameters: Any) -> list[FieldError]:
         """Read the query parameters; returns their errors."""
@@ -64,10 +66,15 @@ class UserPagination(KeysetPagination[Start]):
         return self.limit + 1
 
     def paginate_rows(self, rows: list[ListedUser]) -> list[ListedUser]:
-        """The page of the first `count` rows after the cursor."""
+        """The page of the first `count` rows after the cursor. Raises BadRequestError for one of another list."""
+        if self.start is not None:
+            if not rows:
+                raise invalid_parameter("cursor", NOT_A_CURSOR)
+            rows = without_placeholder(rows)
         if len(rows) > self.limit:
             rows = rows[: self.limit]
-            self.next_cursor = f"{rfc_3339_from_text(rows[-1].created_at)}.{rows[-1].id}"
+            created_at, number = rfc_3339_from_text(rows[-1].created_at), UUID(rows[-1].id).int
+            self.next_cursor = f"{created_at[:-1]}{number:0{USER_ID_DIGITS}d}Z"
         return rows
 
     def get_paginated_response(self, data: Sequence[Any]) -> HttpResponse:  # type: ignore[override]

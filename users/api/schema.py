@@ -1,6 +1,7 @@
 """The OpenAPI document on users: the components of UserSerializer, and shared parameters and examples."""
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
@@ -10,7 +11,7 @@ from partners.api import schema
 from partners.api.errors import invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR
 from partners.api.schema import LIMIT, cursor_parameter, response_header
-from users.api.pagination import CURSOR, NOT_A_STATUS
+from users.api.pagination import CURSOR, NOT_A_STATUS, USER_ID_DIGITS
 from users.api.serializer_fields import EXTERNAL_ID
 from users.models import Status
 from users.services.addresses import rules_for
@@ -69,7 +70,7 @@ CREATED_USER = {
 }
 USER_SUMMARY = CREATED_USER | {"updatedAt": "2026-01-15T10:30:00.123456Z"}
 
-_CURSOR = "2026-01-15T10:30:00.123456Z.92811e6e-0786-4030-88b7-5b6c5d6e82f4"
+_CURSOR = f"2026-01-15T10:30:00.123456{UUID(CREATED_USER['userId']).int:0{USER_ID_DIGITS}d}Z"
 USER_PAGE = {"nextCursor": _CURSOR, "items": [{**USER_SUMMARY, "createdAt": "2026-01-15T10:30:00.123456Z"}]}
 LIST_PARAMETERS = [
     OpenApiParameter(

@@ -16,6 +16,7 @@ from django.core.exceptions import ValidationError
 from email_validator import EmailNotValidError, validate_email
 
 EXTERNAL_ID_LENGTH = 128
+NOT_STRIPPED = "Must not begin or end with white space."
 EMAIL_LENGTH = 254
 EARLIEST_BIRTH = date(1900, 1, 1)
 ADULT_YEARS = 18
@@ -58,7 +59,7 @@ def external_id(value: Any) -> str:
     if "/" in identifier:
         raise ValidationError("Must not contain a slash.", code="format")
     if identifier[0].isspace() or identifier[-1].isspace():
-        raise ValidationError("Must not begin or end with white space.", code="format")
+        raise ValidationError(NOT_STRIPPED, code="format")
     if any(c != " " and unicodedata.category(c)[0] not in "LMNPS" for c in identifier):
         raise ValidationError("Must be letters, marks, numbers, punctuation, symbols and plain spaces.", code="format")
     return identifier

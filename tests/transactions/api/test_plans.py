@@ -144,13 +144,15 @@ def test_a_page_of_users_is_read_from_the_index_and_no_more_than_it(
     position = None if start is None else user_at(ada.partner_id, start)
     with planning_without(*UNORDERED):
         found = plan_of(user_queries.page(ada.partner_id, status, position, count))
-    assert (found["Node Type"], found["Actual Rows"]) == ("Limit", count)
-    (page,) = found["Plans"][-1:]
-    assert (page["Index Name"], page["Scan Direction"], page["Actual Rows"]) == (index, "Backward", count)
+    assert found["Actual Rows"] == count
+    (page,) = [node for node in nodes(found) if node.get("Scan Direction") == "Backward"]
+    assert (page["Index Name"], page["Actual Rows"]) == (index, count)
     assert ("ROW(created_at, id) <" in page["Index Cond"]) == (start is not None)
     assert "Filter" not in page
-    # Those beside it are the start, as the planner is not to see it.
-    assert {node["Node Type"] for node in nodes(found)} <= {"Limit", "Index Scan", "Result"}
+    # Beside it is the user of the cursor.
+    assert max(node["Actual Rows"] for node in nodes(found)) == count
+    beside = {"Nested Loop", "Sort", "Incremental Sort", "Index Only Scan"} if start else set()
+    assert {node["Node Type"] for node in nodes(found)} <= {"Limit", "Index Scan", "Result"} | beside
 
 
 def test_a_user_is_found_by_an_index(ada: User) -> None:

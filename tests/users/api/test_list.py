@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from partners.authentication.signing import parse_timestamp
 from partners.models import Partner
 from tests import factories
 from tests.support.answers import assert_error, failing_fields
@@ -70,6 +71,27 @@ def test_a_page_goes_on_after_a_user_whose_status_has_changed(api: PartnerClient
     assert {item["userId"] for item in rest} == {str(user.pk) for user in users if user != last}
 
 
+def test_a_page_after_which_nobody_is_left_is_empty(api: PartnerClient, partner: Partner) -> None:
+    users = [factories.UserFactory.create(partner=partner) for _ in range(2)]
+    cursor = api.get(f"{USERS}?limit=1").json()["nextCursor"]
+    assert api.get(f"{USERS}?status=closed&cursor={cursor}").json() == {"nextCursor": None, "items": []}
+    assert len(users) == 2
+
+
+def test_a_cursor_is_a_date_time_and_another_partner_s_is_none_of_this_list(
+    api: PartnerClient, other_api: PartnerClient
+) -> None:
+    for client in (api, other_api):
+        for _ in range(2):
+            client.post(USERS, factories.user_body())
+    cursor = api.get(f"{USERS}?limit=1").json()["nextCursor"]
+    assert parse_timestamp(cursor)
+    assert api.get(f"{USERS}?cursor={cursor}").status == 200
+    assert failing_fields(other_api.get(f"{USERS}?cursor={cursor}")) == ["cursor"]
+    other_user = str((int(cursor[-2]) + 1) % 10)
+    assert failing_fields(api.get(f"{USERS}?cursor={cursor[:-2]}{other_user}Z")) == ["cursor"]
+
+
 @pytest.mark.parametrize(
     ("query", "field", "code"),
     [
@@ -77,7 +99,8 @@ def test_a_page_goes_on_after_a_user_whose_status_has_changed(api: PartnerClient
         ("status=unknown", "status", "notAllowed"),
         ("status=active&status=active", "status", "duplicate"),
         ("cursor=", "cursor", "format"),
-        ("cursor=2026-02-30T00:00:00.000000Z.92811e6e-0786-4030-88b7-5b6c5d6e82f4", "cursor", "format"),
+        ("cursor=2026-02-30T00:00:00.000000194737710869063390582553956751487435508Z", "cursor", "format"),
+        (f"cursor=2026-01-15T00:00:00.000000{'9' * 39}Z", "cursor", "format"),
         ("limit=0", "limit", "range"),
         ("limit=101", "limit", "range"),
         ("limit=1&limit=1", "limit", "duplicate"),
