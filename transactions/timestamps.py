@@ -13,6 +13,10 @@ _USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(?:\.\d{6})?Z", re.ASCII)
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}\d*[1-9]", re.ASCII)
 
 
+class TooLateError(ValueError):
+    """A time after those that are accepted."""
+
+
 def parse_created_at(text: str) -> datetime:
     """The time of an RFC 3339 date-time. Raises ValueError with a text that continues the field's name."""
     try:
@@ -22,5 +26,5 @@ def parse_created_at(text: str) -> datetime:
     if _FINER_THAN_MICROSECONDS.search(text):
         raise ValueError("is finer than microseconds")
     if created_at >= LATEST:
-        raise ValueError(f"must be before {LATEST:%Y-%m-%d}")
+        raise TooLateError(f"must be before {LATEST:%Y-%m-%d}")
     return created_at

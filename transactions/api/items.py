@@ -1,4 +1,4 @@
-"""The items of a simulated import, up to the rules of an import's line: contract, section 11."""
+"""The items of a simulated import: contract, section 11."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from partners.api.errors import BadRequestError, FieldError
 from partners.api.json import JsonObject
 from partners.api.serializers import printable
 from transactions.api.serializers import MOST_ITEMS
-from transactions.imports.lines import SIDE_FIELDS, LineProblem
+from transactions.imports.lines import SIDE_FIELDS, value_problems
 
 _SIDES = ("from", "to")
 _REQUIRED = (*_SIDES, "rate")
@@ -15,7 +15,7 @@ _FIELDS = frozenset({"conversionId", "createdAt", *_REQUIRED})
 
 
 def checked_items(body: JsonObject) -> list[dict[str, Any]]:
-    """The items, objects with the right names. Raises BadRequestError with all errors."""
+    """The items. Raises BadRequestError with all errors."""
     problems = [*_name_errors("", body, required=("items",), allowed=frozenset({"items"}))]
     items = body.get("items")
     if "items" in body:
@@ -39,6 +39,9 @@ def _item_errors(index: int, item: Any) -> Iterator[FieldError]:
     for side in _SIDES:
         if isinstance(item.get(side), dict):
             yield from _name_errors(f"{path}.{side}.", item[side], required=sorted(SIDE_FIELDS), allowed=SIDE_FIELDS)
+    for problem in value_problems(item):
+        text = problem.problem
+        yield FieldError(f"{path}.{problem.field}", f"{text[:1].upper()}{text[1:]}.", problem.code)
 
 
 def _name_errors(
@@ -51,10 +54,3 @@ def _name_errors(
         yield FieldError(prefix + printable(name), "Unknown field.", "unknown")
     for name in sorted(set(getattr(found, "repeated", ()))):
         yield FieldError(prefix + printable(name), "Duplicate field.", "duplicate")
-
-
-def field_error(index: int, problem: LineProblem) -> FieldError:
-    """The error of an item that an import would reject."""
-    text = problem.problem
-    path = f"items[{index}].{problem.field}" if problem.field else f"items[{index}]"
-    return FieldError(path, f"{text[:1].upper()}{text[1:]}.", problem.code)

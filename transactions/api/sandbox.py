@@ -13,7 +13,7 @@ from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.sandbox.views import SandboxView
 from transactions.api import schema
-from transactions.api.items import checked_items, field_error
+from transactions.api.items import checked_items
 from transactions.api.serializers import (
     ConversionSerializer,
     DocumentSerializer,
@@ -23,7 +23,7 @@ from transactions.api.serializers import (
 )
 from transactions.documents.pdf import pdf
 from transactions.documents.publishing import discard, publish
-from transactions.imports.recording import ItemsRefusedError, OtherContentError, simulate_conversions
+from transactions.imports.recording import OtherContentError, simulate_conversions
 from transactions.models import Document
 from users.api import errors
 from users.api.schema import EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED
@@ -77,10 +77,6 @@ class SimulatedTransactions(_SimulatedRows):
             items = checked_items(request.data)
             try:
                 rows = simulate_conversions(user=user, slug=request.user.partner_slug, items=items)
-            except ItemsRefusedError as error:
-                raise BadRequestError(
-                    field_errors=[field_error(index, one) for index, one in error.problems.items()]
-                ) from None
             except OtherContentError as error:
                 raise ConflictError(f"items[{error.index}]: {OTHER_CONTENT}") from None
             return StoredResponse(201, self.renderer.render({"items": ConversionSerializer.items(rows)}))

@@ -1,6 +1,7 @@
 """Lines of imports: one conversion each, as JSON (docs/operations.md)."""
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from partners.api.errors import BadRequestError
 from partners.api.json import JsonObject, parse_object
-from transactions.timestamps import parse_created_at
+from transactions.timestamps import TooLateError, parse_created_at
 from users.services.field_rules import external_id
 
 FIELDS = frozenset({"partner", "externalId", "conversionId", "createdAt", "type", "from", "to", "rate"})
@@ -27,6 +28,7 @@ _DECIMAL = (
     re.compile(r"(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?", re.ASCII),
     "a plain decimal string, with at most 20 digits before the point and 18 after",
 )
+_NOT_A_SIDE = "must be an object of currency and amount"
 
 
 class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
@@ -50,9 +52,7 @@ def parse_line(line: bytes) -> str:
     source, target = _side(record["from"], "from"), _side(record["to"], "to")
     if record["type"] != "conversion":
         raise LineProblem("must be conversion", "type", "notAllowed")
-    rate = _matching(record["rate"], "rate", _DECIMAL)
-    if not rate.strip("0."):
-        raise LineProblem("must be more than zero", "rate", "range")
+    rate = _rate(record["rate"])
     values = (
         _matching(record["partner"], "partner", _SLUG),
         # Of the characters that COPY escapes, only a backslash can occur, and only here.
@@ -65,6 +65,31 @@ def parse_line(line: bytes) -> str:
         rate,
     )
     return "\t".join(values)
+
+
+def value_problems(item: Mapping[str, Any]) -> Iterator[LineProblem]:
+    """All that is wrong with the values that an item has; `parse_line` stops at the first."""
+    for side in ("from", "to"):
+        values = item.get(side, {})
+        if not isinstance(values, dict):
+            yield LineProblem(_NOT_A_SIDE, side, "type")
+            continue
+        for name, rule in (("currency", _CURRENCY), ("amount", _DECIMAL)):
+            if name in values:
+                yield from _problem(_matching, values[name], f"{side}.{name}", rule)
+    if "rate" in item:
+        yield from _problem(_rate, item["rate"])
+    if "conversionId" in item:
+        yield from _problem(_matching, item["conversionId"], "conversionId", _CONVERSION_ID)
+    if "createdAt" in item:
+        yield from _problem(_created_at, item["createdAt"])
+
+
+def _problem(check: Callable[..., object], *arguments: object) -> Iterator[LineProblem]:
+    try:
+        check(*arguments)
+    except LineProblem as problem:
+        yield problem
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -93,7 +118,7 @@ def _wrong_names(names: Any) -> str:
 
 def _side(value: Any, name: str) -> tuple[str, str]:
     if not isinstance(value, dict) or value.keys() != SIDE_FIELDS:
-        raise LineProblem("must be an object of currency and amount", name, "type")
+        raise LineProblem(_NOT_A_SIDE, name, "type")
     return (
         _matching(value["currency"], f"{name}.currency", _CURRENCY),
         _matching(value["amount"], f"{name}.amount", _DECIMAL),
@@ -114,10 +139,18 @@ def _matching(value: Any, name: str, rule: tuple[re.Pattern[str], str]) -> str:
     return value
 
 
+def _rate(value: Any) -> str:
+    rate = _matching(value, "rate", _DECIMAL)
+    if not rate.strip("0."):
+        raise LineProblem("must be more than zero", "rate", "range")
+    return rate
+
+
 def _created_at(value: Any) -> datetime:
     if not isinstance(value, str):
         raise LineProblem("must be a string", "createdAt", "type")
     try:
         return parse_created_at(value)
     except ValueError as error:
-        raise LineProblem(str(error), "createdAt") from None
+        code = "range" if isinstance(error, TooLateError) else "format"
+        raise LineProblem(str(error), "createdAt", code) from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from partners.api.json import rfc_3339
 from transactions import keyset
-from transactions.imports.lines import LineProblem, parse_line
+from transactions.imports.lines import parse_line
 from transactions.imports.staging import Batch, Database
 from transactions.keyset import ConversionRow
 from users.models import User
@@ -25,36 +25,23 @@ class OtherContentError(Exception):
         self.index = index
 
 
-class ItemsRefusedError(Exception):
-    """Items that an import would reject. problems: by index."""
-
-    def __init__(self, problems: Mapping[int, LineProblem]) -> None:
-        super().__init__()
-        self.problems = problems
-
-
 def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, Any]]) -> list[ConversionRow]:
     """Record conversions of a sandbox user, all or none; return them in the order of the items.
 
     slug: of the user's partner. items: objects of an import's line, of which `conversionId` and `createdAt` may be
     absent. One that is recorded already with the same content is returned as it is.
-    Raises ItemsRefusedError, OtherContentError. Raises ValueError for a user who is real.
+    Raises OtherContentError. Raises ValueError for a user who is real, and for an item with `value_problems`.
     """
     if not user.is_sandbox:
         raise ValueError("Conversions of real users are not simulated.")
-    batch, problems, ids = Batch(), {}, []
+    batch, ids = Batch(), []
     now = rfc_3339(datetime.now(UTC))
     for index, item in enumerate(items):
         defaults = {"conversionId": f"sandbox-{uuid.uuid4()}", "createdAt": now}
         whole = {**defaults, **item, "type": "conversion", "partner": slug, "externalId": user.external_id}
         line = json.dumps(whole).encode()
-        try:
-            batch.add(index, line, parse_line(line))
-        except LineProblem as problem:
-            problems[index] = problem
+        batch.add(index, line, parse_line(line))
         ids.append(whole["conversionId"])
-    if problems:
-        raise ItemsRefusedError(problems)
     if other := Database(statement_seconds=STATEMENT_SECONDS, lock_seconds=LOCK_SECONDS)(batch).problems:
         raise OtherContentError(min(other))
     rows = {row.conversion_id: row for row in keyset.conversions_by_id(user.partner_id, ids)}

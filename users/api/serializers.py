@@ -124,7 +124,10 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                 try:
                     values[column] = rule(values[column])
                 except DjangoValidationError as error:
-                    errors[name] = list(get_error_detail(error))
+                    errors[name] = [
+                        detail if name in self.initial_data else ErrorDetail(detail, "required")
+                        for detail in get_error_detail(error)
+                    ]
             elif self.instance and "country" in values and not _is_stored_form(rule, getattr(self.instance, column)):
                 # Errors name only the fields that were sent.
                 message = f"Does not match the user's {name}: send both."

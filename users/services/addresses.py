@@ -38,7 +38,7 @@ class AddressRules:
         """The postal code as stored. Raises ValidationError."""
         if not value:
             if self.postal_code_required:
-                raise ValidationError(f"This field is required for country {self.country}.", code="required")
+                raise ValidationError(f"This field is required for country {self.country}.", code="length")
             return ""
         if self.postal_code_form is None:
             return value
@@ -55,7 +55,7 @@ class AddressRules:
         """The province as stored. Raises ValidationError."""
         if not value:
             if self.province_required:
-                raise ValidationError(f"This field is required for country {self.country}.", code="required")
+                raise ValidationError(f"This field is required for country {self.country}.", code="length")
             return ""
         if not self.provinces:
             return value

@@ -115,6 +115,21 @@ def test_a_conversion_that_is_there_is_returned_as_it_is_or_a_conflict(sandbox: 
         (ITEM | {"createdAt": "yesterday"}, {"items[0].createdAt": "format"}),
         (ITEM | {"conversionId": "a b"}, {"items[0].conversionId": "format"}),
         (ITEM | {"type": "conversion"}, {"items[0].type": "unknown"}),
+        (ITEM | {"createdAt": "9999-12-31T00:00:00Z"}, {"items[0].createdAt": "range"}),
+        (ITEM | {"rate": "7" * 40_000}, {"items[0].rate": "format"}),
+        (ITEM | {"conversionId": "\ud800"}, {"items[0].conversionId": "format"}),
+        (
+            {"from": {"currency": "cad", "amount": "-1", "more": 1}, "to": 7, "createdAt": "x", "conversionId": ""},
+            {
+                "items[0].rate": "required",
+                "items[0].from.more": "unknown",
+                "items[0].from.currency": "format",
+                "items[0].from.amount": "format",
+                "items[0].to": "type",
+                "items[0].conversionId": "format",
+                "items[0].createdAt": "format",
+            },
+        ),
         ({}, {"items[0].from": "required", "items[0].to": "required", "items[0].rate": "required"}),
         (7, {"items[0]": "type"}),
     ],
@@ -181,6 +196,11 @@ def test_a_wrong_method_is_one_for_sandbox_partners(sandbox: PartnerClient) -> N
     answer = sandbox.get(STATUS)
     assert_error(answer, 405)
     assert answer.header("Allow") == "POST"
+
+
+def test_a_wrong_method_comes_before_the_media_type_and_faults(sandbox: PartnerClient) -> None:
+    headers = {"Content-Type": "text/plain", "X-Sandbox-Fault": "internalError"}
+    assert_error(sandbox.send("PATCH", TRANSACTIONS, b"x", headers=headers), 405)
 
 
 def test_nobody_without_a_signature_learns_what_is_there(sandbox: PartnerClient) -> None:

@@ -32,7 +32,8 @@ def codes(answer: Response) -> dict[str, str]:
         ({"country": "XX"}, "notAllowed"),
         ({"country": "US", "postalCode": "10001", "province": "ZZ"}, "notAllowed"),
         ({"country": "US", "postalCode": "x", "province": "NY"}, "format"),
-        ({"country": "US", "postalCode": "10001", "province": ""}, "required"),
+        ({"country": "US", "postalCode": "10001", "province": ""}, "length"),
+        ({"postalCode": ""}, "length"),
         ({"isCiroAffiliate": "true"}, "type"),
         ({"isCiroAffiliate": None}, "type"),
         ({"nickname": "Ada"}, "unknown"),
@@ -47,6 +48,12 @@ def test_of_a_missing_field(api: PartnerClient) -> None:
     assert set(codes(api.post("/v1/users", {})).values()) == {"required"}
 
 
+def test_of_a_field_that_only_the_country_requires(api: PartnerClient) -> None:
+    body = factories.user_body()
+    del body["postalCode"], body["province"]
+    assert codes(api.post("/v1/users", body)) == {"postalCode": "required", "province": "required"}
+
+
 def test_of_a_duplicate_field(api: PartnerClient) -> None:
     body = json.dumps(factories.user_body())[:-1] + ', "city": "Ottawa"}'
     assert codes(api.post("/v1/users", body.encode())) == {"city": "duplicate"}
@@ -56,6 +63,7 @@ def test_of_an_update(api: PartnerClient) -> None:
     api.post("/v1/users", factories.user_body(externalId="ada", country="CA", province="ON"))
     assert codes(api.patch("/v1/users/ada", {"externalId": "eve"})) == {"externalId": "notAllowed"}
     assert codes(api.patch("/v1/users/ada", {"country": "US"})) == {"country": "inconsistent"}
+    assert codes(api.patch("/v1/users/ada", {"postalCode": ""})) == {"postalCode": "length"}
 
 
 def test_of_a_path_and_of_parameters(api: PartnerClient) -> None:
