@@ -43,12 +43,14 @@ def issue_from_form(
     """
     if (second_factor := verify_second_factor(request)) is not None:
         return second_factor
+    form = form_class(request.POST if request.method == "POST" else None)
+    # Not while the partner is locked: a form may look up a host name.
+    is_valid = form.is_valid()
     with transaction.atomic():
         # One of two forms that are sent at once is refused.
         Partner.objects.select_for_update(no_key=True).get(pk=partner_id)
         version = newest(partner_id)
-        form = form_class(request.POST if request.method == "POST" else None)
-        if form.is_valid():
+        if is_valid:
             if request.POST.get("version", "") != version:
                 form.add_error(None, _("This has changed since the page was loaded. Check it, then try again."))
             else:

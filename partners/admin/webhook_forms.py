@@ -1,6 +1,7 @@
 """The forms of webhooks. The rules are in partners/webhooks/endpoints.py."""
 
 from datetime import timedelta
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -31,6 +32,15 @@ class WebhookForm(forms.Form):
     description = forms.CharField(
         label=_("Description"), max_length=200, required=False, help_text=_("What it is for, such as production.")
     )
+
+
+class AddWebhookForm(WebhookForm):
+    """A new webhook, whose host name is resolved."""
+
+    def clean(self) -> dict[str, Any]:
+        """Check the URL. Raises ValidationError."""
+        values = self.cleaned_data
+        return {**values, "url": endpoints.checked_url(values["url"])} if "url" in values else values
 
 
 class RotateSecretForm(forms.Form):

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.admin.issuing import issue_from_form
 from partners.admin.pages import ReadOnlyAdmin
-from partners.admin.webhook_forms import WebhookForm
+from partners.admin.webhook_forms import AddWebhookForm
 from partners.models import Partner, WebhookEndpoint, WebhookSecret
 from partners.webhooks import endpoints
 
@@ -16,8 +16,8 @@ MAY_ADD = "partners.add_webhookendpoint"
 def add_from_form(page: ReadOnlyAdmin, request: HttpRequest, partner: Partner) -> HttpResponse:
     """The form that adds a webhook to a partner, then its secret, once."""
 
-    def add(form: WebhookForm) -> HttpResponse:
-        endpoint, secret = endpoints.add_endpoint(partner=partner, **form.cleaned_data)
+    def add(form: AddWebhookForm) -> HttpResponse:
+        endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)
         page.log_addition(request, endpoint, f"Added to {partner.slug}.")
         return show_once(page, request, endpoint, secret)
 
@@ -25,7 +25,7 @@ def add_from_form(page: ReadOnlyAdmin, request: HttpRequest, partner: Partner) -
         page,
         request,
         partner,
-        WebhookForm,
+        AddWebhookForm,
         add,
         partner_id=partner.pk,
         newest=newest_secret,

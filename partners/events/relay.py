@@ -7,6 +7,8 @@ on.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import structlog
@@ -45,15 +47,17 @@ _UNPLACED = """
     SELECT id FROM batch
      UNION
     SELECT entry.id
-      FROM batch JOIN partners_outboxentry entry USING (partner_id, type, transaction_id, transaction_time)
-     WHERE batch.is_merged AND entry.data IS NULL
+      FROM (SELECT DISTINCT partner_id, type, transaction_id, transaction_time FROM batch WHERE is_merged) AS merged
+      JOIN partners_outboxentry entry USING (partner_id, type, transaction_id, transaction_time)
+     WHERE entry.data IS NULL
 """
 # All if it is no replica any more.
 _ON_REPLICA = """
     SELECT id FROM unnest(%s::bigint[]) AS given (id)
      WHERE NOT pg_is_in_recovery() OR EXISTS (SELECT FROM partners_outboxentry entry WHERE entry.id = given.id)
 """
-_LOCK = "SELECT pg_try_advisory_xact_lock(7305001), set_config('statement_timeout', %s, true)"
+_LOCK = "SELECT pg_try_advisory_xact_lock(7305001)"
+_STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
 _PLACE = """
     WITH taken AS (
         DELETE FROM partners_outboxentry WHERE id = ANY(%s::bigint[]) RETURNING *
@@ -88,13 +92,14 @@ class Relay:
 
         With a replica, entries wait until it has replayed what they report.
         """
-        ids = [id_ for (id_,) in statements.fetch(unplaced())]
+        with _long_statements():
+            ids = [id_ for (id_,) in statements.fetch(unplaced())]
         if REPLICA in connections:
             ids = self._replayed(ids)
         if not ids:
             return 0
-        with answers_within(STATEMENT_SECONDS), transaction.atomic(durable=True):
-            is_alone, _ = statements.fetch_one(_LOCK, (f"{STATEMENT_SECONDS}s",)) or (False, None)
+        with _long_statements():
+            (is_alone,) = statements.fetch_one(_LOCK, ()) or (False,)
             # A statement of its own, whose snapshot shows what the relay before has placed.
             return statements.run(_place(), (ids,)) if is_alone else 0
 
@@ -120,6 +125,14 @@ class Relay:
             self._replica_asked_from = time.monotonic() + REPLICA_PAUSE_SECONDS
             connections[REPLICA].close()
             return set()
+
+
+@contextmanager
+def _long_statements() -> Iterator[None]:
+    """A transaction in which a statement may take STATEMENT_SECONDS: a long queue is read at once."""
+    with answers_within(STATEMENT_SECONDS), transaction.atomic(durable=True):
+        statements.queue(Query(_STATEMENT_TIMEOUT, (f"{STATEMENT_SECONDS}s",)))
+        yield
 
 
 def unplaced() -> Query[tuple[int]]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
+from django.core.exceptions import ValidationError
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
 from partners.events.relay import Relay
@@ -21,7 +22,7 @@ from partners.models import WebhookEndpoint
 from partners.webhooks import endpoints
 from partners.webhooks.deliveries import create_test
 from partners.webhooks.fan_out import fan_out
-from partners.webhooks.leases import MAX_AT_ONCE, Lease, lease, lease_delivery
+from partners.webhooks.leases import MAX_AT_ONCE, Lease, has_room, lease, lease_delivery
 from partners.webhooks.results import Outcome, record, record_all
 from partners.webhooks.sending import Sender
 
@@ -192,13 +193,18 @@ def _close_connection() -> None:
 
 
 def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
-    """Send a `webhook.test` now, in this process, and return the result. Not within a transaction."""
+    """Send a `webhook.test` now, in this process, and return the result. Not within a transaction.
+
+    Raises ValidationError while MAX_AT_ONCE other requests to the endpoint are under way.
+    """
 
     async def attempt() -> Outcome:
         async with Sender() as sender:
             return await sender.attempt(*job)
 
     with transaction.atomic(durable=True):
+        if not has_room(endpoint):
+            raise ValidationError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
         # Leased before another process can see it.
         job = _jobs([lease_delivery(create_test(endpoint=endpoint))])[0]
     outcome = asyncio.run(attempt())

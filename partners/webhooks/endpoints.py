@@ -8,6 +8,7 @@ import base64
 import secrets
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import NewType
 from uuid import UUID
 
 import structlog
@@ -33,6 +34,8 @@ DEFAULT_OVERLAP = timedelta(hours=24)
 MAX_OVERLAP = timedelta(days=7)
 _CHECKED_APART = ("url", "partner")
 
+CheckedUrl = NewType("CheckedUrl", str)
+
 
 def endpoints_of(partner: Partner) -> QuerySet[WebhookEndpoint]:
     """The partner's endpoints that are not removed, the oldest first."""
@@ -48,16 +51,32 @@ def find_endpoint(webhook_id: str) -> WebhookEndpoint:
     return WebhookEndpoint.objects.select_related("partner").get(pk=pk, removed_at=None)
 
 
+def checked_url(url: str) -> CheckedUrl:
+    """A URL that webhooks may be sent to. Raises ValidationError. Resolves the host name, which may take seconds."""
+    try:
+        addresses.check_url(url)
+        addresses.check_addresses(url)
+    except ValidationError as error:
+        raise ValidationError({"url": error.messages}) from None
+    return CheckedUrl(url)
+
+
 def add_endpoint(
     *, partner: Partner, url: str, types: Iterable[str] = (), description: str = ""
 ) -> tuple[WebhookEndpoint, str]:
     """Create an endpoint, which receives events from now on, and its secret. Raises ValidationError.
 
-    types: without any, all. The host name is resolved, which may take seconds.
+    types: without any, all. The host name is resolved, which may take seconds: not within a transaction.
     """
+    return create_endpoint(partner=partner, url=checked_url(url), types=types, description=description)
+
+
+def create_endpoint(
+    *, partner: Partner, url: CheckedUrl, types: Iterable[str] = (), description: str = ""
+) -> tuple[WebhookEndpoint, str]:
+    """As add_endpoint, with a URL that has been checked."""
     endpoint = WebhookEndpoint(partner=partner, url=url, types=_known(types), description=description)
     endpoint.clean_fields(exclude=_CHECKED_APART)
-    _check_url(url)
     with transaction.atomic():
         # One of two that are added at once sees the other.
         Partner.objects.select_for_update(no_key=True).get(pk=partner.pk)
@@ -82,7 +101,7 @@ def change_endpoint(
     Raises ValidationError, and WebhookEndpoint.DoesNotExist if it was removed.
     """
     if url is not None and url != endpoint.url:
-        _check_url(url)
+        checked_url(url)
     with transaction.atomic():
         changed = _lock(endpoint)
         if url is not None:
@@ -194,12 +213,3 @@ def _known(types: Iterable[str]) -> list[str]:
         text = _("Unknown type %(type)s. The types are %(known)s.")
         raise ValidationError({"types": text % {"type": min(unknown), "known": ", ".join(EventType.values)}})
     return [one for one in EventType.values if one in chosen]
-
-
-def _check_url(url: str) -> None:
-    """Raises ValidationError. Resolves the host name."""
-    try:
-        addresses.check_url(url)
-        addresses.check_addresses(url)
-    except ValidationError as error:
-        raise ValidationError({"url": error.messages}) from None

@@ -10,12 +10,13 @@ from uuid import UUID
 
 import orjson
 from django.db import transaction
+from django.db.models.functions import Now
 
 from partners.api.json import rfc_3339
 from partners.db import statements
 from partners.db.statements import Query
 from partners.events.wire import event_object
-from partners.models import WebhookDelivery
+from partners.models import WebhookDelivery, WebhookEndpoint
 
 # Of one endpoint, by all processes together.
 MAX_AT_ONCE = 2
@@ -27,13 +28,13 @@ WINDOW = 50
 # The commit need not reach the disk: what a crash of the database loses is done again, by what it leaves.
 WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)"
 
-# At random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints too. Not EXISTS,
-# which the planner may turn into a read of all due deliveries.
+# At random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints and partners too.
+# Not EXISTS, which the planner may turn into a read of all due deliveries.
 _LOCK = f"""
     SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
         SELECT id FROM partners_webhookendpoint endpoint
          WHERE removed_at IS NULL AND (
-                   disabled_reason = '' AND (
+                   disabled_reason = '' AND (SELECT enabled FROM partners_partner WHERE id = partner_id) AND (
                        SELECT true FROM partners_webhookdelivery delivery
                         WHERE delivery.endpoint_id = endpoint.id AND state = 'pending'
                               AND next_attempt_at <= statement_timestamp() LIMIT 1)
@@ -45,7 +46,8 @@ _LOCK = f"""
 # A user's event waits for the first attempt of the earlier ones.
 _CHOOSE = """
     SELECT array_agg(chosen.id)
-      FROM (SELECT id, disabled_reason = '' AS is_active,
+      FROM (SELECT id,
+                   disabled_reason = '' AND (SELECT enabled FROM partners_partner WHERE id = partner_id) AS is_active,
                    %s - (SELECT count(*) FROM partners_webhookdelivery leased
                           WHERE leased.endpoint_id = endpoint.id
                                 AND leased.leased_until > statement_timestamp()) AS free
@@ -124,6 +126,12 @@ def lease(*, limit: int) -> list[Lease]:
         # A statement of its own: only its snapshot shows what others leased before they released the locks.
         (chosen,) = statements.fetch_one(_CHOOSE, (MAX_AT_ONCE, endpoints, WINDOW, WINDOW)) or (None,)
         return _take(chosen) if chosen else []
+
+
+def has_room(endpoint: WebhookEndpoint) -> bool:
+    """Whether one more delivery may be leased; the endpoint is locked until the transaction ends."""
+    WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+    return endpoint.deliveries.filter(leased_until__gt=Now()).count() < MAX_AT_ONCE
 
 
 def lease_delivery(delivery: WebhookDelivery) -> Lease:

@@ -5,7 +5,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from partners.monitoring.probes import Session
 
 _ATTEMPTS = "SELECT outcome, count FROM partners_webhookattemptcount"
-# Those of active endpoints; of each, the index gives its first.
+# Those of active endpoints of enabled partners; of each, the index gives its first.
 _DELIVERIES = """
     SELECT coalesce(sum(pending), 0)::bigint, coalesce(max(extract(epoch FROM now() - due)), 0)::float8
       FROM (SELECT (SELECT count(*) FROM partners_webhookdelivery
@@ -13,6 +13,7 @@ _DELIVERIES = """
                    (SELECT min(next_attempt_at) FROM partners_webhookdelivery
                      WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now()) AS due
               FROM partners_webhookendpoint endpoint
+              JOIN partners_partner partner ON partner.id = endpoint.partner_id AND partner.enabled
              WHERE disabled_reason = '' AND removed_at IS NULL) AS endpoints
 """
 _DISABLED = """

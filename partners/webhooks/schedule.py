@@ -32,11 +32,11 @@ def delay_after(*, attempt: int, retry_after: timedelta | None = None) -> timede
 def parse_retry_after(value: str, *, now: datetime) -> timedelta | None:
     """Return the wait that `Retry-After` asks for (RFC 9110, section 10.2.3), at most an hour; None if unreadable."""
     value = value.strip()
-    if re.fullmatch(r"[0-9]{1,9}", value):
-        return min(timedelta(seconds=int(value)), MAX_RETRY_AFTER)
+    if re.fullmatch(r"[0-9]{1,4000}", value):
+        return timedelta(seconds=min(int(value), int(MAX_RETRY_AFTER.total_seconds())))
     try:
         until = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if until.tzinfo is None:
         until = until.replace(tzinfo=UTC)

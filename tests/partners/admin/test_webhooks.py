@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.messages import get_messages
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -70,6 +71,17 @@ def shown_secret(page: str) -> str:
 
 
 # Adding and changing
+
+
+def test_a_host_name_is_looked_up_while_nothing_is_locked(
+    manager: Client, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = fields(manager, "add_webhook", endpoint)
+    depths: list[int] = []
+    monkeypatch.setattr(addresses, "check_addresses", lambda _url: depths.append(len(connection.savepoint_ids)))
+    outside = len(connection.savepoint_ids)
+    assert shown_secret(manager.post(url("add_webhook", endpoint), sent).content.decode())
+    assert depths == [outside]
 
 
 def test_an_added_webhook_is_active_and_its_secret_shown_this_once(manager: Client, endpoint: WebhookEndpoint) -> None:

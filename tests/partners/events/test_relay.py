@@ -4,8 +4,8 @@ import pytest
 
 from partners.events import outbox, relay
 from partners.events.relay import Relay
-from partners.models import Event, EventFeed, EventType
-from tests.factories import NOON, DocumentFactory, PartnerFactory, UserFactory, add_documents
+from partners.models import Event, EventFeed, EventType, Partner
+from tests.factories import NOON, ConversionFactory, DocumentFactory, PartnerFactory, UserFactory, add_documents
 from tests.support.plans import generic_plan, nodes, planning_without
 from users.models import Status, User
 
@@ -50,6 +50,19 @@ def test_a_type_that_this_version_does_not_know_waits_for_a_newer_one(monkeypatc
         "user.statusChanged",
         "user.documentPublished",
     ]
+
+
+def test_what_a_transaction_inserted_in_many_statements_is_read_once(partner: Partner) -> None:
+    user: User = UserFactory.create(partner=partner)
+    for _ in range(30):
+        ConversionFactory.create(user=user)
+    with planning_without("seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"):
+        found = generic_plan(relay.unplaced())
+
+    # Not the square of it.
+    assert max(node["Actual Rows"] * node["Actual Loops"] for node in nodes(found)) <= 2 * 30
+    assert Relay().place() == 1
+    assert Event.objects.get(type=EventType.TRANSACTIONS_RECORDED).data["count"] == 30
 
 
 def test_a_long_queue_makes_no_turn_longer(monkeypatch: pytest.MonkeyPatch) -> None:

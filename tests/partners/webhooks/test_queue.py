@@ -19,6 +19,7 @@ from partners.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
+from partners.services import change_partner
 from partners.webhooks import deliveries, endpoints, fan_out, leases
 from partners.webhooks.results import Outcome, record, record_all
 from tests.factories import (
@@ -188,6 +189,35 @@ def test_a_disabled_endpoint_is_sent_nothing(partner: Partner, endpoint: Webhook
     assert leases.lease(limit=10) == []
     endpoints.remove(endpoint)
     assert leases.lease(limit=10) == []
+
+
+def test_a_disabled_partner_s_endpoints_get_their_events_once_it_is_enabled(
+    partner: Partner, endpoint: WebhookEndpoint
+) -> None:
+    make(partner)
+    change_partner(partner=partner, enabled=False)
+    make(partner)
+    assert leases.lease(limit=10) == []
+    assert endpoint.deliveries.count() == 1
+    tested = deliveries.create_test(endpoint=endpoint)
+    assert lease_one().delivery_id == tested.pk
+
+    change_partner(partner=partner, enabled=True)
+    assert fan_out.fan_out() == 1
+    assert endpoint.deliveries.filter(event__isnull=False).count() == 2
+    assert leases.lease(limit=10)
+
+
+def test_a_statement_makes_deliveries_of_so_many_endpoints_alone(
+    partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WebhookEndpointFactory.create_batch(3, partner=partner)
+    monkeypatch.setattr(fan_out, "MAX_ENDPOINTS", 2)
+    make(partner)
+    assert WebhookDelivery.objects.count() == 2
+    assert fan_out.fan_out() == 1
+    assert WebhookDelivery.objects.count() == 3
+    assert fan_out.fan_out() == 0
 
 
 def test_a_test_does_not_wait_behind_events_nor_for_the_endpoint_to_be_enabled(

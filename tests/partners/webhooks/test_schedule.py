@@ -49,7 +49,10 @@ def test_an_earlier_retry_after_changes_nothing() -> None:
         ("-5", None),
         ("1.5", None),
         ("٣", None),
-        ("9" * 400, None),
+        ("9" * 400, 3600),
+        ("9" * 5000, None),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+        ("Mon, 01 Jan 2026 00:00:00 +99999999999999999999", None),
         ("Thu, 99 Jan 2026 12:10:00 GMT", None),
     ],
 )

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from partners.models import Partner, WebhookEndpoint
 from partners.webhooks import endpoints
+from tests.factories import WebhookDeliveryFactory
 from tests.support.commands import run
 from tests.support.receiver import Receiver, Reply
 
@@ -43,6 +46,15 @@ def test_another_status_than_2xx_is_a_failure(endpoint: WebhookEndpoint, receive
     assert len(receiver.requests) == 1
     endpoint.refresh_from_db()
     assert endpoint.is_active
+
+
+def test_it_waits_for_room_like_any_delivery(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    for _ in range(2):
+        WebhookDeliveryFactory.create(endpoint=endpoint, leased_until=timezone.now() + timedelta(hours=1))
+    end = run("test_webhook", str(endpoint.pk))
+    assert (end.status, receiver.requests) == (1, [])
+    assert "2 requests to it are under way" in end.errors
+    assert endpoint.deliveries.count() == 2
 
 
 def test_an_error_is_named(endpoint: WebhookEndpoint) -> None:
