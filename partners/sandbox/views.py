@@ -1,10 +1,12 @@
 """The base of the views under /v1/sandbox: contract, section 11."""
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from contextlib import suppress
+from typing import NoReturn
 
 from django.http.response import HttpResponseBase
 from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 
 from partners.api.base import PartnerAPIView
 from partners.api.errors import MethodNotAllowedError, NotFoundError
@@ -26,19 +28,16 @@ class SandboxView(PartnerAPIView):
     permission_classes = (IsSandbox,)
 
     def get_handler(self) -> Callable[..., HttpResponseBase]:
-        """The view's method. A wrong method is refused later: only sandbox partners may learn of it."""
-        try:
+        """The view's method, by name. A wrong one is refused later: only sandbox partners may learn of it."""
+        with suppress(MethodNotAllowedError):
             return super().get_handler()
-        except MethodNotAllowedError as error:
-            return _refuse(error)
+        return self.http_method_not_allowed
+
+    def check_permissions(self, request: Request) -> None:
+        """Raises NotFoundError for live partners, MethodNotAllowedError for others."""
+        super().check_permissions(request)
+        super().get_handler()
 
     def permission_denied(self, request: object, message: object = None, code: object = None) -> NoReturn:
         """Raises NotFoundError."""
         raise NotFoundError("Path not found.")
-
-
-def _refuse(error: MethodNotAllowedError) -> Callable[..., Any]:
-    def refuse(*_: object, **__: object) -> NoReturn:
-        raise error
-
-    return refuse

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 from django.utils.translation import gettext as _
 
-from partners.models import ApiKey, Partner
+from partners.models import ApiKey, Partner, WebhookDelivery, WebhookEndpoint
 
 register = template.Library()
 
@@ -15,17 +15,17 @@ def sandbox_band(row: Any) -> dict[str, Any]:
     """Say that a row belongs to a sandbox partner; nothing for other rows. row: also a user, or none."""
     if not _is_sandbox(row):
         return {"text": ""}
-    is_partner = isinstance(row, (Partner, ApiKey))
+    is_partners = isinstance(row, (Partner, ApiKey, WebhookEndpoint, WebhookDelivery))
     return {
         "text": _("Sandbox: the users of this partner are not real.")
-        if is_partner
+        if is_partners
         else _("Sandbox: this user is not real.")
     }
 
 
 def _is_sandbox(row: Any) -> bool:
-    """Whether a row is sandbox, or its user, or its partner."""
+    """Whether a row is sandbox, or its user, partner or webhook."""
     if (known := getattr(row, "is_sandbox", None)) is not None:
         return bool(known)
-    owner = getattr(row, "user", None) or getattr(row, "partner", None)
+    owner = next((owner for name in ("user", "partner", "endpoint") if (owner := getattr(row, name, None))), None)
     return owner is not None and _is_sandbox(owner)

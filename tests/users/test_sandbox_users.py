@@ -29,6 +29,7 @@ from users.models import AccessRecord, Claim, QueuedUser, Staff, Status, StatusC
 from users.services import claims, modes
 from users.services.bulk_approval import users_with_unseen_flags
 from users.services.risk_flags import count_risk_flags
+from users.services.sandbox import simulate_decision
 
 BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
 # The age of a case, which may be of the next minute.
@@ -298,6 +299,34 @@ def test_each_page_of_a_sandbox_user_says_so(client: Client, live: Rows, sandbox
         assert text_of(client.get(path)).count(PARTNER_BAND if name in OF_PARTNER else BAND) == 1, name
     for name, path in pages_of(live).items():
         assert "Sandbox:" not in text_of(client.get(path)), name
+
+
+def test_each_page_of_a_sandbox_partner_s_webhooks_says_so(client: Client, sandbox: Rows) -> None:
+    endpoint = factories.WebhookEndpointFactory.create(partner=sandbox.partner)
+    delivery = factories.WebhookDeliveryFactory.create(endpoint=endpoint)
+    for row in (endpoint, delivery):
+        page = client.get(reverse(f"admin:partners_{row._meta.model_name}_change", args=(row.pk,)))
+        assert text_of(page).count(PARTNER_BAND) == 1, row
+        assert BAND not in text_of(page), row
+
+
+def test_the_name_of_the_account_is_given_to_nobody(client: Client) -> None:
+    passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
+    answer = client.post("/admin/users/staff/add/", {"username": "Sandbox", **passwords})
+    assert "This name is reserved for simulated decisions." in text_of(answer)
+    assert "This field is required." in text_of(client.post("/admin/users/staff/add/", passwords))
+
+
+def test_the_account_of_simulated_decisions_is_changed_by_nobody(client: Client, sandbox: Rows) -> None:
+    simulate_decision(user=sandbox.waiting, to_status=Status.ACTIVE, request_id="")
+    account = Staff.objects.get(username=Staff.SANDBOX)
+    page = f"/admin/users/staff/{account.pk}/change/"
+    assert client.get(page).status_code == 200
+    for path in (page, f"/admin/users/staff/{account.pk}/password/"):
+        fields = {"username": "sandbox", "password1": "an entirely new one", "password2": "an entirely new one"}
+        assert client.post(path, fields).status_code == 403
+    account.refresh_from_db()
+    assert (account.is_active, account.has_usable_password()) == (True, False)
 
 
 def test_an_evidence_pack_says_so(client: Client, live: Rows, sandbox: Rows) -> None:

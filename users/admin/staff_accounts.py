@@ -47,8 +47,10 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     )
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """A superuser's account is changed by superusers."""
+        """A superuser's account is changed by superusers, that of simulated decisions by nobody."""
         if isinstance(obj, Staff) and obj.is_superuser and not request.user.is_superuser:
+            return False
+        if isinstance(obj, Staff) and obj.username == Staff.SANDBOX:
             return False
         return super().has_change_permission(request, obj)
 

@@ -6,6 +6,7 @@ import pghistory
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVector
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Length, Lower, Now
@@ -29,12 +30,22 @@ class Staff(AbstractUser):
     # True while another person may know the password: the login then asks for a new one.
     password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
 
+    # Of the account that simulated decisions name (users/services/sandbox.py), which no person has.
+    SANDBOX = "sandbox"
+
     # Never deleted: decisions refer to it.
     serving_privileges = ("SELECT", "INSERT", "UPDATE")
 
     class Meta:
         verbose_name = _("staff member")
         verbose_name_plural = _("staff")
+
+    def clean(self) -> None:
+        """Refuse the reserved name. Raises ValidationError."""
+        super().clean()
+        # Absent where the form has refused it.
+        if (self.username or "").lower() == self.SANDBOX:
+            raise ValidationError({"username": _("This name is reserved for simulated decisions.")})
 
 
 class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time

@@ -5,8 +5,6 @@ from django.contrib.auth.models import Group
 from users.models import Staff, StatusChange, User
 from users.services.compliance import change_status
 
-# Nobody can log in to it: it has no password and is not staff.
-USERNAME = "sandbox"
 ROLE = "reviewer"
 REASON = "Simulated by the partner."
 
@@ -24,7 +22,9 @@ def simulate_decision(*, user: User, to_status: str, request_id: str) -> StatusC
 
 
 def _account() -> Staff:
-    account, is_new = Staff.objects.get_or_create(username=USERNAME, defaults={"is_staff": False, "password": "!"})
+    # Nobody can log in to it.
+    unusable = {"is_staff": False, "password": "!"}
+    account, is_new = Staff.objects.get_or_create(username=Staff.SANDBOX, defaults=unusable)
     if is_new:
         account.groups.add(Group.objects.get(name=ROLE))
     return account

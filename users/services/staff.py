@@ -10,7 +10,6 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import transaction
 
 from users.models import Staff
-from users.services import sandbox
 from users.services.roles import ROLES
 from users.staff_login import sessions
 from users.staff_login.factors import FACTORS
@@ -27,8 +26,6 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
     """
     if role not in ROLES:
         raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
-    if Staff.normalize_username(username).lower() == sandbox.USERNAME:
-        raise ValidationError({"username": "This name is reserved for simulated decisions."})
     if not email:
         raise ValidationError({"email": "An e-mail address is required."})
     group = Group.objects.filter(name=role).first()

@@ -26,7 +26,7 @@ def follow(is_last: Callable[[dict[str, Any]], bool] | None = None) -> None:
         is_done = is_last is None and not page["hasMore"]
         for event in page["items"]:
             data = event["data"]
-            print(event["type"], data["externalId"], data.get("status", ""))
+            print(event["type"], data.get("externalId", ""), data.get("status", ""))
             if event["type"] == "user.statusChanged":
                 users[data["externalId"]] = data["status"]
             is_done = bool(is_last and is_last(event)) or is_done

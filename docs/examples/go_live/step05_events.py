@@ -9,7 +9,7 @@ import psi_events
 def is_approval(event: dict[str, Any]) -> bool:
     """Whether it is the approval of our user."""
     data = event["data"]
-    return (data["externalId"], data.get("status")) == (os.environ["EXTERNAL_ID"], "active")
+    return (data.get("externalId"), data.get("status")) == (os.environ["EXTERNAL_ID"], "active")
 
 
 psi_events.follow(is_approval)

@@ -16,7 +16,7 @@ try {
 }
 
 const found = await send("GET", `/v1/idempotency-keys/${key}`);
-// 404: it has not happened, and will not.
+// 404: it has not happened so far. Retry it under the same key: under a new one it might happen twice.
 console.log(found.ok ? "it has happened" : `look-up: ${found.status}`);
 
 const again = await send("PATCH", target, changes, key);

@@ -17,7 +17,7 @@ except (OSError, HTTPException):
     print("no answer")
 
 found = psi.send("GET", f"/v1/idempotency-keys/{key}")
-# 404: it has not happened, and will not.
+# 404: it has not happened so far. Retry it under the same key: under a new one it might happen twice.
 print("it has happened" if found.status == 200 else f"look-up: {found.status}")
 
 again = psi.send("PATCH", target, changes, key)

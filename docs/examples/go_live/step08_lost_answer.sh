@@ -12,7 +12,7 @@ psi_send PATCH "$target" "$changes" "$key" '' 'X-Sandbox-Fault: lostAnswer' 2>/d
 [[ -n ${psi_status-} ]] || echo 'no answer'
 
 psi_send GET "/v1/idempotency-keys/$key" || exit
-# 404: it has not happened, and will not.
+# 404: it has not happened so far. Retry it under the same key: under a new one it might happen twice.
 if [[ $psi_status == 200 ]]; then echo 'it has happened'; else echo "look-up: $psi_status"; fi
 
 psi_send PATCH "$target" "$changes" "$key" || exit
