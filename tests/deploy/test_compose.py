@@ -53,6 +53,11 @@ def test_only_nginx_has_published_ports() -> None:
     assert all(SERVICES[name]["networks"] == ["inside"] for name in ("postgres", "redis"))
 
 
+def test_both_purges_run() -> None:
+    [script] = SERVICES["purge"]["command"]
+    assert [command.split()[2] for command in script.split(";")] == ["purge_expired", "clearsessions"]
+
+
 def test_events_are_delivered_from_the_database_to_the_internet() -> None:
     deliverer = SERVICES["deliverer"]
     assert deliverer["command"] == ["manage.py", "deliver_events", "--json"]

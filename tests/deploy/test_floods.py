@@ -78,6 +78,14 @@ def test_a_forged_client_address_is_ignored(proxy: Proxy) -> None:
             },
             {401},
         ),
+        (
+            {
+                "X-Api-Key": "psi_test_key_made_up",
+                "X-Request-Timestamp": "2026-01-15T10:30:00Z",
+                "X-Request-Signature": "0" * 64,
+            },
+            {401},
+        ),
     ],
 )
 def test_requests_with_all_signature_headers_reach_the_service(
