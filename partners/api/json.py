@@ -73,4 +73,5 @@ class JsonRenderer(BaseRenderer):
 
 def rfc_3339(value: datetime) -> str:
     """An aware date-time in UTC with `Z` and six fraction digits (contract, section 6)."""
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # strftime does not pad years before 1000.
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

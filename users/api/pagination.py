@@ -13,7 +13,7 @@ from uuid import UUID
 from django.http import HttpResponse
 
 from partners.api.errors import FieldError, invalid_parameter
-from partners.api.json import JsonRenderer, rfc_3339
+from partners.api.json import JsonRenderer
 from partners.api.pagination import NOT_A_CURSOR, KeysetPagination, code_of, single
 from partners.api.response import JsonResponse
 from partners.db.statements import rfc_3339_from_text
@@ -45,9 +45,10 @@ class UserPagination(KeysetPagination[Start]):
         """What a cursor names; None if it is malformed."""
         if not (match := _CURSOR.fullmatch(cursor)):
             return None
+        created_at = f"{match[1]}Z"
         try:
-            created_at = datetime.fromisoformat(f"{match[1]}Z")
-            return Start(rfc_3339(created_at), str(UUID(int=int(match[2]))))
+            datetime.fromisoformat(created_at)
+            return Start(created_at, str(UUID(int=int(match[2]))))
         except ValueError:
             return None
 

@@ -100,6 +100,7 @@ def test_a_cursor_is_a_date_time_and_another_partner_s_is_none_of_this_list(
         ("status=active&status=active", "status", "duplicate"),
         ("cursor=", "cursor", "format"),
         ("cursor=2026-02-30T00:00:00.000000194737710869063390582553956751487435508Z", "cursor", "format"),
+        (f"cursor=0013-01-01T00:00:00.000000{'0' * 39}Z", "cursor", "format"),
         (f"cursor=2026-01-15T00:00:00.000000{'9' * 39}Z", "cursor", "format"),
         ("limit=0", "limit", "range"),
         ("limit=101", "limit", "range"),
