@@ -311,7 +311,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Strict"
-# Of commands and logs; the back office shows COMPLIANCE_TIME_ZONE (users/backoffice/time_zone.py).
+# Of commands and logs; the back office shows COMPLIANCE_TIME_ZONE (users/middleware.py).
 TIME_ZONE = "UTC"
 USE_TZ = True
 FORMAT_MODULE_PATH = ["config.formats"]

@@ -33,8 +33,9 @@ urlpatterns = [
     path("admin/language/", set_language, name="set_language"),
     path("admin/logout/", account.logout, name="staff_logout"),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
-    # Unfold's own search, unused.
+    # Unfold's own search and Django's of related rows, unused.
     path("admin/search/", nothing),
+    path("admin/autocomplete/", nothing),
     path("admin/", include("users.backoffice.urls")),
     path("admin/", admin.site.urls),
     # APPEND_SLASH is off, as the contract's paths have no slash.

@@ -53,11 +53,30 @@ def test_rows_are_not_removed(rows: None, table: str, statement: str) -> None:
         ("UPDATE users_user SET external_id = 'other'", "does not change"),
         ("UPDATE users_user SET created_at = now()", "does not change"),
         ("UPDATE users_user SET status = 'closed' WHERE status = 'active'", "moves by a row"),
+        ("UPDATE users_staff SET username = 'other'", "a name does not change"),
     ],
 )
 def test_rows_are_not_rewritten(rows: None, statement: str, message: str) -> None:
     with pytest.raises(IntegrityError, match=message):
         run(statement)
+
+
+def test_a_row_moves_the_status_once(rows: None) -> None:
+    """Not again after the row that moved it back, in the same transaction."""
+    decide = (
+        "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, reason_code)"
+        " SELECT id, '{}', '{}', (SELECT min(id) FROM users_staff), 'why', '' FROM users_user"
+    )
+    with pytest.raises(IntegrityError, match="moves by a row"):
+        run(
+            ";".join(
+                [
+                    decide.format("active", "suspended"),
+                    decide.format("suspended", "active"),
+                    "UPDATE users_user SET status = 'suspended'",
+                ]
+            )
+        )
 
 
 def test_a_user_begins_as_pending(rows: None) -> None:

@@ -5,6 +5,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from html import unescape
 from typing import Any
 
 import pytest
@@ -247,6 +248,15 @@ def test_the_next_case_is_a_real_one(sandbox: Rows, staff: Staff, partner: Partn
     assert claims.next_case(staff=staff) is None
     real = factories.UserFactory.create(partner=partner)
     assert claims.next_case(staff=staff) == real
+
+
+def test_ones_own_sandbox_cases_are_a_link_away(client: Client, live: Rows, sandbox: Rows) -> None:
+    [link] = re.findall(
+        r'href="([^"]*claimed=me[^"]*)"', client.get("/admin/users/queueduser/?mode=sandbox").content.decode()
+    )
+    rows = client.get(unescape(link)).context["cl"].result_list
+    assert {row.partner for row in rows} == {sandbox.partner}
+    assert len(rows) == 1
 
 
 def test_a_case_of_a_sandbox_user_can_be_claimed_and_decided(client: Client, sandbox: Rows) -> None:

@@ -26,8 +26,8 @@ FOR_ALL_STAFF = {
     "/admin/password_change/",
     "/admin/password_change/done/",
 }
-NOT_THERE = {"/admin/search/", "/admin/r/1/1/"}
-UNLOCKED = {"/admin/language/", "/admin/search/"}
+NOT_THERE = {"/admin/search/", "/admin/autocomplete/", "/admin/r/1/1/"}
+UNLOCKED = {"/admin/language/", "/admin/search/", "/admin/autocomplete/"}
 
 
 def addresses(patterns: Any, before: str = "/") -> Iterator[str]:

@@ -26,6 +26,7 @@ from users.backoffice.waiting_time import AgeState, age_of
 from users.models import Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
+from users.services.busy import BusyError, busy_users_refused
 from users.services.changes import versions_of
 from users.services.risk_flags import count_risk_flags
 
@@ -126,8 +127,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         users, refusals = self._selected(request, queryset), defaultdict[str, list[str]](list)
         for user in users:
             try:
-                rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
-            except (claims.ClaimRefusedError, compliance.DecisionRefusedError) as refusal:
+                with busy_users_refused():
+                    rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
+            except (claims.ClaimRefusedError, compliance.DecisionRefusedError, BusyError) as refusal:
                 refusals[str(refusal)].append(user.external_id)
         for reason, external_ids in refusals.items():
             messages.error(request, f"{', '.join(external_ids)}: {reason}")

@@ -102,6 +102,7 @@ class CaseListAdmin(CaseActionsAdmin):
             context |= {
                 "tabs": [self._tab(model, mode) for model in (QueuedUser, ChangedUser)],
                 "may_claim": self.has_claim_permission(request),
+                "claimed_url": self._url(QueuedUser, mode, claimed=filters.ME),
                 "claimed_count": bounded_count(modes.in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
             }
         return super().changelist_view(request, context | (extra_context or {}))
@@ -109,14 +110,19 @@ class CaseListAdmin(CaseActionsAdmin):
     def _tab(self, model: type[User], mode: Mode) -> dict[str, Any]:
         page = self.admin_site.get_model_admin(model)
         assert isinstance(page, CaseListAdmin)  # noqa: S101 - registered below
-        query = {filters.MODE: mode.value} if mode == Mode.SANDBOX else {}
         count = bounded_count(modes.in_mode(User.objects.filter(page.condition), mode))
         return {
             "title": page.list_title,
-            "url": reverse(f"admin:users_{page.opts.model_name}_changelist", query=query),
+            "url": self._url(model, mode),
             "count": f"{number_format(COUNT_LIMIT, force_grouping=True)}+" if count > COUNT_LIMIT else count,
             "is_present": page is self,
         }
+
+    @staticmethod
+    def _url(model: type[User], mode: Mode, **query: str) -> str:
+        if mode == Mode.SANDBOX:
+            query[filters.MODE] = mode.value
+        return reverse(f"admin:users_{model.__name__.lower()}_changelist", query=query)
 
     @admin.display(description=gettext_lazy("user"))
     def user(self, user: Any) -> str:

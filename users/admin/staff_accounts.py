@@ -55,8 +55,8 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return super().has_change_permission(request, obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """Without privilege escalation."""
-        fields = tuple(super().get_readonly_fields(request, obj))
+        """Without privilege escalation, and without another name: decisions are told by it."""
+        fields = tuple(super().get_readonly_fields(request, obj)) + (("username",) if obj else ())
         if request.user.is_superuser:
             return fields
         return (*fields, "is_superuser", *(("groups",) if obj == request.user else ()))

@@ -36,7 +36,7 @@ _DECISIONS = """
     SELECT width_bucket(created_at, %s::timestamptz[]), partner_id, to_status, count(*)
       FROM ({rows}) AS decided GROUP BY 1, 2, 3
 """
-# First decisions only: nobody waits for a suspension. partner_id is null for all partners together.
+# Decisions of users who wait only: nobody waits for a suspension. partner_id is null for all partners together.
 _DECISION_TIMES = """
     SELECT partner_id,
            percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - since)::int)
@@ -46,7 +46,7 @@ _DECISION_TIMES = """
 
 
 class Percentiles(NamedTuple):
-    """Of the time to the first decision, in seconds."""
+    """Of the time from entering to leaving the queue, in seconds."""
 
     median: int
     ninetieth: int

@@ -66,9 +66,10 @@ USER_TRIGGERS = [
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         func=f"""
             IF NOT EXISTS (
-                SELECT FROM users_statuschange c
-                 WHERE c.user_id = NEW.id AND c.from_status = OLD.status AND c.to_status = NEW.status
-                   AND c.created_at = transaction_timestamp()
+                SELECT FROM (
+                    SELECT * FROM users_statuschange
+                     WHERE user_id = NEW.id ORDER BY created_at DESC, id DESC LIMIT 1) AS latest
+                 WHERE from_status = OLD.status AND to_status = NEW.status AND created_at = transaction_timestamp()
             ) THEN
                 {refuse("A status moves by a row in users_statuschange.")}
             END IF;
@@ -107,6 +108,16 @@ USER_TRIGGERS = [
         """,
     ),
     *append_only(pgtrigger.Delete),
+]
+
+STAFF_TRIGGERS = [
+    PermanentTrigger(
+        name="name_kept",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update,
+        condition=pgtrigger.Condition("OLD.username IS DISTINCT FROM NEW.username"),
+        func=refuse("Decisions and the history name staff: a name does not change."),
+    ),
 ]
 
 STATUS_CHANGE_TRIGGERS = [

@@ -17,7 +17,7 @@ from partners.models import Partner
 from users.models.columns import PROFILE_COLUMNS
 from users.models.indexes import newest_of_each_mode
 from users.models.statuses import Status
-from users.models.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
+from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
 models.CharField.register_lookup(Length)
 
@@ -39,6 +39,7 @@ class Staff(AbstractUser):
     class Meta:
         verbose_name = _("staff member")
         verbose_name_plural = _("staff")
+        triggers = STAFF_TRIGGERS
 
     def clean(self) -> None:
         """Refuse the reserved name. Raises ValidationError."""

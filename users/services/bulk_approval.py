@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import OperationalError
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
-from psycopg.errors import LockNotAvailable
 
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.services import compliance
+from users.services.busy import BusyError, busy_users_refused
 from users.services.changes import Meanwhile, Version
 from users.services.risk_flags import OTHERS, count_risk_flags, same_email, same_person
 
@@ -64,10 +63,10 @@ def approve_all(*, choices: Sequence[Choice], reason: str, reason_code: str, by:
             _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": AT_MOST, "chosen": len(choices)}
         )
     user_ids = [choice.user_id for choice in choices]
-    unseen = users_with_unseen_flags(user_ids)
+    # One after the other: the earlier ones may take a while, and another user may be registered meanwhile.
     refusals = [
         _("It has risk flags that nobody who may decide has seen: open it first.")
-        if choice.user_id in unseen
+        if users_with_unseen_flags([choice.user_id])
         else _approve(choice, reason=reason, reason_code=reason_code, by=by, source=source)
         for choice in choices
     ]
@@ -122,25 +121,22 @@ def _last_change(others: QuerySet[User]) -> Subquery:
 def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> str:
     """Approve one user; the reason of a refusal, or an empty text."""
     try:
-        compliance.decide(
-            user_id=choice.user_id,
-            shown=choice.shown,
-            to_status=Status.ACTIVE,
-            reason=reason,
-            reason_code=reason_code,
-            by=by,
-            source=source,
-        )
+        with busy_users_refused():
+            compliance.decide(
+                user_id=choice.user_id,
+                shown=choice.shown,
+                to_status=Status.ACTIVE,
+                reason=reason,
+                reason_code=reason_code,
+                by=by,
+                source=source,
+            )
     except compliance.StaleError as stale:
         return _in_words(stale.meanwhile)
-    except compliance.DecisionRefusedError as refused:
+    except (compliance.DecisionRefusedError, BusyError) as refused:
         return str(refused)
     except User.DoesNotExist:
         return _("User not found.")
-    except OperationalError as error:
-        if not isinstance(error.__cause__, LockNotAvailable):
-            raise
-        return _("The user is being changed right now: try again.")
     return ""
 
 

@@ -34,10 +34,14 @@ class Changes:
 
 
 class Version(NamedTuple):
-    """The version of a user that a page shows: another one after each change of profile or status."""
+    """The version of a user that a page shows: another one after each change of profile or status, and each review.
+
+    identity_changed_at: empty where nothing waits for a review.
+    """
 
     updated_at: str
     decision: int
+    identity_changed_at: str
 
     @classmethod
     def of(cls, user: User) -> "Version":
@@ -47,15 +51,14 @@ class Version(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Version | None":
         """The version that `str` wrote; None for any other text."""
-        written, _, decision = text.partition("/")
         try:
-            updated_at = datetime.fromisoformat(written)
-            return cls(updated_at.isoformat(), int(decision[:18])) if updated_at.tzinfo else None
+            updated_at, decision, identity_changed_at = text.split("/")
+            return cls(_time(updated_at), int(decision[:18]), identity_changed_at and _time(identity_changed_at))
         except ValueError:
             return None
 
     def __str__(self) -> str:
-        return f"{self.updated_at}/{self.decision}"
+        return "/".join(map(str, self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,22 @@ def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
     changes = StatusChange.objects.filter(user__in=[user.pk for user in users])
     last = changes.order_by("user", "-created_at", "-id").distinct("user").values_list("user", "pk")
     decisions: dict[UUID, int] = dict(last)
-    return {user.pk: Version(user.updated_at.isoformat(), decisions.get(user.pk, 0)) for user in users}
+    return {
+        user.pk: Version(
+            user.updated_at.isoformat(),
+            decisions.get(user.pk, 0),
+            user.identity_changed_at.isoformat() if user.identity_changed_at else "",
+        )
+        for user in users
+    }
+
+
+def _time(text: str) -> str:
+    """The time as isoformat writes it. Raises ValueError."""
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError
+    return time.isoformat()
 
 
 def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
@@ -96,15 +114,21 @@ def since_last_decision(user: User, *, sees_identity: bool) -> Changes:
 
 def changes_meanwhile(user: User, shown: Version | None, *, sees_identity: bool) -> Meanwhile:
     """The changes since a page showed this version; none where the user never had it."""
-    events = UserEvent.objects.filter(pgh_obj=user)
-    loaded = events.filter(updated_at=shown.updated_at).order_by("-pgh_id").first() if shown else None
-    if shown is None or loaded is None:
+    if shown is None:
+        return Meanwhile((), (), None)
+    events = UserEvent.objects.filter(
+        pgh_obj=user, updated_at=shown.updated_at, identity_changed_at=shown.identity_changed_at or None
+    )
+    loaded = events.order_by("-pgh_id").first()
+    if loaded is None:
         return Meanwhile((), (), None)
     decisions = StatusChange.objects.filter(user=user, pk__gt=shown.decision).select_related("by").order_by("pk")
     reviewed = None
-    if loaded.identity_changed_at is not None and user.identity_changed_at is None:
-        reviews = AccessRecord.objects.filter(user=user, kind=AccessKind.REVIEWED)
-        reviewed = reviews.select_related("staff").order_by("-id").first()
+    if loaded.identity_changed_at is not None:
+        reviews = AccessRecord.objects.filter(
+            user=user, kind=AccessKind.REVIEWED, created_at__gte=loaded.identity_changed_at
+        )
+        reviewed = reviews.select_related("staff").order_by("id").first()
     return Meanwhile(tuple(differences(loaded, user, sees_identity=sees_identity)), tuple(decisions), reviewed)
 
 

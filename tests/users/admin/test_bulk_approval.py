@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Callable
 from html import unescape
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -144,6 +145,21 @@ def test_an_opening_before_another_user_became_the_same_person_does_not_count(
     assert bulk_approval.users_with_unseen_flags([user.pk]) == {user.pk}
     client.get(f"/admin/cases/{user.pk}/")
     assert bulk_approval.users_with_unseen_flags([user.pk]) == set()
+
+
+def test_a_flag_that_appears_while_others_are_approved_is_seen_first(
+    client: Client, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = make(), make()
+    decide = compliance.decide
+
+    def meanwhile(**arguments: Any) -> Any:
+        make(email=second.email if arguments["user_id"] == first.pk else first.email)
+        return decide(**arguments)
+
+    monkeypatch.setattr(compliance, "decide", meanwhile)
+    assert REFUSED in approve(client, choices(client))
+    assert sorted(statuses(first, second)) == ["active", "pendingCompliance"]
 
 
 def test_an_opening_before_the_profile_changed_does_not_count(client: Client, make: Make, api: PartnerClient) -> None:

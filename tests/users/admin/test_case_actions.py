@@ -3,9 +3,12 @@
 import re
 from collections.abc import Callable
 from html import unescape
+from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
+from psycopg.errors import LockNotAvailable
 from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
@@ -122,6 +125,22 @@ def test_chosen_cases_are_claimed_and_given_back_and_each_refusal_is_told(make: 
     assert claims.holder(free) == reviewer
     assert "1 case is free." in act(client_of(reviewer), "release_selected", free)
     assert claims.holder(free) is None
+
+
+def test_a_user_who_is_being_changed_holds_up_no_other(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, locked, last = make(), make(), make()
+    claim = claims.claim
+
+    def waits(*, user: User, **arguments: Any) -> Any:
+        if user == locked:
+            raise OperationalError from LockNotAvailable()
+        return claim(user=user, **arguments)
+
+    monkeypatch.setattr(claims, "claim", waits)
+    page = act(client_as("reviewer"), "claim_selected", first, locked, last)
+    assert "2 cases are yours." in page
+    assert f"{locked.external_id}: The user is being changed right now: try again." in page
+    assert [claims.holder(user) is None for user in (first, locked, last)] == [False, True, False]
 
 
 @pytest.mark.parametrize("role", sorted(DECIDERS))

@@ -31,6 +31,15 @@ def test_an_administrator_adds_staff_in_a_role(db: None) -> None:
     assert added.check_password("correct horse battery")
 
 
+def test_a_name_stays(db: None) -> None:
+    staff = factories.StaffFactory.create(role="viewer")
+    fields = {"username": "another", "first_name": "Grace", "is_active": "on", "is_staff": "on"}
+    answer = client_as("superuser").post(f"/admin/users/staff/{staff.pk}/change/", fields)
+    assert answer.status_code == 302
+    changed = Staff.objects.get(pk=staff.pk)
+    assert (changed.username, changed.first_name) == (staff.username, "Grace")
+
+
 def test_an_administrator_cannot_raise_themselves(db: None) -> None:
     staff = factories.StaffFactory.create(role="administrator")
     fields = {"username": staff.username, "is_active": "on", "is_staff": "on", "is_superuser": "on"}

@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.staff import ROLES, client_as, client_of
+from tests.support.staff import ROLES, client_as, client_of, hidden_version, words
 from tests.users.deciding import case_of, page_of
 from transactions.case_sections import conversion_records
 from users.backoffice.case import page
@@ -232,6 +233,30 @@ def test_an_active_user_whose_name_changed_can_be_marked_as_reviewed(user: User,
     api.patch("/v1/users/ada", {"lastName": "King"})
     assert "/reviewed/" in page_of(client, user)
     assert "/reviewed/" not in page_of(client_as("auditor"), user)
+
+
+def test_a_page_from_before_a_review_decides_nothing_and_names_the_review(user: User, api: PartnerClient) -> None:
+    factories.decide(user, Status.ACTIVE)
+    earlier, reviewer, client = (
+        client_as("reviewer"),
+        factories.StaffFactory.create(role="reviewer"),
+        client_as("reviewer"),
+    )
+
+    def review(by: Client) -> None:
+        version = hidden_version(page_of(by, user), "/reviewed/")
+        assert by.post(f"{case_of(user)}reviewed/", {"version": version}).status_code == 302
+
+    api.patch("/v1/users/ada", {"lastName": "King"})
+    review(earlier)
+    api.patch("/v1/users/ada", {"lastName": "Lovelace"})
+    shown = hidden_version(page_of(client, user), "/reviewed/")
+    review(client_of(reviewer))
+    fields = {"to_status": "suspended", "version": shown, "reason_code": "other", "note": "A new name."}
+    page = client.post(f"{case_of(user)}decide/", fields, follow=True).content.decode()
+    assert f"{reviewer.username} reviewed the changed name or birth date" in words(page)
+    user.refresh_from_db()
+    assert user.status == Status.ACTIVE
 
 
 # Bounds

@@ -59,6 +59,14 @@ def pack(client: Client, user: User) -> tuple[dict[str, Any], str]:
         return json.loads(archive.read("data.json")), archive.read("index.html").decode()
 
 
+def test_a_value_that_is_also_a_status_stays_as_it_is(create_user: Callable[..., Response]) -> None:
+    create_user(externalId="active", occupation="closed", city="rejected")
+    _, page = pack(client_as("auditor"), User.objects.get(external_id="active"))
+    for value in ("active", "closed", "rejected"):
+        assert re.search(rf">\s*{value}\s*<", page), value
+    assert str(Status.PENDING_COMPLIANCE.label) in page
+
+
 # Permissions
 
 
@@ -225,7 +233,7 @@ def test_no_cell_is_a_formula(city: str, create_user: Callable[..., Response]) -
     assert one["city"] == city
 
 
-@pytest.mark.parametrize("city", ["x;=1+1", "x; @SUM(A1)", "x;y;-1"])
+@pytest.mark.parametrize("city", ["x;=1+1", "x; @SUM(A1)", "x;y;-1", 'x;"=1+1', 'x; "" +1;y'])
 def test_no_cell_is_a_formula_where_semicolons_separate_cells(city: str, create_user: Callable[..., Response]) -> None:
     create_user(city=city)
     sent = body(client_as("auditor").post(CSV)).decode("utf-8-sig")

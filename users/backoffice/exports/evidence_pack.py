@@ -124,6 +124,6 @@ def _text(value: Any, name: str = "") -> str:
         return ", ".join(f"{part} {_text(one)}" for part, one in value.items() if one) or NOTHING
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S} UTC"
-    if isinstance(value, str) and value in Status.values:
+    if name in {"status", "from", "to"} and value in Status.values:
         return str(Status(value).label)
     return in_words("country" if name == "country" else "", value)

@@ -20,8 +20,8 @@ from users.models import Status, User
 from users.services.modes import in_mode
 
 # What makes a spreadsheet run a cell as a formula (OWASP: CSV injection); also after a semicolon, which separates cells
-# in French.
-_FORMULA = re.compile(r"(\A|;)(?=\s*[=+\-@＝＋－＠]|[\t\r\n])")
+# in French, and a quote.
+_FORMULA = re.compile(r'(\A|;)(?=[\s"]*[=+\-@＝＋－＠]|[\t\r\n])')
 # By this Excel recognizes UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
 
