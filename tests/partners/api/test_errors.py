@@ -3,7 +3,6 @@
 import ast
 import gc
 import weakref
-from pathlib import Path
 
 import pytest
 from django.conf import settings
