@@ -65,10 +65,10 @@ USER_TRIGGERS = [
         operation=pgtrigger.Update,
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         func=f"""
+            -- By id: a transaction that began earlier may decide later.
             IF NOT EXISTS (
                 SELECT FROM (
-                    SELECT * FROM users_statuschange
-                     WHERE user_id = NEW.id ORDER BY created_at DESC, id DESC LIMIT 1) AS latest
+                    SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY id DESC LIMIT 1) AS latest
                  WHERE from_status = OLD.status AND to_status = NEW.status AND created_at = transaction_timestamp()
             ) THEN
                 {refuse("A status moves by a row in users_statuschange.")}
