@@ -30,12 +30,17 @@ def is_placed(user: User) -> bool:
 
 def deliverers(service: Watched) -> set[int]:
     """Return the children of the master that listen on no port."""
-    return {
-        child.pid
-        for child in psutil.Process(service.process.pid).children()
-        if child.status() != psutil.STATUS_ZOMBIE
-        and not any(end.status == psutil.CONN_LISTEN for end in child.net_connections("tcp"))
-    }
+    return {child.pid for child in psutil.Process(service.process.pid).children() if listens(child) is False}
+
+
+def listens(child: psutil.Process) -> bool | None:
+    """Whether a process listens on a port; None of one that has ended, perhaps just now."""
+    try:
+        if child.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return any(end.status == psutil.CONN_LISTEN for end in child.net_connections("tcp"))
+    except psutil.NoSuchProcess:
+        return None
 
 
 def test_events_are_placed_again_when_the_deliverer_was_killed_or_replaced(partner: Partner, log: Path) -> None:
