@@ -19,7 +19,7 @@ BATCH = 500
 SENT_WITHIN = timedelta(days=29)
 
 # Endpoints that are taken at once, at random: so the statement ends in time, however many are behind.
-MAX_ENDPOINTS = 50
+ENDPOINTS_AT_ONCE = 50
 # Those of a disabled partner get their deliveries once it is enabled.
 _LOCK = f"""
     SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
@@ -62,12 +62,12 @@ _MAKE = """
 
 
 def fan_out() -> int:
-    """Make deliveries of the next events, for up to MAX_ENDPOINTS active endpoints; return the number of events taken.
+    """Make deliveries of the next events, for up to ENDPOINTS_AT_ONCE active endpoints; return the number of events taken.
 
     At most MAX_PENDING are pending for an endpoint.
     """
     with transaction.atomic():
-        endpoints, _ = statements.fetch_one(_LOCK, (MAX_ENDPOINTS,)) or (None, None)
+        endpoints, _ = statements.fetch_one(_LOCK, (ENDPOINTS_AT_ONCE,)) or (None, None)
         if not endpoints:
             return 0
         # A statement of its own: only its snapshot shows what others made before they released the locks.

@@ -122,7 +122,7 @@ class CaseListAdmin(CaseActionsAdmin):
     def _url(model: type[User], mode: Mode, **query: str) -> str:
         if mode == Mode.SANDBOX:
             query[filters.MODE] = mode.value
-        return reverse(f"admin:users_{model.__name__.lower()}_changelist", query=query)
+        return reverse(f"admin:users_{model._meta.model_name}_changelist", query=query)  # noqa: SLF001
 
     @admin.display(description=gettext_lazy("user"))
     def user(self, user: Any) -> str:

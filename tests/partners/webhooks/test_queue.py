@@ -212,7 +212,7 @@ def test_a_statement_makes_deliveries_of_so_many_endpoints_alone(
     partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     WebhookEndpointFactory.create_batch(3, partner=partner)
-    monkeypatch.setattr(fan_out, "MAX_ENDPOINTS", 2)
+    monkeypatch.setattr(fan_out, "ENDPOINTS_AT_ONCE", 2)
     make(partner)
     assert WebhookDelivery.objects.count() == 2
     assert fan_out.fan_out() == 1
