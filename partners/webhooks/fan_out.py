@@ -62,7 +62,7 @@ _MAKE = """
 
 
 def fan_out() -> int:
-    """Make deliveries of the next events, for up to ENDPOINTS_AT_ONCE active endpoints; return the number of events taken.
+    """Make deliveries of the next events for up to ENDPOINTS_AT_ONCE active endpoints; return how many were taken.
 
     At most MAX_PENDING are pending for an endpoint.
     """
