@@ -15,7 +15,7 @@ LONGEST_TEXT = 200_000
 # shlex takes time by the square of its longest word, getopt by the square of their number.
 LONGEST_COMMAND, MOST_WORDS = 80_000, 500
 # More than any server accepts in a request's head.
-LONGEST_LINE = 8_192
+LONGEST_LINE, MOST_LINES = 8_192, 200
 
 # A secret as issued, and its beginning in Base64, at each of the three offsets, and in hex.
 _SECRET = re.compile(
@@ -122,14 +122,17 @@ def _from_http(text: str) -> PastedRequest:
     lines = [line.removesuffix("\r") for line in head.split("\n")]
     _require_head(lines)
     method, url = _request_line(lines[0])
-    headers, findings = [], []
+    headers, findings, unreadable = [], [], []
     for number, line in enumerate(lines[1:], start=2):
         name, colon, value = line.partition(":")
         if colon and _HEADER_NAME.fullmatch(name):
             headers.append((name, value.strip(" \t\r")))
         elif line.strip():
-            ignored = f"Line {number} has no name with a colon after it, and is ignored here."
-            findings.append(finding("header-unreadable", ignored))
+            unreadable.append(number)
+    if unreadable:
+        more = f" (and {counted(len(unreadable) - 1, 'more line')})" if len(unreadable) > 1 else ""
+        ignored = f"Line {unreadable[0]}{more} has no name with a colon after it, and is ignored here."
+        findings.append(finding("header-unreadable", ignored))
     values = {name.lower(): value for name, value in headers}
     declared = values.get("content-length")
     if declared and declared != str(len(body)) and not values.get("transfer-encoding"):
@@ -251,10 +254,10 @@ def _curl_headers(options: dict[str, list[str]], *, has_body: bool) -> Iterator[
 
 
 def _require_head(lines: list[str]) -> None:
-    if any(len(line) > LONGEST_LINE or _NOT_IN_A_HEAD.search(line) for line in lines):
+    if len(lines) > MOST_LINES or any(len(line) > LONGEST_LINE or _NOT_IN_A_HEAD.search(line) for line in lines):
         raise NotUnderstoodError(
-            f"Before the body there is a line end, a NUL or a line of more than {LONGEST_LINE:,} characters: is it a"
-            " request?"
+            f"Before the body there are more than {MOST_LINES} lines, a line end, a NUL or a line of more than"
+            f" {LONGEST_LINE:,} characters: is it a request?"
         )
 
 
