@@ -21,6 +21,7 @@ from django.core.exceptions import ValidationError
 from yarl import URL
 
 from partners.webhooks import addresses, signatures
+from partners.webhooks.aiohttp_internals import BoundedResponse
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
 from partners.webhooks.schedule import parse_retry_after
@@ -63,6 +64,7 @@ class Sender:
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
+            response_class=BoundedResponse,
             cookie_jar=aiohttp.DummyCookieJar(),
             # TIMEOUT_SECONDS limits an attempt as a whole.
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),

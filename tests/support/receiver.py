@@ -29,13 +29,14 @@ class Received(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer. wait, after: called before it, and before its connection is closed."""
+    """An answer. wait, after: called before it, and before its connection is closed. interim: responses before it."""
 
     status: int = 204
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
     body: bytes = b""
     wait: Callable[[], object] = lambda: None
     after: Callable[[], object] = lambda: None
+    interim: int = 0
 
 
 @dataclass
@@ -127,6 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             with receiver.lock:
                 receiver.open -= 1
+        self.wfile.write(b"HTTP/1.1 102 Processing\r\n\r\n" * reply.interim)
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)
