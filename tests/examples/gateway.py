@@ -16,7 +16,7 @@ PASSED_ON = {"x-api-key", "x-request-timestamp", "x-request-signature", "idempot
 
 # "lost": the service has done it, and the answer does not arrive; "cut": all but its last byte does; "spoilt": its last
 # byte is another. A number: the gateway's own answer. None: nothing befalls it.
-Fault = Literal["lost", "cut", "spoilt", 302, 429, 503] | None
+Fault = Literal["lost", "cut", "spoilt", 302, 429, 500, 503] | None
 
 
 class Gateway(ThreadingHTTPServer):

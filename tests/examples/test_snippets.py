@@ -154,8 +154,9 @@ def test_list_transactions_of_an_unknown_user_fails(snippets: Snippets) -> None:
     assert "User not found." in complaint
 
 
-def test_retry_after_a_lost_response_takes_effect_once(snippets: Snippets, user: User) -> None:
-    snippets.gateway.faults = ["lost"]
+@pytest.mark.parametrize("fault", ["lost", "cut"])
+def test_retry_after_a_lost_response_takes_effect_once(snippets: Snippets, user: User, fault: Fault) -> None:
+    snippets.gateway.faults = [fault]
     exit_status, (line,), _complaint = snippets.run("retry")
     first, second = snippets.gateway.seen
     assert (exit_status, line[:3]) == (0, "200")
@@ -176,7 +177,7 @@ def test_retry_waits_for_retry_after(snippets: Snippets, user: User) -> None:
 
 
 def test_retry_gives_up(snippets: Snippets, user: User) -> None:
-    snippets.gateway.faults, snippets.gateway.retry_after = [429, 503, 429, 503, 503, 429], 0
+    snippets.gateway.faults, snippets.gateway.retry_after = [429, 503, 500, 503, 503, 429], 0
     _exit_status, lines, _complaint = snippets.run("retry")
     assert len(snippets.gateway.seen) == 5
     assert [line[:3] for line in lines] == ["503"]

@@ -11,10 +11,11 @@ async function write(method, target, body, idempotencyKey) {
     let seconds = 2 ** (attempt - 1);
     try {
       const response = await send(method, target, body, idempotencyKey);
-      if (![429, 503].includes(response.status) || attempt === ATTEMPTS) return response;
+      const text = await response.text();
+      if (![429, 500, 503].includes(response.status) || attempt === ATTEMPTS) return { status: response.status, text };
       seconds = Number(response.headers.get("Retry-After") ?? seconds);
     } catch (error) {
-      // Without a response, the write may have taken effect: retry.
+      // Without a whole response, the write may have taken effect: retry.
       if (attempt === ATTEMPTS || !["TypeError", "TimeoutError"].includes(error.name)) throw error;
     }
     await sleep(seconds * 1000);
@@ -22,5 +23,5 @@ async function write(method, target, body, idempotencyKey) {
 }
 
 const changes = JSON.stringify({ city: "Ottawa", postalCode: "K1P 5W1" });
-const response = await write("PATCH", "/v1/users/cust-1001", changes, randomUUID());
-console.log(response.status, await response.text());
+const { status, text } = await write("PATCH", "/v1/users/cust-1001", changes, randomUUID());
+console.log(status, text);

@@ -7,7 +7,7 @@ from http.client import HTTPException
 import psi
 
 ATTEMPTS = 5
-TRY_AGAIN = {429, 503}
+TRY_AGAIN = {429, 500, 503}
 
 
 def write(method: str, target: str, body: bytes, idempotency_key: str) -> psi.Response:

@@ -11,7 +11,7 @@ write() {
     psi_status='' psi_retry_after=''
     # Without a response, the write may have taken effect: retry. 2: nothing was sent.
     psi_send "$@" || (($? != 2)) || return 2
-    [[ -n $psi_status && $psi_status != 429 && $psi_status != 503 ]] && return
+    [[ -n $psi_status && ! $psi_status =~ ^(429|500|503)$ ]] && return
     ((attempt < attempts)) || break
     sleep "${psi_retry_after:-$((2 ** (attempt - 1)))}"
   done
