@@ -227,7 +227,12 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"name": "Conversions", "description": "Conversions of your users."},
         {"name": "Idempotency keys", "description": "Whether a write whose response was lost has happened."},
         {"name": "Documents", "description": "Documents issued to your users."},
-        {"name": "Sandbox", "description": "For sandbox partners only: what compliance and the ledger do, simulated."},
+        {
+            "name": "Sandbox",
+            "description": "For sandbox partners only: what compliance and the ledger do, simulated. The header"
+            " X-Sandbox-Fault on any of their requests simulates a failure: tooManyRequests, internalError,"
+            " unavailable, slow or lostAnswer.",
+        },
         {"name": "Events", "description": "What happened to your users without a request of yours."},
     ],
     "WEBHOOKS": ["partners.events.schema.WEBHOOK"],

@@ -4,9 +4,9 @@ from functools import cache
 from typing import Any, Literal
 
 from django.core.exceptions import ImproperlyConfigured
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, inline_serializer
+from drf_spectacular.utils import Direction, OpenApiExample, OpenApiParameter, OpenApiResponse, inline_serializer
 from rest_framework import serializers
 
 from partners.api import errors
@@ -150,13 +150,27 @@ class SignatureScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untype
         ]
 
 
+class StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Says of a StrictSerializer that it refuses unknown fields."""
+
+    target_class = "partners.api.serializers.StrictSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
+        """drf-spectacular's schema, closed in requests."""
+        # It maps this class.
+        self.target_class = self.target
+        schema: dict[str, Any] = super().map_serializer(auto_schema, direction)
+        return schema | ({"additionalProperties": False} if direction == "request" else {})
+
+
 class FieldErrorSerializer(serializers.Serializer[errors.FieldError]):
     """A field, parameter or header that is not valid."""
 
     field = serializers.CharField(help_text="Its name on the wire.")
     message = serializers.CharField(help_text="The problem, for people; never contains the value sent.")
-    code = serializers.ChoiceField(
-        errors.FIELD_ERROR_CODES, help_text="The kind of problem, for programs. Codes may be added."
+    code = serializers.CharField(
+        help_text=f"The kind of problem, for programs: {', '.join(errors.FIELD_ERROR_CODES)}. Codes may be added."
     )
 
 

@@ -11,7 +11,6 @@ from partners.api.idempotency import StoredResponse
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
-from partners.sandbox.views import SandboxView
 from transactions.api import schema
 from transactions.api.items import checked_items
 from transactions.api.serializers import (
@@ -26,24 +25,13 @@ from transactions.documents.publishing import discard, publish
 from transactions.imports.recording import OtherContentError, simulate_conversions
 from transactions.models import Document
 from users.api import errors
+from users.api.sandbox import SandboxUserView
 from users.api.schema import EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED
-from users.api.views import check_external_id
-from users.models import User
 
 OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 
 
-class _SimulatedRows(SandboxView):
-    def get_user(self, external_id: str) -> User:
-        """The partner's user. Raises BadRequestError, NotFoundError."""
-        check_external_id(external_id)
-        user = User.objects.filter(partner_id=self.request.user.partner_id, external_id=external_id).first()
-        if user is None:
-            raise errors.user_not_found()
-        return user
-
-
-class SimulatedTransactions(_SimulatedRows):
+class SimulatedTransactions(SandboxUserView):
     """/v1/sandbox/users/{externalId}/transactions."""
 
     serializer_class = SimulatedConversionsSerializer
@@ -84,7 +72,7 @@ class SimulatedTransactions(_SimulatedRows):
         return self.write(record)
 
 
-class SimulatedDocuments(_SimulatedRows):
+class SimulatedDocuments(SandboxUserView):
     """/v1/sandbox/users/{externalId}/documents."""
 
     serializer_class = SimulatedDocumentSerializer

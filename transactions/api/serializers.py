@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
 from partners.api.pagination import HIGHEST_LIMIT
@@ -11,7 +10,7 @@ from partners.db.statements import rfc_3339_from_text
 from transactions.documents.file_types import EXTENSIONS
 from transactions.keyset import TIEBREAK_DIGITS, ConversionRow, DocumentRow
 from transactions.models import TITLE_LENGTH, DocumentType
-from users.api.serializer_fields import ExternalIdField, RuleField, TextField
+from users.api.serializer_fields import ChoiceField, ExternalIdField, TextField
 from users.api.serializers import USER_ID_HELP
 
 CURSOR = rf"^\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{6 + TIEBREAK_DIGITS}}}Z$"
@@ -137,29 +136,28 @@ class PublishedDocumentSerializer(EventDataSerializer):
     createdAt = InstantField(help_text="When the document was issued.")
 
 
-def _document_type(value: Any) -> DocumentType:
-    if not isinstance(value, str):
-        raise ValidationError("Must be a string.", code="type")
-    if value not in DocumentType.values:
-        raise ValidationError(f"Must be one of: {', '.join(DocumentType.values)}.", code="notAllowed")
-    return DocumentType(value)
+class SimulatedMoneySerializer(StrictSerializer[Any]):
+    """An amount in a currency, to be recorded."""
+
+    currency = serializers.RegexField("^[A-Z0-9]{3,10}$", help_text="A currency code.")
+    amount = serializers.RegexField(AMOUNT, help_text="Plain decimal notation.")
 
 
-class SimulatedConversionSerializer(serializers.Serializer[Any]):
+class SimulatedConversionSerializer(StrictSerializer[Any]):
     """A conversion to be recorded."""
 
     conversionId = serializers.RegexField("^[A-Za-z0-9_.-]{1,64}$", required=False, help_text="By default a new one.")
-    createdAt = InstantField(required=False, help_text="By default now. A past one is a late arrival.")
-    from_ = MoneySerializer()
-    to = MoneySerializer()
-    rate = serializers.CharField(help_text="A plain decimal number above zero, as text.")
+    createdAt = serializers.DateTimeField(required=False, help_text="By default now. A past one is a late arrival.")
+    from_ = SimulatedMoneySerializer()
+    to = SimulatedMoneySerializer()
+    rate = serializers.RegexField(AMOUNT, help_text="More than zero, in plain decimal notation.")
 
     def get_fields(self) -> dict[str, Any]:
         """The declared fields, `from_` under its name on the wire."""
         return {name.removesuffix("_"): field for name, field in super().get_fields().items()}
 
 
-class SimulatedConversionsSerializer(serializers.Serializer[Any]):
+class SimulatedConversionsSerializer(StrictSerializer[Any]):
     """Conversions to be recorded, all or none."""
 
     items = serializers.ListField(child=SimulatedConversionSerializer(), min_length=1, max_length=MOST_ITEMS)
@@ -174,9 +172,5 @@ class RecordedConversionsSerializer(serializers.Serializer[Any]):
 class SimulatedDocumentSerializer(StrictSerializer[Any]):
     """A document to be published."""
 
-    type = RuleField(
-        _document_type,
-        schema={"type": "string", "enum": DocumentType.values},
-        help_text="The type of the document.",
-    )
+    type = ChoiceField(DocumentType, help_text="The type of the document.")
     title = TextField(max_length=TITLE_LENGTH, help_text="Also the name of the file.")

@@ -51,6 +51,7 @@ class Importer:
                 yield from self._flush()
                 continue
             number, line = numbered
+            self._batch.last_line = number
             try:
                 values = parse_line(line)
             except LineProblem as problem:
@@ -68,6 +69,7 @@ class Importer:
         yield from self._finish_pending()
         batch = self._batch
         if not batch.lines:
+            self.line = batch.last_line or self.line
             return
         self._batch, batch.bytes_read = Batch(), self.bytes_read
         if self.executor is not None:
@@ -85,7 +87,7 @@ class Importer:
         stored = future.result()
         self.counts.imported += stored.imported
         self.counts.unchanged += stored.unchanged
-        self.line = max(batch.lines)
+        self.line = batch.last_line
         for number in sorted(stored.problems):
             yield self._reject(number, batch.lines[number], stored.problems[number])
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.core.exceptions import ValidationError
@@ -20,13 +20,22 @@ QUOTES = 44
 # A conversion is about 400 bytes. Longer lines are not kept in memory.
 LONGEST_LINE_BYTES = 64 * 1024
 
-# Each with its description.
-_SLUG = re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug"
-_CONVERSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII), "1 to 64 of A-Z a-z 0-9 - _ ."
-_CURRENCY = re.compile(r"[A-Z0-9]{3,10}", re.ASCII), "3 to 10 upper-case letters or digits"
-_DECIMAL = (
+
+class _Form(NamedTuple):
+    """The form of a text. lengths: from the shortest to the longest."""
+
+    pattern: re.Pattern[str]
+    description: str
+    lengths: tuple[int, int]
+
+
+_SLUG = _Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug", (1, 50))
+_CONVERSION_ID = _Form(re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII), "1 to 64 of A-Z a-z 0-9 . - _", (1, 64))
+_CURRENCY = _Form(re.compile(r"[A-Z0-9]{3,10}", re.ASCII), "3 to 10 upper-case letters or digits", (3, 10))
+_DECIMAL = _Form(
     re.compile(r"(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?", re.ASCII),
     "a plain decimal string, with at most 20 digits before the point and 18 after",
+    (1, 39),
 )
 _NOT_A_SIDE = "must be an object of currency and amount"
 
@@ -132,11 +141,12 @@ def _external_id(value: Any) -> str:
         raise LineProblem(f"externalId: {problem.message}") from None
 
 
-def _matching(value: Any, name: str, rule: tuple[re.Pattern[str], str]) -> str:
-    pattern, description = rule
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise LineProblem(f"must be {description}", name, "format" if isinstance(value, str) else "type")
-    return value
+def _matching(value: Any, name: str, form: _Form) -> str:
+    if isinstance(value, str) and form.pattern.fullmatch(value):
+        return value
+    shortest, longest = form.lengths
+    code = "type" if not isinstance(value, str) else "format" if shortest <= len(value) <= longest else "length"
+    raise LineProblem(f"must be {form.description}", name, code)
 
 
 def _rate(value: Any) -> str:
@@ -152,5 +162,5 @@ def _created_at(value: Any) -> datetime:
     try:
         return parse_created_at(value)
     except ValueError as error:
-        code = "range" if isinstance(error, TooLateError) else "format"
+        code = "range" if isinstance(error, TooLateError) else "format" if value else "length"
         raise LineProblem(str(error), "createdAt", code) from None

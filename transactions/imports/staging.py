@@ -119,13 +119,15 @@ class Stored(NamedTuple):
 class Batch:
     """Well-formed lines by number, and their rows for COPY.
 
-    refused: the number of malformed lines since the batch before. bytes_read: of the source so far.
+    refused: the number of malformed lines since the batch before. last_line: the number of the last line read, refused
+    ones included. bytes_read: of the source so far.
     """
 
     lines: dict[int, bytes] = field(default_factory=dict)
     rows: list[str] = field(default_factory=list)
     size: int = 0
     refused: int = 0
+    last_line: int = 0
     bytes_read: int = 0
 
     def add(self, number: int, line: bytes, values: str) -> None:
@@ -172,7 +174,7 @@ class Database:
             if self.run is not None:
                 counts = Counts(imported, known - imported, batch.refused + len(problems))
                 # After a commit whose answer was lost, a retry finds all rows unchanged. The record has the truth.
-                imported = _record(self.run, max(batch.lines), batch.bytes_read, counts) - self._imported
+                imported = _record(self.run, batch.last_line, batch.bytes_read, counts) - self._imported
         self._imported += imported
         self._mostly_existing = imported * 2 < len(batch.rows)
         return Stored(imported, known - imported, problems)

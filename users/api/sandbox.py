@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
@@ -15,7 +14,7 @@ from partners.db import statements
 from partners.sandbox.views import SandboxView
 from users import queries
 from users.api import errors, schema
-from users.api.serializer_fields import RuleField
+from users.api.serializer_fields import ChoiceField
 from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
 from users.models import Status, User
@@ -23,21 +22,25 @@ from users.services.compliance import DecisionRefusedError
 from users.services.sandbox import simulate_decision
 
 
-def _status(value: Any) -> Status:
-    if not isinstance(value, str):
-        raise ValidationError("Must be a string.", code="type")
-    if value not in Status.values:
-        raise ValidationError(f"Must be one of: {', '.join(Status.values)}.", code="notAllowed")
-    return Status(value)
-
-
 class SimulatedDecisionSerializer(StrictSerializer[Any]):
     """A decision of compliance, simulated."""
 
-    status = RuleField(_status, schema={"type": "string", "enum": Status.values}, help_text="The new status.")
+    status = ChoiceField(Status, help_text="The new status.")
 
 
-class SimulatedStatus(SandboxView):
+class SandboxUserView(SandboxView):
+    """A view of one user."""
+
+    def get_user(self, external_id: str) -> User:
+        """The partner's user. Raises BadRequestError, NotFoundError."""
+        check_external_id(external_id)
+        user = User.objects.filter(partner_id=self.request.user.partner_id, external_id=external_id).first()
+        if user is None:
+            raise errors.user_not_found()
+        return user
+
+
+class SimulatedStatus(SandboxUserView):
     """/v1/sandbox/users/{externalId}/status."""
 
     serializer_class = SimulatedDecisionSerializer
@@ -64,11 +67,7 @@ class SimulatedStatus(SandboxView):
         """Move the status."""
 
         def decide() -> StoredResponse:
-            check_external_id(external_id)
-            partner_id = request.user.partner_id
-            user = User.objects.filter(partner_id=partner_id, external_id=external_id).first()
-            if user is None:
-                raise errors.user_not_found()
+            user = self.get_user(external_id)
             serializer = self.serializer_class(data=request.data)
             serializer.is_valid(raise_exception=True)
             try:
@@ -77,7 +76,7 @@ class SimulatedStatus(SandboxView):
                 )
             except DecisionRefusedError as error:
                 raise ConflictError(str(error)) from None
-            [summary] = statements.fetch(queries.find(partner_id, external_id))
+            [summary] = statements.fetch(queries.find(user.partner_id, external_id))
             return StoredResponse(200, self.renderer.render(UserSerializer(summary).data))
 
         return self.write(decide)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
+from django.db.models import TextChoices
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
@@ -79,6 +80,14 @@ class NullableTextField(TextField):
     def run_validation(self, data: Any = empty) -> Any:
         """Validate null as the empty text; DRF would not call the rule."""
         return super().run_validation("" if data is None else data)
+
+
+class ChoiceField(RuleField):
+    """A value of a TextChoices."""
+
+    def __init__(self, choices: type[TextChoices], **kwargs: Any) -> None:
+        rule = partial(field_rules.choice, among=choices)
+        super().__init__(rule, schema={"type": "string", "enum": choices.values}, **kwargs)
 
 
 class ExternalIdField(RuleField):

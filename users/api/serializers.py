@@ -113,7 +113,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         country = values.get("country") or getattr(self.instance, "country", None)
         if country is None or "country" in errors:
             return
-        rules = rules_for(country)
+        rules, unfit = rules_for(country), []
         for name, column, rule in (
             ("postalCode", "postal_code", rules.postal_code),
             ("province", "province", rules.province),
@@ -129,9 +129,11 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                         for detail in get_error_detail(error)
                     ]
             elif self.instance and "country" in values and not _is_stored_form(rule, getattr(self.instance, column)):
-                # Errors name only the fields that were sent.
-                message = f"Does not match the user's {name}: send both."
-                errors.setdefault("country", [ErrorDetail(message, "inconsistent")])
+                unfit.append(name)
+        if unfit:
+            # Errors name only the fields that were sent.
+            message = f"Does not match the user's {' and '.join(unfit)}: send {'both' if len(unfit) == 1 else 'all'}."
+            errors["country"] = [ErrorDetail(message, "inconsistent")]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a minor. `api_error()` makes that a 422."""

@@ -7,12 +7,13 @@ import calendar
 import re
 import unicodedata
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import pycountry
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db.models import TextChoices
 from email_validator import EmailNotValidError, validate_email
 
 EXTERNAL_ID_LENGTH = 128
@@ -21,6 +22,8 @@ EMAIL_LENGTH = 254
 EARLIEST_BIRTH = date(1900, 1, 1)
 ADULT_YEARS = 18
 COUNTRY_CODES = frozenset(country.alpha_2 for country in pycountry.countries)
+
+Choice = TypeVar("Choice", bound=TextChoices)
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # Unicode categories Cc and Cs: control characters and lone surrogates.
@@ -85,7 +88,7 @@ def date_of_birth(value: Any) -> date:
     except ValueError:
         born = None
     if born is None:
-        raise ValidationError("Must be a calendar date, YYYY-MM-DD.", code="format")
+        raise ValidationError("Must be a calendar date, YYYY-MM-DD.", code="format" if written else "length")
     if born < EARLIEST_BIRTH:
         raise ValidationError("Must not be before 1900-01-01.", code="range")
     if born > today():
@@ -98,8 +101,17 @@ def country(value: Any) -> str:
     code = clean_text(value).strip()
     # Some letters outside ASCII have an upper case in ASCII: ß is not SS.
     if not code.isascii() or code.upper() not in COUNTRY_CODES:
-        raise ValidationError("Must be an ISO 3166-1 alpha-2 country code.", code="notAllowed")
+        raise ValidationError("Must be an ISO 3166-1 alpha-2 country code.", code="notAllowed" if code else "length")
     return code.upper()
+
+
+def choice(value: Any, *, among: type[Choice]) -> Choice:
+    """A value of this class."""
+    if not isinstance(value, str):
+        raise ValidationError("Must be a string.", code="type")
+    if value not in among.values:
+        raise ValidationError(f"Must be one of: {', '.join(among.values)}.", code="notAllowed" if value else "length")
+    return among(value)
 
 
 def boolean(value: Any) -> bool:

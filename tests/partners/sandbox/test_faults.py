@@ -48,6 +48,13 @@ def test_a_simulated_failure_is_not_counted_among_real_ones(
     assert counted == [True]
 
 
+def test_a_simulated_failure_is_one_line_in_the_log(sandbox: PartnerClient, caplog: pytest.LogCaptureFixture) -> None:
+    create(sandbox, "internalError")
+    with pytest.raises(ConnectionError):
+        create(sandbox, "lostAnswer")
+    assert [(record.name, record.levelname) for record in caplog.records] == [("partners.request", "INFO")] * 2
+
+
 def test_a_slow_request_is_done(sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("partners.sandbox.faults.time.sleep", waits.append)

@@ -58,7 +58,7 @@ def test_a_signal_ends_an_import_with_its_counts(
         assert process.wait() == status
     assert rejected.startswith("line 11: ")
     assert ended == (
-        f"CommandError: Stopped by {number.name}. The last line processed is 10."
+        f"CommandError: Stopped by {number.name}. The last line processed is 11."
         " Run it again: lines imported already are unchanged."
     )
     assert (last_run().state, last_run().source, last_run().rejected) == ("stopped", "standard input", 1)
@@ -180,6 +180,14 @@ def test_a_run_is_recorded_and_listed(tmp_path: Path, line: Line) -> None:
         "unchanged": 1,
         "rejected": 2,
     }
+
+
+def test_lines_that_are_no_json_are_processed_lines(tmp_path: Path, line: Line) -> None:
+    for content, last in ((b"x\n" * 3, 3), (ndjson(line(1)) + b"x\n", 2)):
+        file = tmp_path / "f"
+        file.write_bytes(content)
+        Result(file)
+        assert last_run().line == last
 
 
 def test_a_run_that_has_ended_cannot_be_changed(tmp_path: Path, line: Line) -> None:

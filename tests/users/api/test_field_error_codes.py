@@ -20,6 +20,8 @@ def codes(answer: Response) -> dict[str, str]:
         ({"firstName": None}, "type"),
         ({"firstName": 7}, "type"),
         ({"firstName": ""}, "length"),
+        ({"dateOfBirth": ""}, "length"),
+        ({"country": ""}, "length"),
         ({"firstName": "a" * 101}, "length"),
         ({"firstName": "a\u0007"}, "format"),
         ({"externalId": "a/b"}, "format"),

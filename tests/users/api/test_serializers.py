@@ -116,6 +116,9 @@ def test_an_update_is_validated_as_the_user_that_it_leaves_behind() -> None:
 def test_an_update_names_only_what_was_sent() -> None:
     serializer = update({"country": "US"})
     assert not serializer.is_valid()
+    assert serializer.errors == {"country": ["Does not match the user's postalCode and province: send all."]}
+    serializer = update({"country": "US", "province": "NY"})
+    assert not serializer.is_valid()
     assert serializer.errors == {"country": ["Does not match the user's postalCode: send both."]}
 
 

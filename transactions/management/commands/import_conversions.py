@@ -104,7 +104,8 @@ class Command(ServiceCommand):
                 _finish(worker, run, state)
             raise
         if run:
-            _finish(worker, run, state, bytes_read=self.source.position, **asdict(self.importer.counts))
+            importer = self.importer
+            _finish(worker, run, state, bytes_read=self.source.position, line=importer.line, **asdict(importer.counts))
 
     def _report(self, rejected: Rejected) -> None:
         self.progress.clear()
