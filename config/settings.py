@@ -297,7 +297,12 @@ CACHES: dict[str, Any] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "staff",
-        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+        "OPTIONS": {
+            "socket_connect_timeout": 1,
+            "socket_timeout": 1,
+            # Not pickle: who writes to Redis must not run code here.
+            "serializer": "django.core.signing.JSONSerializer",
+        },
     }
     if REDIS_URL
     else {

@@ -35,6 +35,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         user = super().authenticate(request, **credentials)
         return user if is_active_staff(user) else None
 
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """The account that failed logins are counted for; allauth counts them for each Host header too."""
+        return str(credentials.get("username", "")).lower()
+
     def pre_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse | None:
         """Refuse the login by passkey of an account that is not active staff."""
         if is_active_staff(user):
