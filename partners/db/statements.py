@@ -138,6 +138,16 @@ def is_stale_plan(failure: BaseException) -> bool:
     return sqlstate(failure) == STALE_PLAN
 
 
+def may_be_committed(failure: BaseException) -> bool:
+    """Whether a transaction that ended with this failure may have been committed, or may still be.
+
+    False where the server refused a statement, which rolls back; a server that shuts down (57P…) does not say.
+    """
+    state = sqlstate(failure)
+    is_in_doubt = is_unreachable(failure) and (state is None or state.startswith("57P"))
+    return is_in_doubt or not isinstance(failure, Exception)
+
+
 def is_unreachable(failure: BaseException) -> bool:
     """Whether the database is unreachable or did not answer in time."""
     if isinstance(failure, (OperationalError, InterfaceError)):

@@ -111,18 +111,18 @@ class SimulatedDocuments(SandboxUserView):
 
         try:
             response = self.write(publish_sample)
-        except BaseException:
-            _discard(published)
+        except BaseException as error:
+            _discard(published, error)
             raise
         # Those before it were rolled back, for a deadlock.
         _discard(published[:-1])
         return response
 
 
-def _discard(documents: list[Document]) -> None:
-    """Delete the files of documents that were rolled back."""
+def _discard(documents: list[Document], error: BaseException | None = None) -> None:
+    """Delete the files of documents that were rolled back, as far as the error says so of the last one."""
     for document in documents:
-        discard(document)
+        discard(document, error if document is documents[-1] else None)
 
 
 def _item(document: Document) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from typing import BinaryIO
 import structlog
 from django.core.exceptions import ValidationError
 from django.core.files.storage import storages
-from django.db import DatabaseError, InterfaceError, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from partners.db.statements import may_be_committed
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS
 from transactions.models import TITLE_LENGTH, Document, DocumentType
@@ -68,8 +69,8 @@ def publish(
         _store(document, _HashedSource(source))
         with transaction.atomic():
             document.save(force_insert=True)
-    except BaseException:
-        discard(document)
+    except BaseException as error:
+        discard(document, error)
         raise
     return document
 
@@ -85,13 +86,18 @@ def _store(document: Document, source: "_HashedSource") -> None:
     document.size_bytes, document.sha256 = source.size, source.digest.digest()
 
 
-def discard(document: Document) -> None:
-    """Delete the file of a document that was not listed; it may have been, if the connection broke at COMMIT."""
+def discard(document: Document, error: BaseException | None = None) -> None:
+    """Delete the file of a document whose row was rolled back; not if `error` leaves open whether it was.
+
+    A COMMIT without an answer may succeed later, when nobody looks any more.
+    """
     try:
-        if not Document.objects.filter(document_id=document.document_id).exists():
+        if document.pk is None or error is None or not may_be_committed(error):
             storages[STORAGE].delete(document.storage_name)
-    except (OSError, DatabaseError, InterfaceError):
-        log.warning("a file without a document may be left", file=document.storage_name, exc_info=True)
+            return
+    except OSError as failure:
+        error = failure
+    log.warning("a file without a document may be left", file=document.storage_name, exc_info=error)
 
 
 class _HashedSource:

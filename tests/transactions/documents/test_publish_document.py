@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+import psycopg
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
@@ -176,18 +177,28 @@ def test_a_row_that_fails_takes_its_file_along(
     assert (Document.objects.count(), files(folder)) == (0, [])
 
 
-def test_a_row_whose_fate_is_unknown_keeps_its_file(
-    ada: User, paper: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("cause", "may_be_committed"),
+    [(None, True), (psycopg.errors.AdminShutdown(), True), (psycopg.errors.DeadlockDetected(), False)],
+)
+def test_a_row_that_may_be_committed_yet_keeps_its_file(
+    ada: User,
+    paper: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cause: Exception | None,
+    may_be_committed: bool,  # noqa: FBT001 - pytest gives it
 ) -> None:
     @contextmanager
     def lose_the_answer() -> Iterator[None]:
+        # Nobody sees the row so far.
         with transaction.atomic():
             yield
-        raise OperationalError
+            raise OperationalError from cause
 
     monkeypatch.setattr(publishing, "transaction", SimpleNamespace(atomic=lose_the_answer))
     refusal(*command(ada, paper))
-    assert files(folder) == [folder / Document.objects.get().storage_name]
+    assert (len(files(folder)) == 1) == may_be_committed
 
 
 def test_a_storage_that_cannot_be_used_is_one_line(ada: User, paper: Path, folder: Path) -> None:
