@@ -186,6 +186,23 @@ class BackOfficeAdmin(_ModelAdmin):
         """Nobody has it."""
         return False
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Django's field, with the value that the person saw: what a colleague changed meanwhile stays."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None:
+            field.show_hidden_initial = True
+        return field
+
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:  # noqa: FBT001
+        """Write the columns that the person changed and no other: the serving role may not update all."""
+        obj.save(update_fields=changed_columns(form) if change else None)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+        """Likewise for relations."""
+        if change:
+            form.cleaned_data = {name: form.cleaned_data[name] for name in form.changed_data}
+        super().save_related(request, form, formsets, change)
+
     def get_list_display(self, request: HttpRequest) -> Any:
         """Instants in the pages' time zone."""
         return [
@@ -229,6 +246,12 @@ class BackOfficeAdmin(_ModelAdmin):
             if not request.GET or not isinstance(error.__cause__, QueryCanceled):
                 raise
             return _bare_list(request, _("The search took too long. Search for a longer text, or use other filters."))
+
+
+def changed_columns(form: Any) -> list[str]:
+    """The names of the columns whose fields the person changed."""
+    columns = {field.name for field in form.instance._meta.concrete_fields}  # noqa: SLF001
+    return [name for name in form.changed_data if name in columns]
 
 
 def _bare_list(request: HttpRequest, message: Any) -> HttpResponse:

@@ -69,10 +69,6 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         names = [name for _title, options in fieldsets for name in options["fields"]]
         return [date_column(self.model, name) for name in names if name not in writable]
 
-    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:  # noqa: FBT001
-        """Write the editable columns alone: the serving role may update no other."""
-        obj.save(update_fields=self.editable_fields if change else None)
-
     def matching(self, request: HttpRequest, term: str) -> Q:
         """The rows that match a search, by exact values of indexed columns."""
         raise NotImplementedError

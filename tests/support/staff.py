@@ -3,6 +3,7 @@
 import itertools
 import re
 from html import unescape
+from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.test import Client
@@ -40,6 +41,18 @@ def hidden_version(page: str, action: str) -> str:
     found = re.search(rf'action="[^"]*{action}".*?name="version"(?: value="([^"]*)")?', page.replace("\n", " "))
     assert found, f"There is no form for {action}."
     return unescape(found[1] or "")
+
+
+def filled_in(page: Any) -> dict[str, Any]:
+    """Return what a browser would send of the form of a row's page, with the values that the person saw."""
+    values: dict[str, Any] = {}
+    for field in page.context["adminform"].form:
+        value = field.value()
+        if field.field.show_hidden_initial:
+            values[field.html_initial_name] = "" if value is None else value
+        if value is not None and value is not False:
+            values[field.html_name] = value
+    return values
 
 
 def words(html: str) -> str:

@@ -322,7 +322,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Change or disable a partner",
         rows_of("partners/partner", "partner"),
         MANAGERS,
-        lambda _w: {"name": "Renamed", "rate_limit": "5/minute"},
+        lambda _w: {"name": "Renamed", "rate_limit": "5/minute", "initial-enabled": "True"},
         lambda w: Partner.objects.filter(pk=w.partner.pk, name="Renamed", enabled=False).exists(),
     ),
     Page("API keys", rows_of("partners/apikey"), PARTNER_READERS),

@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
+from partners.services import change_partner
 from tests import factories
 from tests.support.client import PartnerClient, in_process
-from tests.support.staff import ROLES, client_as, client_of, log_lines
+from tests.support.staff import ROLES, client_as, client_of, filled_in, log_lines
 
 PARTNERS = "/admin/partners/partner/"
 KEYS = "/admin/partners/apikey/"
@@ -126,7 +127,9 @@ def test_a_partner_is_created_and_its_slug_stays(db: None) -> None:
     form = {"slug": "north", "name": "North Inc.", "mode": "live", "enabled": "on", "rate_limit": "60/minute"}
     client.post(f"{PARTNERS}add/", form)
     partner = Partner.objects.get(slug="north")
-    client.post(page_of(partner), {"slug": "south", "name": "North Ltd.", "rate_limit": ""})
+    changed = filled_in(client.get(page_of(partner))) | {"slug": "south", "name": "North Ltd.", "rate_limit": ""}
+    changed.pop("enabled")
+    client.post(page_of(partner), changed)
     partner.refresh_from_db()
     assert (partner.slug, partner.name, partner.enabled, partner.rate_limit) == ("north", "North Ltd.", False, "")
     assert log_lines() == ["Changed Name, Enabled and Rate limit.", "Added."]
@@ -143,8 +146,21 @@ def test_a_partner_that_is_not_valid_is_refused(given: dict[str, str], db: None)
 
 def test_a_disabled_partner_is_refused_at_once(partner: Partner, api: PartnerClient) -> None:
     assert api.get("/v1/ping").status == 200
-    client_as("partner-manager").post(page_of(partner), {"name": partner.name, "rate_limit": ""})
+    client = client_as("partner-manager")
+    disabled = filled_in(client.get(page_of(partner)))
+    disabled.pop("enabled")
+    client.post(page_of(partner), disabled)
     assert api.get("/v1/ping").status == 401
+
+
+def test_an_older_page_does_not_undo_what_was_changed_meanwhile(partner: Partner) -> None:
+    client = client_as("partner-manager")
+    older = filled_in(client.get(page_of(partner)))
+    change_partner(partner=partner, enabled=False)
+    client.post(page_of(partner), older | {"name": "North Ltd."})
+    partner.refresh_from_db()
+    assert (partner.name, partner.enabled) == ("North Ltd.", False)
+    assert log_lines() == ["Changed Name."]
 
 
 # Keys

@@ -1,7 +1,9 @@
 """The back office of staff and their roles."""
 
+from django.contrib.auth.models import Group
+
 from tests import factories
-from tests.support.staff import client_as, client_of, log_lines
+from tests.support.staff import client_as, client_of, filled_in, log_lines
 from users.models import Staff
 
 USERS = "/admin/users/user/"
@@ -66,10 +68,25 @@ def test_staff_made_inactive_are_out_at_once(db: None) -> None:
     staff = factories.StaffFactory.create(role="reviewer")
     client = client_of(staff)
     assert client.get(USERS).status_code == 200
-    client_as("administrator").post(
-        f"/admin/users/staff/{staff.pk}/change/", {"username": staff.username, "email": staff.email, "is_staff": "on"}
-    )
+    administrator, page = client_as("administrator"), f"/admin/users/staff/{staff.pk}/change/"
+    inactive = filled_in(administrator.get(page))
+    inactive.pop("is_active")
+    administrator.post(page, inactive)
     assert client.get(USERS).status_code == 302
+
+
+def test_an_older_page_does_not_undo_what_was_changed_meanwhile(db: None) -> None:
+    staff, administrator = factories.StaffFactory.create(role="reviewer"), client_as("administrator")
+    page = f"/admin/users/staff/{staff.pk}/change/"
+    older = filled_in(administrator.get(page))
+    Staff.objects.filter(pk=staff.pk).update(is_active=False)
+    staff.groups.set([Group.objects.get(name="viewer")])
+    administrator.post(page, older | {"first_name": "Eve"})
+    staff.refresh_from_db()
+    assert (staff.first_name, staff.is_active) == ("Eve", False)
+    assert [group.name for group in staff.groups.all()] == ["viewer"]
+    administrator.post(page, filled_in(administrator.get(page)) | {"groups": [Group.objects.get(name="auditor").pk]})
+    assert [group.name for group in staff.groups.all()] == ["auditor"]
 
 
 def test_a_new_password_is_in_the_log_without_its_text(db: None) -> None:
