@@ -15,6 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from partners.admin.pages import ReadOnlyAdmin
 from partners.models import Partner
 
+HAS_CHANGED = _("This has changed since the page was loaded. Check it, then try again.")
+
 
 def verify_second_factor(request: HttpRequest) -> HttpResponse | None:
     """A redirect to the verification of a POST whose sender's second factor is not fresh."""
@@ -52,7 +54,7 @@ def issue_from_form(
         version = newest(partner_id)
         if is_valid:
             if request.POST.get("version", "") != version:
-                form.add_error(None, _("This has changed since the page was loaded. Check it, then try again."))
+                form.add_error(None, HAS_CHANGED)
             else:
                 try:
                     return issue(form)

@@ -16,7 +16,7 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from partners.admin.date_formatting import moment
-from partners.admin.issuing import issue_from_form, verify_second_factor
+from partners.admin.issuing import HAS_CHANGED, issue_from_form, verify_second_factor
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from partners.admin.webhook_columns import (
     delivery_state,
@@ -144,14 +144,17 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             return second_factor
 
         def change(endpoint: WebhookEndpoint, form: forms.Form) -> Any:
+            if request.POST.get("version") != version:
+                raise ValidationError(HAS_CHANGED)
             endpoints.change_endpoint(endpoint, **form.cleaned_data)
             self.log_change(request, endpoint, self.construct_change_message(request, form, []))
             return _("The webhook is changed.")
 
         endpoint = self.row(request, object_id)
         initial = {name: getattr(endpoint, name) for name in WebhookForm.base_fields}
+        version = " ".join(map(str, initial.values()))
         form = WebhookForm(request.POST if request.method == "POST" else None, initial=initial)
-        texts = {"title": _("Change the webhook"), "button": _("Save"), "note": ""}
+        texts = {"title": _("Change the webhook"), "button": _("Save"), "note": "", "version": version}
         return self._act(request, endpoint, form, change, **texts)
 
     @action(description=_("Send a test"), permissions=["view", "manage"], icon="send")  # type: ignore[untyped-decorator]

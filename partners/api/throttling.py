@@ -62,7 +62,8 @@ class LocalCounter:
         now = time.time()
         with self._lock:
             count, reset = self._windows.get((partner_id, rate), (0, 0.0))
-            if reset <= now:
+            # The second: the clock was set back.
+            if reset <= now or reset > now + rate.seconds:
                 count, reset = 0, now + rate.seconds
             window = self._windows[partner_id, rate] = (count + 1, reset)
         return window

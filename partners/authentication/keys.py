@@ -116,8 +116,9 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     if overlap < timedelta():
         raise ValueError("The overlap must not be negative.")
     with transaction.atomic():
-        old = ApiKey.objects.filter(in_force(), pk=record.pk).select_for_update().first()
-        if old is None:
+        old = ApiKey.objects.select_for_update().get(pk=record.pk)
+        # By a statement of its own: one that waited for the lock compares with the time when it began.
+        if not ApiKey.objects.filter(in_force(), pk=record.pk).exists():
             raise ValueError(f"{record.prefix} is no longer in force: issue a new key instead.")
         # LEAST ignores nulls.
         ApiKey.objects.filter(pk=old.pk).update(expires_at=Least(Now() + overlap, "expires_at"))

@@ -213,5 +213,5 @@ def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
 
 
 def _jobs(leases: list[Lease]) -> list[Job]:
-    secrets = {pk: endpoints.secrets_in_force(WebhookEndpoint(pk=pk)) for pk in {one.endpoint_id for one in leases}}
+    secrets = endpoints.secrets_by_endpoint({one.endpoint_id for one in leases})
     return [Job(one, secrets[one.endpoint_id]) for one in leases]

@@ -6,7 +6,7 @@ SECRETS_ENCRYPTION_KEYS and shown once.
 
 import base64
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import NewType
 from uuid import UUID
@@ -176,13 +176,20 @@ def secrets_of(endpoint: WebhookEndpoint) -> QuerySet[WebhookSecret]:
 
 def secrets_in_force(endpoint: WebhookEndpoint) -> list[str]:
     """The secrets that sign the endpoint's deliveries, newest first; without those that cannot be decrypted."""
-    found = []
-    for row in secrets_of(endpoint):
+    return secrets_by_endpoint([endpoint.pk])[endpoint.pk]
+
+
+def secrets_by_endpoint(ids: Collection[UUID]) -> dict[UUID, list[str]]:
+    """As secrets_in_force, of several endpoints by id."""
+    found: dict[UUID, list[str]] = {pk: [] for pk in ids}
+    for row in WebhookSecret.objects.filter(_in_force(), endpoint__in=ids).order_by("-pk"):
         try:
-            found.append(encryption.decrypt(row.encrypted_secret, purpose=encryption.WEBHOOK_SECRETS))
+            secret = encryption.decrypt(row.encrypted_secret, purpose=encryption.WEBHOOK_SECRETS)
         except InvalidToken:
             # Its encryption key was retired, or this process does not have it yet.
-            log.error("webhook secret cannot be decrypted", webhook=str(endpoint.pk))  # noqa: TRY400 - no need of its frames
+            log.error("webhook secret cannot be decrypted", webhook=str(row.endpoint_id))  # noqa: TRY400 - no need of its frames
+        else:
+            found[row.endpoint_id].append(secret)
     return found
 
 

@@ -20,14 +20,16 @@ SENT_WITHIN = timedelta(days=29)
 
 # Endpoints that are taken at once, at random: so the statement ends in time, however many are behind.
 ENDPOINTS_AT_ONCE = 50
-# Those of a disabled partner get their deliveries once it is enabled.
+# Those of a disabled partner get their deliveries once it is enabled. A pause of more than MAX_PENDING milliseconds was
+# made before the clock was set back.
 _LOCK = f"""
     SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
         SELECT endpoint.id
           FROM partners_webhookendpoint endpoint JOIN partners_eventfeed feed USING (partner_id)
           JOIN partners_partner partner ON partner.id = endpoint.partner_id AND partner.enabled
          WHERE endpoint.disabled_reason = '' AND endpoint.removed_at IS NULL
-               AND feed.last_position > endpoint.position AND endpoint.fan_out_after <= statement_timestamp()
+               AND feed.last_position > endpoint.position AND (endpoint.fan_out_after <= statement_timestamp()
+                    OR endpoint.fan_out_after > statement_timestamp() + %s * interval '1 millisecond')
          ORDER BY random() LIMIT %s
            FOR NO KEY UPDATE OF endpoint SKIP LOCKED) AS locked
 """
@@ -67,7 +69,7 @@ def fan_out() -> int:
     At most MAX_PENDING are pending for an endpoint.
     """
     with transaction.atomic():
-        endpoints, _ = statements.fetch_one(_LOCK, (ENDPOINTS_AT_ONCE,)) or (None, None)
+        endpoints, _ = statements.fetch_one(_LOCK, (MAX_PENDING, ENDPOINTS_AT_ONCE)) or (None, None)
         if not endpoints:
             return 0
         # A statement of its own: only its snapshot shows what others made before they released the locks.

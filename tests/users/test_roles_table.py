@@ -29,7 +29,7 @@ from tests.support.staff import client_as
 from transactions.models import Conversion, Document
 from users.models import AccessKind, AccessRecord, Claim, Staff, Status, StatusChange, User, UserEvent
 from users.services.bulk_approval import Choice
-from users.services.changes import Version
+from users.services.changes import version_of
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
 
@@ -166,8 +166,8 @@ def at(pattern: str) -> Path_:
     return lambda world: pattern.format(w=world)
 
 
-def version_of(user: User) -> str:
-    return str(Version.of(User.objects.get(pk=user.pk)))
+def present_version(user: User) -> str:
+    return version_of(User.objects.get(pk=user.pk))
 
 
 def is_exported(_world: World) -> bool:
@@ -189,7 +189,7 @@ def selected(action: str) -> Callable[[World], Mapping[str, Any]]:
 
 def approval(world: World) -> Mapping[str, Any]:
     """What the page that asks for the reason of an approval sends."""
-    choice = {"confirmed": "yes", "chosen": [f"{Choice(world.user.pk, Version.of(world.user))}"]}
+    choice = {"confirmed": "yes", "chosen": [f"{Choice(world.user.pk, version_of(world.user))}"]}
     return {**selected("approve_selected")(world), **choice, "reason_code": "verified"}
 
 
@@ -255,7 +255,12 @@ TABLE: tuple[Page | Action, ...] = (
         "Decide",
         at("/admin/cases/{w.user.pk}/decide/"),
         DECIDERS,
-        lambda w: {"version": version_of(w.user), "to_status": "active", "reason_code": "verified", "then": "stay"},
+        lambda w: {
+            "version": present_version(w.user),
+            "to_status": "active",
+            "reason_code": "verified",
+            "then": "stay",
+        },
         is_approved,
     ),
     Action("Claim", at("/admin/cases/{w.user.pk}/claim/"), DECIDERS, is_done=is_claimed),
@@ -285,7 +290,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Mark as reviewed",
         at("/admin/cases/{w.changed.pk}/reviewed/"),
         DECIDERS,
-        lambda w: {"version": version_of(w.changed)},
+        lambda w: {"version": present_version(w.changed)},
         lambda w: AccessRecord.objects.filter(user=w.changed, kind=AccessKind.REVIEWED).exists(),
     ),
     Page("Dashboard", at("/admin/dashboard/"), {REVIEWER, AUDITOR, SUPERUSER}),
@@ -385,7 +390,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Change a webhook",
         at("/admin/partners/webhookendpoint/{w.webhook.pk}/edit/"),
         MANAGERS,
-        lambda _w: {"url": "https://new.example.com/"},
+        lambda w: {"url": "https://new.example.com/", "version": f"{w.webhook.url} [] {w.webhook.description}"},
         lambda w: webhook_of(w).url == "https://new.example.com/",
     ),
     Action(

@@ -27,7 +27,7 @@ from users.models import Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
 from users.services.busy import BusyError, busy_users_refused
-from users.services.changes import versions_of
+from users.services.changes import version_of
 from users.services.risk_flags import count_risk_flags
 
 _STATUS_KINDS = {
@@ -160,7 +160,7 @@ def icon_and_text(icon: str, text: object) -> str:
 
 def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
     """The context of the page that asks for the reason; three statements, however many users there are."""
-    versions, unread = versions_of(users), bulk_approval.users_with_unseen_flags([user.pk for user in users])
+    unread = bulk_approval.users_with_unseen_flags([user.pk for user in users])
     flags = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     # The version that the person saw first, so that a change between the two pages is noticed.
     seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
@@ -171,7 +171,7 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
             "age": age_of(user.status_since, now=now),
             "risk_flags": flags[user.pk],
             "is_unread": user.pk in unread,
-            "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, versions[user.pk]),
+            "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, version_of(user)),
         }
         for user in users
     ]

@@ -21,7 +21,7 @@ from users.backoffice.access import staff_of
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import compliance, modes, search
-from users.services.changes import versions_of
+from users.services.changes import version_of
 from users.services.risk_flags import count_risk_flags
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
@@ -86,11 +86,11 @@ class CaseListAdmin(CaseActionsAdmin):
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
         """Attach the number of risk flags, the claim and the possible buttons to each user, in two statements."""
-        staff, versions = staff_of(request), versions_of(rows)
+        staff = staff_of(request)
         counts = count_risk_flags(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
         for user in rows:
             held: Claim | None = getattr(user, "claim", None)
-            user.held, user.flag_count, user.version = held, counts[user.pk], versions[user.pk]
+            user.held, user.flag_count, user.version = held, counts[user.pk], version_of(user)
             user.is_mine = held is not None and held.staff_id == staff.pk
             user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
 

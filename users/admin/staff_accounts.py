@@ -61,7 +61,7 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             return fields
         return (*fields, "is_superuser", *(("groups",) if obj == request.user else ()))
 
-    def save_model(self, request: HttpRequest, obj: Staff, form: Any, change: bool) -> None:  # noqa: FBT001
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001
         """Make the password of a new account a one-time password: a colleague knows it."""
         obj.password_is_one_time = obj.password_is_one_time or not change
         super().save_model(request, obj, form, change)

@@ -20,10 +20,10 @@ from users.admin import history
 from users.admin.case_actions import CaseActionsAdmin
 from users.admin.filters import CountryFilter, ModeFilter, StatusFilter, mode_of, query_of
 from users.admin.records import SEARCH_HELP
-from users.backoffice.access import record_access, staff_of
+from users.backoffice.access import record_opening, staff_of
 from users.backoffice.case.page import header_context
 from users.backoffice.case.views import USER_PAGE
-from users.models import AccessKind, AccessRecord, User
+from users.models import AccessRecord, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.services.labels import birth_in_words
 from users.services.search import find_user_ids
@@ -85,7 +85,7 @@ class UserAdmin(CaseActionsAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Django's page below the header of the case page; opening it is recorded in the access log."""
         user = kwargs["obj"]
-        record_access(request, AccessKind.OPENED, user=user, detail=AccessRecord.USER_PAGE)
+        record_opening(request, user, AccessRecord.USER_PAGE)
         context |= header_context(user, staff_of(request)) | {
             # The window's title has nothing personal.
             "title": _("User %(id)s") % {"id": str(user.pk)[:8]},

@@ -1,6 +1,7 @@
 """The staff member of a request, and their entries in the access log."""
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest
 
 from users.models import AccessKind, AccessRecord, Staff, User
@@ -25,3 +26,14 @@ def record_access(
     return AccessRecord.objects.create(
         kind=kind, user=user, staff=staff_of(request), request_id=request_id_of(request), detail=detail
     )
+
+
+def record_opening(request: HttpRequest, user: User, page: str) -> None:
+    """Record that somebody opens a page with a user's risk flags; the user is read again.
+
+    Locked meanwhile: the page shows every change that is older than the record (users/services/bulk_approval.py).
+    """
+    with transaction.atomic():
+        locked = User.objects.select_related("partner").select_for_update(no_key=True, of=("self",))
+        user.refresh_from_db(from_queryset=locked)
+        record_access(request, AccessKind.OPENED, user=user, detail=page)

@@ -65,15 +65,12 @@ USER_TRIGGERS = [
         operation=pgtrigger.Update,
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         func=f"""
-            -- By id: a transaction that began earlier may decide later.
-            IF NOT EXISTS (
-                SELECT FROM (
-                    SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY id DESC LIMIT 1) AS latest
-                 WHERE from_status = OLD.status AND to_status = NEW.status AND created_at = transaction_timestamp()
-            ) THEN
+            SELECT latest.created_at INTO NEW.status_since
+              FROM (SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY created_at DESC LIMIT 1) AS latest
+             WHERE from_status = OLD.status AND to_status = NEW.status AND created_at > OLD.status_since;
+            IF NOT FOUND THEN
                 {refuse("A status moves by a row in users_statuschange.")}
             END IF;
-            NEW.status_since := transaction_timestamp();
             NEW.identity_changed_at := NULL;
             RETURN NEW;
         """,
@@ -136,7 +133,8 @@ STATUS_CHANGE_TRIGGERS = [
             END IF;
             SELECT u.status_since, u.partner_id, u.is_sandbox INTO NEW.since, NEW.partner_id, NEW.is_sandbox
               FROM users_user u WHERE u.id = NEW.user_id;
-            NEW.created_at := transaction_timestamp();
+            -- Not the transaction's time: one that began earlier may decide later.
+            NEW.created_at := greatest(clock_timestamp(), NEW.since + interval '1 microsecond');
             RETURN NEW;
         """,
     ),

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.services import compliance
 from users.services.busy import BusyError, busy_users_refused
-from users.services.changes import Meanwhile, Version
+from users.services.changes import Meanwhile
 from users.services.risk_flags import OTHERS, count_risk_flags, same_email, same_person
 
 AT_MOST = 100
@@ -32,14 +32,14 @@ class Choice:
     """A chosen row, in the version that the page showed."""
 
     user_id: UUID
-    shown: Version | None
+    shown: str
 
     @classmethod
     def parse(cls, text: str) -> "Choice | None":
         """The choice that `str` wrote; None where it does not begin with a userId."""
         pk, _separator, version = text.partition("/")
         try:
-            return cls(UUID(pk), Version.parse(version))
+            return cls(UUID(pk), version)
         except ValueError:
             return None
 

@@ -1,10 +1,9 @@
 """Changes of a user's profile, field by field, from the history."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
 
 from django.db.models import Value
 from django.db.models.functions import Coalesce
@@ -12,6 +11,8 @@ from django.db.models.functions import Coalesce
 from users.models import AccessKind, AccessRecord, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS
 from users.services.labels import LABELS, READING_ORDER, in_words
+
+EVENTS_COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +34,6 @@ class Changes:
     fields: tuple[FieldChange, ...]
 
 
-class Version(NamedTuple):
-    """The version of a user that a page shows: another one after each change of profile or status, and each review.
-
-    identity_changed_at: empty where nothing waits for a review.
-    """
-
-    updated_at: str
-    decision: int
-    identity_changed_at: str
-
-    @classmethod
-    def of(cls, user: User) -> "Version":
-        """The current version of a user who is locked or was just read."""
-        return versions_of([user])[user.pk]
-
-    @classmethod
-    def parse(cls, text: str) -> "Version | None":
-        """The version that `str` wrote; None for any other text."""
-        try:
-            updated_at, decision, identity_changed_at = text.split("/")
-            return cls(_time(updated_at), int(decision[:18]), identity_changed_at and _time(identity_changed_at))
-        except ValueError:
-            return None
-
-    def __str__(self) -> str:
-        return "/".join(map(str, self))
-
-
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
     """Changes of a user since a page was loaded. reviewed: the review of a changed name or birth date."""
@@ -70,27 +43,13 @@ class Meanwhile:
     reviewed: AccessRecord | None
 
 
-def versions_of(users: Sequence[User]) -> dict[UUID, Version]:
-    """The current version of each of these users, in one statement."""
-    changes = StatusChange.objects.filter(user__in=[user.pk for user in users])
-    last = changes.order_by("user", "-created_at", "-id").distinct("user").values_list("user", "pk")
-    decisions: dict[UUID, int] = dict(last)
-    return {
-        user.pk: Version(
-            user.updated_at.isoformat(),
-            decisions.get(user.pk, 0),
-            user.identity_changed_at.isoformat() if user.identity_changed_at else "",
-        )
-        for user in users
-    }
+def version_of(state: Any) -> str:
+    """The version of a user that a page shows: another one after each change of profile or status, and each review.
 
-
-def _time(text: str) -> str:
-    """The time as isoformat writes it. Raises ValueError."""
-    time = datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError
-    return time.isoformat()
+    state: a user, or an event of the history.
+    """
+    reviewed = state.identity_changed_at.isoformat() if state.identity_changed_at else ""
+    return f"{state.updated_at.isoformat()}/{reviewed}"
 
 
 def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
@@ -112,17 +71,13 @@ def since_last_decision(user: User, *, sees_identity: bool) -> Changes:
     )
 
 
-def changes_meanwhile(user: User, shown: Version | None, *, sees_identity: bool) -> Meanwhile:
-    """The changes since a page showed this version; none where the user never had it."""
-    if shown is None:
-        return Meanwhile((), (), None)
-    events = UserEvent.objects.filter(
-        pgh_obj=user, updated_at=shown.updated_at, identity_changed_at=shown.identity_changed_at or None
-    )
-    loaded = events.order_by("-pgh_id").first()
+def changes_meanwhile(user: User, shown: str, *, sees_identity: bool) -> Meanwhile:
+    """The changes since a page showed this version; none where it is not among the user's latest EVENTS_COMPARED."""
+    events = UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[:EVENTS_COMPARED]
+    loaded: Any = next((event for event in events if version_of(event) == shown), None)
     if loaded is None:
         return Meanwhile((), (), None)
-    decisions = StatusChange.objects.filter(user=user, pk__gt=shown.decision).select_related("by").order_by("pk")
+    decisions = user.status_changes.filter(created_at__gt=loaded.status_since).select_related("by")
     reviewed = None
     if loaded.identity_changed_at is not None:
         reviews = AccessRecord.objects.filter(

@@ -52,9 +52,11 @@ def next_case(*, staff: Staff, request_id: str = "") -> User | None:
     ClaimRefusedError.
     """
     _require_permission(staff)
-    if (held := case_in_hand(staff)) is not None:
-        return held
     with transaction.atomic():
+        # Somebody who presses twice gets one case.
+        Staff.objects.select_for_update(no_key=True).get(pk=staff.pk)
+        if (held := case_in_hand(staff)) is not None:
+            return held
         while (user := _longest_waiting()) is not None:
             # False where another transaction claimed it between this statement's snapshot and its lock.
             if _insert(user, staff, request_id):

@@ -14,7 +14,7 @@ from users.models import AccessKind, AccessRecord, Claim, Staff, StatusChange, U
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
 from users.services import claims
-from users.services.changes import Meanwhile, Version, changes_meanwhile
+from users.services.changes import Meanwhile, changes_meanwhile, version_of
 
 REASON_LENGTH = 2000
 REASON_CODE_LENGTH = 50
@@ -80,7 +80,7 @@ def change_status(
 def decide(
     *,
     user_id: UUID,
-    shown: Version | None,
+    shown: str,
     to_status: str,
     reason: str,
     reason_code: str = "",
@@ -89,7 +89,7 @@ def decide(
 ) -> StatusChange:
     """Move a user's status.
 
-    shown: the version on which the person decided. The other arguments: see change_status.
+    shown: the `version_of` the user on which the person decided. The other arguments: see change_status.
     Raises StaleError, DecisionRefusedError, User.DoesNotExist; nothing has changed then.
     """
     with transaction.atomic():
@@ -103,7 +103,7 @@ def decide(
         )
 
 
-def mark_reviewed(*, user_id: UUID, shown: Version | None, by: Staff, request_id: str = "") -> AccessRecord:
+def mark_reviewed(*, user_id: UUID, shown: str, by: Staff, request_id: str = "") -> AccessRecord:
     """Record that an active user's changed name or birth date was reviewed and is in order; ends the claim.
 
     The status stays. A trigger on the access record takes the user off the list of changed users.
@@ -151,10 +151,10 @@ def _check_reason(reason: str, reason_code: str) -> None:
         )
 
 
-def _lock_shown(user_id: UUID, *, shown: Version | None, by: Staff) -> User:
+def _lock_shown(user_id: UUID, *, shown: str, by: Staff) -> User:
     """The user, locked until the transaction ends, in the version shown and not claimed by anybody else."""
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-    if shown is None or shown != Version.of(user):
+    if shown != version_of(user):
         raise StaleError(changes_meanwhile(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
     holder = claims.holder(user)
     if holder is not None and holder != by:

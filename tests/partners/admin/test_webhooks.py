@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def fields(client: Client, action: str, endpoint: WebhookEndpoint) -> dict[str, 
         "rotate": {"overlap_hours": "24"},
         "remove": {"confirmed": "on"},
     }
-    return {"version": version[1]} | given.get(action, {})
+    return {"version": unescape(version[1])} | given.get(action, {})
 
 
 def shown_secret(page: str) -> str:
@@ -144,6 +145,16 @@ def test_a_change_is_logged_by_its_fields(manager: Client, endpoint: WebhookEndp
     endpoint.refresh_from_db()
     assert (endpoint.url, endpoint.types, endpoint.description) == (URL, ["user.documentPublished"], "")
     assert log_lines() == ["Changed Types and Description."]
+
+
+def test_an_older_page_does_not_undo_what_was_changed_meanwhile(manager: Client, endpoint: WebhookEndpoint) -> None:
+    older = fields(manager, "edit", endpoint)
+    endpoints.change_endpoint(endpoint, types=["user.statusChanged"])
+    page = manager.post(url("edit", endpoint), older).content.decode()
+    assert "This has changed since the page was loaded." in page
+    assert "user.documentPublished" in page
+    endpoint.refresh_from_db()
+    assert (endpoint.types, endpoint.description) == (["user.statusChanged"], "production")
 
 
 @pytest.mark.parametrize("overlap", [0, 24])

@@ -185,6 +185,14 @@ def test_without_a_redis_each_process_counts_for_itself() -> None:
     assert [throttling.LocalCounter().hit(rate, 1)[0] for _ in range(2)] == [1, 1]
 
 
+def test_a_clock_that_is_set_back_begins_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter, rate, now = throttling.LocalCounter(), parse_rate("5/minute"), time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert [counter.hit(rate, 1)[0] for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    monkeypatch.setattr(time, "time", lambda: now - 3600)
+    assert counter.hit(rate, 1) == (1, now - 3600 + 60)
+
+
 @pytest.mark.usefixtures("patience")
 def test_a_limit_holds_across_processes(
     api: PartnerClient, limit: Callable[[str], None], settings: Settings, redis_url: str

@@ -1,10 +1,12 @@
 """Commands that issue, rotate, revoke and list API keys: docs/operations.md."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -12,6 +14,7 @@ from partners.authentication import keys, signing
 from partners.models import ApiKey, Partner
 from tests.support.client import PartnerClient, in_process
 from tests.support.commands import outcome, printed, refusal, run
+from tests.support.locks import wait_for_sessions
 
 
 def status_of(issued: dict[str, Any]) -> int:
@@ -98,6 +101,24 @@ def test_the_overlap_is_as_long_as_asked(partner: Partner, arguments: tuple[str,
     old.refresh_from_db()
     assert old.expires_at is not None
     assert abs(old.expires_at - timezone.now() - timedelta(hours=hours)) < timedelta(minutes=1)
+
+
+def test_of_two_rotations_at_once_one_is_refused(committed_partner: Partner) -> None:
+    key = keys.issue(partner=committed_partner).record
+
+    def rotate() -> None:
+        try:
+            keys.rotate(key, overlap=timedelta())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            keys.rotate(key, overlap=timedelta())
+            second = pool.submit(rotate)
+            wait_for_sessions(1)
+        with pytest.raises(ValueError, match="no longer in force"):
+            second.result()
 
 
 def test_without_an_overlap_the_old_key_is_refused_at_once(committed_partner: Partner) -> None:

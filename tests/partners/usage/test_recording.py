@@ -28,8 +28,8 @@ from partners.usage import clock_skew, recording, reports
 from partners.usage.failures import AuthenticationFailure
 from partners.usage.recording import Group
 from tests.support.client import PartnerClient
+from tests.support.locks import wait_for_sessions
 from tests.support.timeouts import WAIT_SECONDS
-from tests.support.watched import wait_until
 
 PING = "/v1/ping"
 
@@ -214,12 +214,6 @@ def write(groups: list[Group]) -> None:
         recording._write(dict.fromkeys(groups, 1))
     finally:
         connection.close()
-
-
-def wait_for_sessions(count: int) -> None:
-    """Until so many sessions wait for a lock."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    wait_until(lambda: statements.fetch_all(waiting, ()) == [(count,)])
 
 
 # What differs between rows, with three values each.

@@ -126,6 +126,13 @@ def test_pending_deliveries_are_bounded(
     assert (endpoint.deliveries.count(), healthy.deliveries.count()) == (3, 5)
 
 
+def test_a_pause_from_before_the_clock_was_set_back_is_none(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    UserFactory.create(partner=partner, status=Status.ACTIVE)
+    Relay().place()
+    WebhookEndpoint.objects.update(fan_out_after=timezone.now() + timedelta(hours=1))
+    assert fan_out.fan_out() == 1
+
+
 # Leasing
 
 

@@ -13,6 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
+from users.backoffice.access import record_opening
 from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
@@ -167,6 +168,23 @@ def test_an_opening_before_the_profile_changed_does_not_count(client: Client, ma
     client.get(f"/admin/cases/{user.pk}/")
     assert api.patch(f"/v1/users/{user.external_id}", {"city": "Ottawa"}).status == 200
     assert REFUSED in approve(client, choices(client))
+
+
+@pytest.mark.parametrize("page", ["cases/{}/", "users/user/{}/change/"])
+def test_a_page_shows_what_changed_before_its_opening_was_recorded(
+    page: str, client: Client, make: Make, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = make(isCiroAffiliate=False)
+    module = "users.backoffice.case.views" if page.startswith("cases") else "users.admin.users"
+
+    def meanwhile(*arguments: Any) -> None:
+        assert api.patch(f"/v1/users/{user.external_id}", {"isCiroAffiliate": True}).status == 200
+        record_opening(*arguments)
+
+    monkeypatch.setattr(f"{module}.record_opening", meanwhile)
+    shown = client.get(f"/admin/{page.format(user.pk)}").content.decode()
+    assert "dealer that CIRO regulates" in shown
+    assert bulk_approval.users_with_unseen_flags([user.pk]) == set()
 
 
 def test_how_many_are_approved_does_not_change_how_many_statements_look_for_risk_flags(

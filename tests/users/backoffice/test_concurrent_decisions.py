@@ -9,13 +9,13 @@ from django.db import connection
 from partners.models import Partner
 from tests import factories
 from users.models import Staff, Status, StatusChange, User
-from users.services.changes import Version
+from users.services.changes import version_of
 from users.services.compliance import StaleError, decide
 
 PEOPLE = 4
 
 
-def attempt(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
+def attempt(user: User, shown: str, by: Staff, barrier: Barrier) -> Any:
     try:
         connection.ensure_connection()
         barrier.wait()
@@ -30,7 +30,7 @@ def attempt(user: User, shown: Version, by: Staff, barrier: Barrier) -> Any:
 
 def test_of_concurrent_decisions_one_succeeds_and_the_others_name_who_decided(committed_partner: Partner) -> None:
     user = factories.UserFactory.create(partner=committed_partner)
-    shown, barrier = Version.of(user), Barrier(PEOPLE)
+    shown, barrier = version_of(user), Barrier(PEOPLE)
     people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
     with ThreadPoolExecutor(PEOPLE) as pool:
         got = list(pool.map(lambda person: attempt(user, shown, person, barrier), people))

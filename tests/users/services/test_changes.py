@@ -10,7 +10,7 @@ from tests.support.staff import client_as
 from tests.users.deciding import page_of
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS
-from users.services.changes import Changes, Version, changes_meanwhile, since_last_decision
+from users.services.changes import Changes, changes_meanwhile, since_last_decision, version_of
 from users.services.compliance import change_status
 from users.services.labels import LABELS, in_words
 
@@ -93,27 +93,20 @@ def test_values_are_said_as_people_read_them() -> None:
 # Versions
 
 
-def test_a_version_reads_as_it_was_written(user: User) -> None:
-    factories.decide(user, Status.ACTIVE)
-    user.refresh_from_db()
-    version = Version.of(user)
-    assert Version.parse(str(version)) == version
-
-
 def test_every_change_of_profile_or_status_is_another_version(user: User, api: PartnerClient) -> None:
-    versions = [Version.of(user)]
+    versions = [version_of(user)]
     patch(api, city="Ottawa")
     factories.decide(User.objects.get(pk=user.pk), Status.ACTIVE)
-    versions.append(Version.of(User.objects.get(pk=user.pk)))
+    versions.append(version_of(User.objects.get(pk=user.pk)))
     patch(api, city="Toronto")
-    versions.append(Version.of(User.objects.get(pk=user.pk)))
+    versions.append(version_of(User.objects.get(pk=user.pk)))
     assert len(set(versions)) == 3
 
 
 def test_meanwhile_tells_fields_and_decisions_since_a_version(user: User, api: PartnerClient) -> None:
     patch(api, city="Ottawa")
     user.refresh_from_db()
-    shown = Version.of(user)
+    shown = version_of(user)
     patch(api, city="Hull", occupation="Nurse")
     factories.decide(user, Status.SUSPENDED)
     user.refresh_from_db()

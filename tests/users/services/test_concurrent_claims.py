@@ -47,6 +47,14 @@ def test_two_who_press_next_case_get_different_cases(committed_partner: Partner)
         assert [claims.holder(user) for user in got] == people
 
 
+def test_somebody_who_presses_next_case_twice_gets_one(committed_partner: Partner) -> None:
+    waiting(committed_partner, PEOPLE)
+    person = factories.StaffFactory.create()
+    got = at_once(*(lambda: claims.next_case(staff=person) for _ in range(PEOPLE)))
+    assert len({user.pk for user in got}) == 1
+    assert Claim.objects.filter(staff=person).count() == 1
+
+
 def test_the_last_case_is_given_to_one_alone(committed_partner: Partner) -> None:
     person = factories.StaffFactory.create()
     # Those that other tests have left.

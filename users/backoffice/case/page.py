@@ -17,7 +17,7 @@ from users.backoffice.waiting_time import age_of
 from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.services import compliance
-from users.services.changes import Version, since_last_decision
+from users.services.changes import since_last_decision, version_of
 from users.services.labels import LABELS, birth_in_words, in_words
 from users.services.risk_flags import risk_flags_for
 
@@ -75,7 +75,7 @@ def header_context(
         "may_decide": may_decide,
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": list(moves(user, refused=form, is_open=is_open)) if may_decide and not is_claimed_by_other else [],
-        "version": Version.of(user),
+        "version": version_of(user),
     }
 
 

@@ -12,12 +12,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from users.backoffice.access import record_access, request_id_of, staff_of
+from users.backoffice.access import record_opening, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.case.page import case_context
-from users.models import AccessKind, AccessRecord, Status, StatusChange, User
+from users.models import AccessRecord, Status, StatusChange, User
 from users.services import claims, compliance
-from users.services.changes import Version
 
 PERMISSION = "users.view_user"
 QUEUE = "admin:users_queueduser_changelist"
@@ -48,7 +47,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
     try:
         change = compliance.decide(
             user_id=user.pk,
-            shown=Version.parse(request.POST.get("version", "")),
+            shown=request.POST.get("version", ""),
             to_status=to_status,
             **form.reason(),
             by=staff_of(request),
@@ -117,9 +116,9 @@ def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
 def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Record that a changed name or birth date was reviewed."""
     user = _user(user_id)
-    shown = Version.parse(request.POST.get("version", ""))
+    shown, by = request.POST.get("version", ""), staff_of(request)
     try:
-        compliance.mark_reviewed(user_id=user.pk, shown=shown, by=staff_of(request), request_id=request_id_of(request))
+        compliance.mark_reviewed(user_id=user.pk, shown=shown, by=by, request_id=request_id_of(request))
     except compliance.DecisionRefusedError as refusal:
         messages.error(request, str(refusal))
     else:
@@ -129,7 +128,7 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
 
 def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: Any) -> HttpResponse:
     user = _user(user_id)
-    record_access(request, AccessKind.OPENED, user=user, detail=AccessRecord.CASE_PAGE)
+    record_opening(request, user, AccessRecord.CASE_PAGE)
     # A form that is sent again returns to the same page.
     context = case_context(request, user, **context) | {"decided_on": request.POST.get("decided_on", "")}
     return render(request, "backoffice/case/page.html", context, status=status)
