@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from partners.api.json import rfc_3339
+from partners.db.statements import rfc_3339_from_text
 from transactions import keyset
 from transactions.imports.lines import parse_line
 from transactions.imports.staging import Batch, Database
@@ -36,8 +37,13 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
         raise ValueError("Conversions of real users are not simulated.")
     batch, ids = Batch(), []
     now = rfc_3339(datetime.now(UTC))
+    # Sent again without a time, a conversion is the same.
+    untimed = [item["conversionId"] for item in items if "conversionId" in item and "createdAt" not in item]
+    stored = keyset.conversions_by_id(user.partner_id, untimed) if untimed else []
+    times = {row.conversion_id: rfc_3339_from_text(row.created_at) for row in stored}
     for index, item in enumerate(items):
-        defaults = {"conversionId": f"sandbox-{uuid.uuid4()}", "createdAt": now}
+        created_at = times.get(item.get("conversionId", ""), now)
+        defaults = {"conversionId": f"sandbox-{uuid.uuid4()}", "createdAt": created_at}
         whole = {**defaults, **item, "type": "conversion", "partner": slug, "externalId": user.external_id}
         line = json.dumps(whole).encode()
         batch.add(index, line, parse_line(line))

@@ -95,6 +95,12 @@ def test_conversions_are_recorded_under_the_rules_of_an_import(sandbox: PartnerC
     assert [event["data"]["count"] for event in events(sandbox)] == [2]
 
 
+def test_a_conversion_sent_again_without_a_time_is_the_same(sandbox: PartnerClient) -> None:
+    once = sandbox.post(TRANSACTIONS, {"items": [ITEM | {"conversionId": "cv-1"}]})
+    again = sandbox.post(TRANSACTIONS, {"items": [ITEM | {"conversionId": "cv-1"}]})
+    assert (once.status, again.status, again.body) == (201, 201, once.body)
+
+
 def test_a_conversion_that_is_there_is_returned_as_it_is_or_a_conflict(sandbox: PartnerClient) -> None:
     item = ITEM | {"conversionId": "cv-1", "createdAt": "2025-01-01T00:00:00Z"}
     once = sandbox.post(TRANSACTIONS, {"items": [item]})
