@@ -7,8 +7,9 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
@@ -29,19 +30,18 @@ def verify_second_factor(request: HttpRequest) -> HttpResponse | None:
 def issue_from_form(
     page: ReadOnlyAdmin,
     request: HttpRequest,
-    row: Model,
+    row: Any,
     form_class: type[forms.Form],
     issue: Callable[[Any], HttpResponse],
     *,
-    partner_id: int,
-    newest: Callable[[int], str],
+    secrets: QuerySet[Any],
     **texts: Any,
 ) -> HttpResponse:
     """Show a form; on POST call `issue` with it, which makes a secret and returns the page that shows it.
 
-    row: what the page is about. issue: may raise ValueError and ValidationError; ObjectDoesNotExist becomes Http404.
-    newest: names the partner's newest secret, so that a form sent twice is refused. texts: title, button and note of
-    the page.
+    row: a partner, or a row of one. issue: may raise ValueError and ValidationError; ObjectDoesNotExist becomes
+    Http404. secrets: those of the partner: the newest is the form's version, so that one sent twice is refused.
+    texts: title, button and note of the page.
     """
     if (second_factor := verify_second_factor(request)) is not None:
         return second_factor
@@ -50,8 +50,8 @@ def issue_from_form(
     is_valid = form.is_valid()
     with transaction.atomic():
         # One of two forms that are sent at once is refused.
-        Partner.objects.select_for_update(no_key=True).get(pk=partner_id)
-        version = newest(partner_id)
+        Partner.objects.select_for_update(no_key=True).get(pk=row.pk if isinstance(row, Partner) else row.partner_id)
+        version = str(secrets.order_by("-pk").values_list("pk", flat=True).first() or "")
         if is_valid:
             if request.POST.get("version", "") != version:
                 form.add_error(None, HAS_CHANGED)
@@ -65,3 +65,10 @@ def issue_from_form(
                 except ObjectDoesNotExist:
                     raise Http404 from None
     return page.ask(request, row, form, version=version, **texts)
+
+
+def show_once(page: ReadOnlyAdmin, request: HttpRequest, row: Model, **context: Any) -> HttpResponse:
+    """The page with a new secret: the response to the POST itself, which no cache keeps (admin_view sends no-store)."""
+    opts = row._meta  # noqa: SLF001
+    template = f"admin/partners/{opts.model_name}/issued.html"
+    return TemplateResponse(request, template, page.admin_site.each_context(request) | {"opts": opts} | context)

@@ -11,15 +11,17 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from partners.admin.api_keys import MAY_ISSUE, IssueForm, newest_key, show_once
+from partners.admin.api_keys import MAY_ISSUE, IssueForm, show_key
 from partners.admin.issuing import issue_from_form
 from partners.admin.key_columns import age, expiry, keys_in_force, state
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from partners.admin.webhook_columns import table_of
-from partners.admin.webhook_secrets import MAY_ADD, add_from_form
+from partners.admin.webhook_forms import AddWebhookForm
+from partners.admin.webhooks import secrets_of_partner, show_webhook_secret
 from partners.authentication import keys
 from partners.models import ApiKey, Partner, in_force
 from partners.usage.tables import failures_table, requests_table
+from partners.webhooks import endpoints
 
 admin.site.index_title = _("Back office")
 admin.site.site_url = None
@@ -73,13 +75,8 @@ class PartnerAdmin(ReadOnlyAdmin):
         yield requests_table(obj)
         yield failures_table(obj)
 
-    # A dotted permission would have Unfold's system check read a table, which an empty database does not have.
-    def has_issue_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
-        """Whether the person may issue keys."""
-        return request.user.has_perm(MAY_ISSUE)
-
     @action(  # type: ignore[untyped-decorator]
-        description=_("Issue an API key"), permissions=["view", "issue"], icon="key", variant=ActionVariant.PRIMARY
+        description=_("Issue an API key"), permissions=["view", MAY_ISSUE], icon="key", variant=ActionVariant.PRIMARY
     )
     def issue(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Issue a key and show it, with its secret, once."""
@@ -90,7 +87,7 @@ class PartnerAdmin(ReadOnlyAdmin):
                 partner=partner, label=form.cleaned_data["label"], expires_at=form.cleaned_data["expires_at"]
             )
             self.log_addition(request, issued.record, f"Issued to {partner.slug}.")
-            return show_once(self, request, issued)
+            return show_key(self, request, issued)
 
         return issue_from_form(
             self,
@@ -98,23 +95,35 @@ class PartnerAdmin(ReadOnlyAdmin):
             partner,
             IssueForm,
             issue_key,
-            partner_id=partner.pk,
-            newest=newest_key,
+            secrets=partner.api_keys.all(),
             title=_("Issue an API key"),
             button=_("Issue"),
             note=_("The key and its secret are shown once, on the next page."),
         )
 
-    def has_add_webhook_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
-        """Whether the person may add webhooks."""
-        return request.user.has_perm(MAY_ADD)
-
     @action(  # type: ignore[untyped-decorator]
-        description=_("Add a webhook"), permissions=["view", "add_webhook"], icon="webhook"
+        description=_("Add a webhook"), permissions=["view", "partners.add_webhookendpoint"], icon="webhook"
     )
     def add_webhook(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Add a webhook and show its secret once."""
-        return add_from_form(self, request, self.row(request, object_id))
+        partner = self.row(request, object_id)
+
+        def add(form: AddWebhookForm) -> HttpResponse:
+            endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)
+            self.log_addition(request, endpoint, f"Added to {partner.slug}.")
+            return show_webhook_secret(self, request, endpoint, secret)
+
+        return issue_from_form(
+            self,
+            request,
+            partner,
+            AddWebhookForm,
+            add,
+            secrets=secrets_of_partner(partner.pk),
+            title=_("Add a webhook"),
+            button=_("Add"),
+            note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
+        )
 
 
 def _link(key: ApiKey) -> str:

@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +17,7 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from partners.admin.date_formatting import moment
-from partners.admin.issuing import HAS_CHANGED, issue_from_form, verify_second_factor
+from partners.admin.issuing import HAS_CHANGED, issue_from_form, show_once, verify_second_factor
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from partners.admin.webhook_columns import (
     delivery_state,
@@ -28,8 +29,7 @@ from partners.admin.webhook_columns import (
     state,
 )
 from partners.admin.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
-from partners.admin.webhook_secrets import newest_secret, show_once
-from partners.models import WebhookDelivery, WebhookEndpoint
+from partners.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import deliveries, endpoints
 
 MAY_CHANGE = "partners.change_webhookendpoint"
@@ -126,17 +126,8 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         actions: list[Any] = super().get_actions_detail(request, endpoint.pk)  # type: ignore[misc]
         return [one for one in actions if _action_name(one) not in impossible]
 
-    # A dotted permission would have Unfold's system check read a table, which an empty database does not have.
-    def has_manage_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
-        """Whether the person may change webhooks."""
-        return request.user.has_perm(MAY_CHANGE)
-
-    def has_retry_permission(self, request: HttpRequest, _object_id: object = None) -> bool:
-        """Whether the person may have deliveries attempted again."""
-        return request.user.has_perm(MAY_RETRY)
-
     @action(  # type: ignore[untyped-decorator]
-        description=_("Change"), permissions=["view", "manage"], icon="edit", variant=ActionVariant.PRIMARY
+        description=_("Change"), permissions=["view", MAY_CHANGE], icon="edit", variant=ActionVariant.PRIMARY
     )
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Change URL, types and description."""
@@ -157,7 +148,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         texts = {"title": _("Change the webhook"), "button": _("Save"), "note": "", "version": version}
         return self._act(request, endpoint, form, change, **texts)
 
-    @action(description=_("Send a test"), permissions=["view", "manage"], icon="send")  # type: ignore[untyped-decorator]
+    @action(description=_("Send a test"), permissions=["view", MAY_CHANGE], icon="send")  # type: ignore[untyped-decorator]
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Have a `webhook.test` sent once; its page shows the result."""
         endpoint = self.row(request, object_id)
@@ -169,7 +160,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             self.log_change(request, endpoint, "Test sent.")
         return self.page_of(delivery)
 
-    @action(description=_("Retry deliveries"), permissions=["view", "retry"], icon="replay")  # type: ignore[untyped-decorator]
+    @action(description=_("Retry deliveries"), permissions=["view", MAY_RETRY], icon="replay")  # type: ignore[untyped-decorator]
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Have deliveries attempted now that failed, or wait for their next attempt."""
 
@@ -180,9 +171,10 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
 
         note = _("Deliveries that failed, and those that wait for their next attempt, are attempted now.")
         texts = {"title": _("Retry deliveries"), "button": _("Retry"), "note": note}
-        return self._act(request, self.row(request, object_id), _bound(forms.Form, request), retry, **texts)
+        form = forms.Form(request.POST if request.method == "POST" else None)
+        return self._act(request, self.row(request, object_id), form, retry, **texts)
 
-    @action(description=_("Rotate the secret"), permissions=["view", "manage"], icon="autorenew")  # type: ignore[untyped-decorator]
+    @action(description=_("Rotate the secret"), permissions=["view", MAY_CHANGE], icon="autorenew")  # type: ignore[untyped-decorator]
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Make a new secret and show it once."""
         endpoint = self.row(request, object_id)
@@ -191,7 +183,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             hours = form.cleaned_data["overlap_hours"]
             secret = endpoints.rotate_secret(endpoint, timedelta(hours=hours))
             self.log_change(request, endpoint, f"Secret rotated, overlap {hours} h.")
-            return show_once(self, request, endpoint, secret)
+            return show_webhook_secret(self, request, endpoint, secret)
 
         return issue_from_form(
             self,
@@ -199,53 +191,78 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             endpoint,
             RotateSecretForm,
             rotate_secret,
-            partner_id=endpoint.partner_id,
-            newest=newest_secret,
+            secrets=secrets_of_partner(endpoint.partner_id),
             title=_("Rotate the secret"),
             button=_("Rotate"),
             note=_("The new secret is shown once, on the next page. Those in force end with the overlap."),
         )
 
-    @action(description=_("Disable"), permissions=["view", "manage"], icon="block")  # type: ignore[untyped-decorator]
+    @action(description=_("Disable"), permissions=["view", MAY_CHANGE], icon="block")  # type: ignore[untyped-decorator]
     def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send it nothing until it is enabled."""
+        return self._apply(
+            request,
+            object_id,
+            endpoints.disable,
+            log="Disabled.",
+            done=_("The webhook is disabled."),
+            title=_("Disable the webhook"),
+            button=_("Disable"),
+            note=_("Events of the time until it is enabled are never sent to it; the partner finds them in the feed."),
+        )
 
-        def disable(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
-            endpoints.disable(endpoint)
-            self.log_change(request, endpoint, "Disabled.")
-            return _("The webhook is disabled.")
-
-        note = _("Events of the time until it is enabled are never sent to it; the partner finds them in the feed.")
-        texts = {"title": _("Disable the webhook"), "button": _("Disable"), "note": note}
-        return self._act(request, self.row(request, object_id), _bound(forms.Form, request), disable, **texts)
-
-    @action(description=_("Enable"), permissions=["view", "manage"], icon="check_circle")  # type: ignore[untyped-decorator]
+    @action(description=_("Enable"), permissions=["view", MAY_CHANGE], icon="check_circle")  # type: ignore[untyped-decorator]
     def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send it events from now on."""
-
-        def enable(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
-            endpoints.enable(endpoint)
-            self.log_change(request, endpoint, "Enabled.")
-            return _("The webhook is enabled.")
-
-        note = _("Events are sent to it from now on. Those of the time while it was disabled are in the feed.")
-        texts = {"title": _("Enable the webhook"), "button": _("Enable"), "note": note}
-        return self._act(request, self.row(request, object_id), _bound(forms.Form, request), enable, **texts)
+        return self._apply(
+            request,
+            object_id,
+            endpoints.enable,
+            log="Enabled.",
+            done=_("The webhook is enabled."),
+            title=_("Enable the webhook"),
+            button=_("Enable"),
+            note=_("Events are sent to it from now on. Those of the time while it was disabled are in the feed."),
+        )
 
     @action(  # type: ignore[untyped-decorator]
-        description=_("Remove"), permissions=["view", "manage"], icon="delete", variant=ActionVariant.DANGER
+        description=_("Remove"), permissions=["view", MAY_CHANGE], icon="delete", variant=ActionVariant.DANGER
     )
     def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send it nothing any more."""
+        return self._apply(
+            request,
+            object_id,
+            endpoints.remove,
+            RemoveForm,
+            log="Removed.",
+            done=_("The webhook is removed."),
+            title=_("Remove the webhook"),
+            button=_("Remove"),
+            note=_("This cannot be undone."),
+            is_dangerous=True,
+        )
 
-        def remove(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
-            endpoints.remove(endpoint)
-            self.log_change(request, endpoint, "Removed.")
-            return _("The webhook is removed.")
+    def _apply(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        rule: Callable[[WebhookEndpoint], object],
+        form_class: type[forms.Form] = forms.Form,
+        *,
+        log: str,
+        done: Any,
+        **texts: Any,
+    ) -> HttpResponse:
+        """Ask, then apply a rule to the webhook. log, done: for the log of actions, and for the person."""
 
-        texts = {"title": _("Remove the webhook"), "button": _("Remove"), "note": _("This cannot be undone.")}
-        form = _bound(RemoveForm, request)
-        return self._act(request, self.row(request, object_id), form, remove, is_dangerous=True, **texts)
+        def act(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+            rule(endpoint)
+            self.log_change(request, endpoint, log)
+            return done
+
+        form = form_class(request.POST if request.method == "POST" else None)
+        return self._act(request, self.row(request, object_id), form, act, **texts)
 
     def _act(
         self,
@@ -279,5 +296,13 @@ def _name(column: Any) -> str:
     return column if isinstance(column, str) else str(column.__name__)
 
 
-def _bound(form_class: type[forms.Form], request: HttpRequest) -> forms.Form:
-    return form_class(request.POST if request.method == "POST" else None)
+def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:
+    """The secrets of the partner's webhooks."""
+    return WebhookSecret.objects.filter(endpoint__partner=partner_id)
+
+
+def show_webhook_secret(
+    page: ReadOnlyAdmin, request: HttpRequest, endpoint: WebhookEndpoint, secret: str
+) -> HttpResponse:
+    """The page with a new secret of a webhook."""
+    return show_once(page, request, endpoint, title=_("New webhook secret"), endpoint=endpoint, secret=secret)

@@ -18,7 +18,6 @@ from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from django.utils import timezone
 
-from partners.admin import api_keys, webhook_secrets
 from partners.authentication import keys
 from partners.models import ApiKey, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import addresses, endpoints
@@ -194,11 +193,11 @@ def approval(world: World) -> Mapping[str, Any]:
 
 
 def issues(world: World) -> dict[str, str]:
-    return {"version": api_keys.newest_key(world.partner.pk)}
+    return {"version": str(world.partner.api_keys.latest("pk").pk)}
 
 
 def adds(world: World) -> dict[str, str]:
-    return {"version": webhook_secrets.newest_secret(world.partner.pk)}
+    return {"version": str(WebhookSecret.objects.filter(endpoint__partner=world.partner).latest("pk").pk)}
 
 
 def webhook_of(world: World) -> WebhookEndpoint:
