@@ -7,16 +7,14 @@ Values are the text that PostgreSQL writes (numeric with the digits as recorded)
 conversion.
 """
 
-import re
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
 
-from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
+from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT, CursorFormat
 from partners.db import statements
 from partners.db.statements import Query
 
@@ -24,10 +22,9 @@ from partners.db.statements import Query
 MOST_ROWS = HIGHEST_LIMIT + 2
 # The same for a page of the default size.
 DEFAULT_ROWS = DEFAULT_LIMIT + 2
-TIEBREAK_DIGITS = 19
+CURSOR = CursorFormat(19)
 HIGHEST_TIEBREAK = 2**63 - 1
 
-_CURSOR = re.compile(rf"(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{6}})(\d{{{TIEBREAK_DIGITS}}})Z", re.ASCII)
 _FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT %s::bigint))"
 
 
@@ -40,18 +37,12 @@ class Position(NamedTuple):
     @classmethod
     def parse(cls, cursor: str) -> "Position | None":
         """The position that a cursor names; None if it is malformed."""
-        match = _CURSOR.fullmatch(cursor)
-        if match is None or int(match[2]) > HIGHEST_TIEBREAK:
-            return None
-        try:
-            datetime.fromisoformat(match[1])
-        except ValueError:
-            return None
-        return cls(match[1] + "Z", int(match[2]))
+        found = CURSOR.parse(cursor)
+        return cls(*found) if found and found[1] <= HIGHEST_TIEBREAK else None
 
     def cursor(self) -> str:
-        """The cursor that names this position: itself a valid RFC 3339 date-time."""
-        return f"{self.created_at[:-1]}{self.tiebreak:0{TIEBREAK_DIGITS}}Z"
+        """The cursor that names this position."""
+        return CURSOR.write(*self)
 
 
 class Owner(NamedTuple):

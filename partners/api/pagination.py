@@ -3,11 +3,15 @@
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar
+from datetime import datetime
+from typing import Any, Generic, TypeVar
 
+from django.http import HttpResponse
 from rest_framework.pagination import BasePagination
 
 from partners.api.errors import FieldError
+from partners.api.json import JsonRenderer
+from partners.api.response import JsonResponse
 
 DEFAULT_LIMIT = 25
 HIGHEST_LIMIT = 100
@@ -23,6 +27,12 @@ class KeysetPagination(BasePagination, Generic[Start]):
 
     start: Start | None = None
     limit = DEFAULT_LIMIT
+    next_cursor: str | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of rows to read: the page, and one that tells whether more follow."""
+        return self.limit + 1
 
     @abstractmethod
     def parse(self, cursor: str) -> Start | None:
@@ -43,6 +53,35 @@ class KeysetPagination(BasePagination, Generic[Start]):
                 code = code_of(parameters["limit"], "range" if _WHOLE_NUMBER.fullmatch(text) else "format")
                 errors.append(FieldError("limit", f"Must be a whole number from 1 to {HIGHEST_LIMIT}.", code))
         return errors
+
+    def get_paginated_response(self, data: Sequence[Any], head: Mapping[str, object] = {}) -> HttpResponse:  # type: ignore[override]
+        """The response with a page. head: fields before it, such as the user's."""
+        body = {**head, "nextCursor": self.next_cursor, "items": data}
+        return JsonResponse(200, JsonRenderer().render(body))
+
+
+class CursorFormat:
+    """Cursors of a createdAt with further digits of its fraction, a number: themselves valid RFC 3339 date-times."""
+
+    def __init__(self, digits: int) -> None:
+        """digits: of the number."""
+        self._digits = digits
+        self.pattern = rf"^\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{6 + digits}}}Z$"
+        self._pattern = re.compile(rf"(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{6}})(\d{{{digits}}})Z", re.ASCII)
+
+    def parse(self, cursor: str) -> tuple[str, int] | None:
+        """The createdAt (RFC 3339, UTC, six fraction digits) and the number; None if the cursor is malformed."""
+        if (match := self._pattern.fullmatch(cursor)) is None:
+            return None
+        try:
+            datetime.fromisoformat(match[1])
+        except ValueError:
+            return None
+        return f"{match[1]}Z", int(match[2])
+
+    def write(self, created_at: str, number: int) -> str:
+        """The cursor of these."""
+        return f"{created_at[:-1]}{number:0{self._digits}d}Z"
 
 
 def single(values: Sequence[str]) -> str:

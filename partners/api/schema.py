@@ -54,7 +54,11 @@ def response_header(
     )
 
 
-def cursor_parameter(pattern: str, example: str, description: str) -> OpenApiParameter:
+def cursor_parameter(
+    pattern: str,
+    example: str,
+    description: str = "The nextCursor of the previous page, unchanged; without it, the first page.",
+) -> OpenApiParameter:
     """`cursor` of a list."""
     return OpenApiParameter(
         "cursor",

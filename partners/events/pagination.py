@@ -18,17 +18,11 @@ CURSOR_TOO_OLD = "Older than the events kept: read the users again, then the fee
 class FeedPagination(KeysetPagination[int]):
     """Takes a page of the feed."""
 
-    next_cursor: str
     has_more: bool
 
     def parse(self, cursor: str) -> int | None:
         """The position that a cursor names; None if it is malformed."""
         return feed.position_of(cursor)
-
-    @property
-    def count(self) -> int:
-        """The number of rows to read: the page, and one that tells whether more follow."""
-        return self.limit + 1
 
     def paginate_rows(self, rows: list[EventRow]) -> list[EventRow]:
         """The page of the rows of `feed.query`. Raises BadRequestError if the cursor is not of this feed."""

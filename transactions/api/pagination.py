@@ -4,17 +4,16 @@ Rows are never deleted, so the row that a cursor names still exists. The next pa
 cursor without a row is not one of this list.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from rest_framework.request import Request
 
 from partners.api.errors import BadRequestError, invalid_parameter
-from partners.api.json import JsonRenderer, rfc_3339
+from partners.api.json import rfc_3339
 from partners.api.pagination import NOT_A_CURSOR, KeysetPagination
-from partners.api.response import JsonResponse
 from transactions import keyset
 from transactions.keyset import Position
 
@@ -23,8 +22,6 @@ Row = TypeVar("Row")
 
 class CursorPagination(KeysetPagination[Position]):
     """Takes a page of rows."""
-
-    next_cursor: str | None = None
 
     def parse(self, cursor: str) -> Position | None:
         """The position that a cursor names; None if it is malformed."""
@@ -61,8 +58,3 @@ class CursorPagination(KeysetPagination[Position]):
             rows = rows[: self.limit]
             self.next_cursor = position(rows[-1]).cursor()
         return rows
-
-    def get_paginated_response(self, data: list[Any], head: Mapping[str, object] = {}) -> HttpResponse:  # type: ignore[override]
-        """The response with a page. head: fields before it, such as the user's."""
-        body = {**head, "nextCursor": self.next_cursor, "items": data}
-        return JsonResponse(200, JsonRenderer().render(body))

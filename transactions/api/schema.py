@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 from partners.api.errors import invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR
 from partners.api.schema import LIMIT, cursor_parameter, response_header
-from transactions.api.serializers import CURSOR
+from transactions.keyset import CURSOR
 from users.api.errors import BAD_PATH, user_not_found
 from users.api.schema import EXTERNAL_ID_IN_PATH
 
@@ -16,7 +16,9 @@ _SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 LIST_PARAMETERS = [
     EXTERNAL_ID_IN_PATH,
-    cursor_parameter(CURSOR, _CURSOR, "The nextCursor of the previous page, unchanged; without it, the first page."),
+    cursor_parameter(
+        CURSOR.pattern, _CURSOR, "The nextCursor of the previous page, unchanged; without it, the first page."
+    ),
     LIMIT,
 ]
 LIST_ERRORS = (BAD_PATH, invalid_parameter("cursor", NOT_A_CURSOR), user_not_found())

@@ -8,12 +8,11 @@ from partners.api.pagination import HIGHEST_LIMIT
 from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
 from partners.db.statements import rfc_3339_from_text
 from transactions.documents.file_types import EXTENSIONS
-from transactions.keyset import TIEBREAK_DIGITS, ConversionRow, DocumentRow
+from transactions.keyset import CURSOR, ConversionRow, DocumentRow
 from transactions.models import TITLE_LENGTH, DocumentType
 from users.api.serializer_fields import ChoiceField, ExternalIdField, TextField
 from users.api.serializers import USER_ID_HELP
 
-CURSOR = rf"^\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{6 + TIEBREAK_DIGITS}}}Z$"
 # Of a simulated import.
 MOST_ITEMS = 100
 AMOUNT = r"^(0|[1-9]\d{0,19})(\.\d{1,18})?$"
@@ -93,7 +92,7 @@ class PageSerializer(serializers.Serializer[Any]):
     externalId = ExternalIdField()
     userId = serializers.UUIDField(help_text=USER_ID_HELP)
     nextCursor = serializers.RegexField(
-        CURSOR,
+        CURSOR.pattern,
         allow_null=True,
         help_text="The cursor of the next page, to be sent back unchanged; null on the last page.",
     )

@@ -11,7 +11,7 @@ from partners.api import schema
 from partners.api.errors import invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR
 from partners.api.schema import LIMIT, cursor_parameter, response_header
-from users.api.pagination import CURSOR, NOT_A_STATUS, USER_ID_DIGITS
+from users.api.pagination import CURSOR, NOT_A_STATUS
 from users.api.serializer_fields import EXTERNAL_ID
 from users.models import Status
 from users.services.addresses import rules_for
@@ -70,7 +70,7 @@ CREATED_USER = {
 }
 USER_SUMMARY = CREATED_USER | {"updatedAt": "2026-01-15T10:30:00.123456Z"}
 
-_CURSOR = f"2026-01-15T10:30:00.123456{UUID(CREATED_USER['userId']).int:0{USER_ID_DIGITS}d}Z"
+_CURSOR = CURSOR.write("2026-01-15T10:30:00.123456Z", UUID(CREATED_USER["userId"]).int)
 USER_PAGE = {"nextCursor": _CURSOR, "items": [{**USER_SUMMARY, "createdAt": "2026-01-15T10:30:00.123456Z"}]}
 LIST_PARAMETERS = [
     OpenApiParameter(
@@ -79,7 +79,9 @@ LIST_PARAMETERS = [
         description="Only users in this status. A cursor stays usable under another one.",
         examples=[OpenApiExample("status", value=Status.ACTIVE.value)],
     ),
-    cursor_parameter(CURSOR, _CURSOR, "The nextCursor of the previous page, unchanged; without it, the first page."),
+    cursor_parameter(
+        CURSOR.pattern, _CURSOR, "The nextCursor of the previous page, unchanged; without it, the first page."
+    ),
     LIMIT,
 ]
 LIST_ERRORS = (

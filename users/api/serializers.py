@@ -183,7 +183,7 @@ class UserPageSerializer(serializers.Serializer[Any]):
 
     # UserPagination writes it.
     nextCursor = serializers.RegexField(
-        CURSOR,
+        CURSOR.pattern,
         allow_null=True,
         help_text="The cursor of the next page, to be sent back unchanged; null on the last page.",
     )
