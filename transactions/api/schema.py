@@ -16,9 +16,7 @@ _SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 LIST_PARAMETERS = [
     EXTERNAL_ID_IN_PATH,
-    cursor_parameter(
-        CURSOR.pattern, _CURSOR, "The nextCursor of the previous page, unchanged; without it, the first page."
-    ),
+    cursor_parameter(CURSOR.pattern, _CURSOR),
     LIMIT,
 ]
 LIST_ERRORS = (BAD_PATH, invalid_parameter("cursor", NOT_A_CURSOR), user_not_found())

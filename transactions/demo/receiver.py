@@ -5,17 +5,13 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+import trustme
 from standardwebhooks import Webhook, WebhookVerificationError
 
 HOST = "localhost"
@@ -40,18 +36,16 @@ class Received(NamedTuple):
 class Receiver(ThreadingHTTPServer):
     """Answers 204 to a webhook with a valid signature, 401 to others.
 
-    certificate: its PEM file. on_receipt: called with each valid webhook, in a thread.
+    authorities: the PEM file of those that certify it. on_receipt: called with each valid webhook, in a thread.
     """
 
     daemon_threads = True
 
-    def __init__(self, certificate: Path, key: Path) -> None:
+    def __init__(self, context: ssl.SSLContext, authorities: Path) -> None:
         super().__init__((HOST, 0), _Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
         # Handshakes in the threads of requests: a silent client does not occupy the listener.
         self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-        self.certificate = certificate
+        self.authorities = authorities
         self.on_receipt: Callable[[Received], None] = lambda _: None
         self._webhook: Webhook | None = None
         self._received: dict[str, Received] = {}
@@ -111,41 +105,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def receiving() -> Iterator[Receiver]:
-    """A running receiver, with a certificate made for it."""
+    """A running receiver, with a certificate and an authority made for it."""
     with TemporaryDirectory(prefix="psi-receiver-") as name:
-        certificate, key = Path(name) / "certificate.pem", Path(name) / "key.pem"
-        _write_certificate(certificate, key)
-        with Receiver(certificate, key) as receiver:
+        authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(HOST).configure_cert(context)
+        authorities = Path(name) / "authority.pem"
+        authority.cert_pem.write_to_path(str(authorities))
+        with Receiver(context, authorities) as receiver:
             threading.Thread(target=receiver.serve_forever, daemon=True).start()
             try:
                 yield receiver
             finally:
                 receiver.shutdown()
-
-
-def _write_certificate(certificate: Path, key: Path) -> None:
-    """Write a certificate that signs itself, for HOST."""
-    private = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-    now = datetime.now(UTC)
-    public = private.public_key()
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(public)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=30))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(public), critical=False)
-        .sign(private, hashes.SHA256())
-    )
-    certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    key.write_bytes(
-        private.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )

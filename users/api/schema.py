@@ -79,9 +79,7 @@ LIST_PARAMETERS = [
         description="Only users in this status. A cursor stays usable under another one.",
         examples=[OpenApiExample("status", value=Status.ACTIVE.value)],
     ),
-    cursor_parameter(
-        CURSOR.pattern, _CURSOR, "The nextCursor of the previous page, unchanged; without it, the first page."
-    ),
+    cursor_parameter(CURSOR.pattern, _CURSOR),
     LIMIT,
 ]
 LIST_ERRORS = (

@@ -39,7 +39,7 @@ def post(receiver: Receiver, body: bytes = BODY, *, path: str = PATH, at: dateti
         "webhook-timestamp": str(int(at.timestamp())),
         "webhook-signature": Webhook(SECRET).sign(EVENT["eventId"], at, BODY.decode()),
     }
-    trust = ssl.create_default_context(cafile=str(receiver.certificate))
+    trust = ssl.create_default_context(cafile=str(receiver.authorities))
     # Python's default since 3.13.
     trust.verify_flags |= ssl.VERIFY_X509_STRICT
     connection = http.client.HTTPSConnection("localhost", receiver.server_port, context=trust, timeout=WAIT_SECONDS)

@@ -156,7 +156,7 @@ def _endpoint_removed(partner: Partner) -> Iterator[None]:
 
 
 def _receiver_settings(receiver: Receiver) -> dict[str, str]:
-    return {"WEBHOOK_CA_BUNDLE": str(receiver.certificate), "WEBHOOK_ALLOW_LOOPBACK": "true"}
+    return {"WEBHOOK_CA_BUNDLE": str(receiver.authorities), "WEBHOOK_ALLOW_LOOPBACK": "true"}
 
 
 @contextmanager
