@@ -244,9 +244,6 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "POSTPROCESSING_HOOKS": ["config.openapi.complete"],
 }
 
-# History rows hold their context themselves: a second table would be updated.
-PGHISTORY_APPEND_ONLY = True
-
 # Staff
 AUTH_USER_MODEL = "users.Staff"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]

@@ -98,11 +98,6 @@ class Target(NamedTuple):
     port: int
 
 
-def check_url(url: str) -> None:
-    """Raise ValidationError if webhooks may not go to this URL, whatever its host's addresses."""
-    parse(url)
-
-
 def check_addresses(url: str) -> None:
     """Resolve the URL's host. Raises ValidationError if it has no address or one that is not global."""
     target = parse(url)

@@ -54,7 +54,7 @@ def find_endpoint(webhook_id: str) -> WebhookEndpoint:
 def checked_url(url: str) -> CheckedUrl:
     """A URL that webhooks may be sent to. Raises ValidationError. Resolves the host name, which may take seconds."""
     try:
-        addresses.check_url(url)
+        addresses.parse(url)
         addresses.check_addresses(url)
     except ValidationError as error:
         raise ValidationError({"url": error.messages}) from None

@@ -4,12 +4,12 @@ Every list, figure, search, risk flag and export of staff reads its rows through
 those of sandbox users only where they are asked for.
 """
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db.models import Model, Q, QuerySet
 
 from partners.models import Mode, Partner
-from users.models import AccessRecord, Claim, User
+from users.models import AccessRecord, Claim
 
 Row = TypeVar("Row", bound=Model)
 
@@ -22,11 +22,6 @@ def live(rows: QuerySet[Row]) -> QuerySet[Row]:
 def in_mode(rows: QuerySet[Row], mode: Mode) -> QuerySet[Row]:
     """The rows of the users of live partners, or of sandbox partners. rows: users, or what belongs to users."""
     return rows.filter(_condition(rows.model, mode))
-
-
-def of_same_mode(rows: QuerySet[User], is_sandbox: Any) -> QuerySet[User]:
-    """The users of the mode of another one. is_sandbox: that user's, also as an expression."""
-    return rows.filter(is_sandbox=is_sandbox)
 
 
 def _condition(model: type[Model], mode: Mode) -> Q:

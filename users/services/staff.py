@@ -54,10 +54,10 @@ def find_staff(username: str) -> Staff:
         raise ValidationError(f"Staff account {username!r} not found.") from None
 
 
-def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -> tuple[int, int]:
+def reset_second_factor(*, staff: Staff, reason: str) -> tuple[int, int]:
     """Delete a person's second factors and recovery codes and end their sessions, with a record in the admin's log.
 
-    The next login asks them to enrol. by: None for the command. Returns the numbers of factors and sessions.
+    The next login asks them to enrol. Returns the numbers of factors and sessions.
     Raises ValidationError.
     """
     if not reason.strip():
@@ -69,13 +69,13 @@ def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -
         Authenticator.objects.filter(user_id=staff.pk).delete()
         ended = sessions.end_all(staff.pk)
         LogEntry.objects.create(
-            # A log entry needs a staff account: for the command, the one concerned.
-            user=by or staff,
+            # A log entry needs a staff account: that of the person concerned.
+            user=staff,
             action_flag=CHANGE,
             content_type=ContentType.objects.get_for_model(Staff),
             object_id=str(staff.pk),
             object_repr=str(staff)[:200],
-            change_message=f"Second factor removed{'' if by else ' by the command reset_staff_mfa'}, sessions ended."
+            change_message="Second factor removed by the command reset_staff_mfa, sessions ended."
             f" Reason: {reason.strip()}",
         )
     return removed, ended

@@ -230,7 +230,7 @@ def test_another_package_would_refuse_them(monkeypatch: pytest.MonkeyPatch, net:
 )
 def test_urls_that_are_refused(url: str) -> None:
     with pytest.raises(ValidationError):
-        addresses.check_url(url)
+        addresses.parse(url)
 
 
 @pytest.mark.parametrize(
@@ -290,6 +290,6 @@ def test_loopback_only_while_both_settings_allow_it(settings: Any, *, debug: boo
         assert addresses.parse("https://localhost:8443/").host == "localhost"
     else:
         with pytest.raises(ValidationError):
-            addresses.check_url("https://localhost:8443/")
+            addresses.parse("https://localhost:8443/")
     with pytest.raises(ValidationError):
-        addresses.check_url("https://127.0.0.1:8443/")
+        addresses.parse("https://127.0.0.1:8443/")
