@@ -1,7 +1,7 @@
 """The admin of deliveries to webhooks: a list by keyset, a page with the attempts, and a retry."""
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +12,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter, TextFilter
+from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
+from partners.admin.filters import ChoiceFilter
 from partners.admin.pages import ReadOnlyAdmin, Table
 from partners.admin.webhook_columns import (
     attempt_row,
@@ -50,32 +51,18 @@ class WebhookFilter(TextFilter):  # type: ignore[misc]
             return queryset.none()
 
 
-class StateFilter(DropdownFilter):  # type: ignore[misc]
+class StateFilter(ChoiceFilter):
     """By state."""
 
     title, parameter_name = _("state"), "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        """All states."""
-        return DeliveryState.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The deliveries in this state."""
-        return queryset.filter(state=self.value()) if self.value() else queryset
+    options = DeliveryState.choices
 
 
-class TypeFilter(DropdownFilter):  # type: ignore[misc]
-    """By the event's type."""
+class TypeFilter(ChoiceFilter):
+    """By the event's type, as on the wire."""
 
     title, parameter_name = _("type"), "type"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        """All types, as on the wire."""
-        return [(one, one) for one in (*EventType.values, deliveries.TEST_TYPE)]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The deliveries of this type."""
-        return queryset.filter(type=self.value()) if self.value() else queryset
+    options = tuple((one, one) for one in (*EventType.values, deliveries.TEST_TYPE))
 
 
 @admin.register(WebhookDelivery)

@@ -1,6 +1,5 @@
 """The filters of the lists of users. is_indexed: see partners/admin/bounded_lists.py."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.admin import ChoicesFieldListFilter
@@ -10,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
+from partners.admin.filters import ChoiceFilter
 from partners.models import Mode
 from users.backoffice.waiting_time import AgeState, limits
 from users.models import AccessRecord, ChangedUser, Claim, Status, User
@@ -103,16 +103,6 @@ class ModeFilter(DropdownFilter):  # type: ignore[misc]
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The rows of the users of this mode."""
         return in_mode(queryset, mode_of(request))
-
-
-class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
-    """A choice of `options`."""
-
-    options: Sequence[tuple[str, Any]] = ()
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        """The options."""
-        return self.options
 
 
 class WaitingTimeFilter(ChoiceFilter):
