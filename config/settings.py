@@ -303,7 +303,7 @@ CACHES: dict[str, Any] = {
     }
     if REDIS_URL
     else {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "BACKEND": "users.staff_login.cache.PlainDatabaseCache",
         "LOCATION": "staff_cache",
         "OPTIONS": {"MAX_ENTRIES": 10_000},
     }
