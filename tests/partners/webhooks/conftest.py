@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from django.conf import settings
 
 from partners.models import Partner, WebhookEndpoint
 from partners.webhooks import delivering as deliverer_module
-from partners.webhooks import endpoints
+from partners.webhooks import endpoints, leases, schedule, sending
 from partners.webhooks.delivering import Deliverer
 from tests.live.conftest import production
 from tests.support.receiver import Authority, Receiver
@@ -51,10 +52,28 @@ def add_endpoint(loopback: None) -> Callable[..., tuple[WebhookEndpoint, str]]:
 
 
 @pytest.fixture
+def no_other_endpoint(committed_partner: Partner) -> None:
+    """Disable those of tests before."""
+    for endpoint in WebhookEndpoint.objects.all():
+        endpoints.disable(endpoint)
+
+
+@pytest.fixture
+def late_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have second attempts wait for an hour, longer than any test takes."""
+    monkeypatch.setattr(schedule, "DELAYS", (timedelta(hours=1), *schedule.DELAYS[1:]))
+
+
+@pytest.fixture
 def delivering(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run what `deliver_events` runs, in a thread of this process, while the block runs."""
+    """Run what `deliver_events` runs, in a thread of this process, while the block runs.
+
+    Its attempts and leases last as long as a test waits for a condition.
+    """
     monkeypatch.setattr(deliverer_module, "IDLE_SECONDS", 0.01)
     monkeypatch.setattr(deliverer_module, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "TIMEOUT_SECONDS", WAIT_SECONDS)
+    monkeypatch.setattr(leases, "LEASE", timedelta(seconds=2 * WAIT_SECONDS))
 
     @contextmanager
     def run() -> Iterator[None]:

@@ -35,11 +35,7 @@ from users.models import Status
 AddEndpoint = Callable[..., tuple[WebhookEndpoint, str]]
 
 
-@pytest.fixture(autouse=True)
-def no_other_endpoint(committed_partner: Partner) -> None:
-    """Disable those of tests before."""
-    for endpoint in WebhookEndpoint.objects.all():
-        endpoints.disable(endpoint)
+pytestmark = pytest.mark.usefixtures("no_other_endpoint")
 
 
 def delivered(partner: Partner, count: int) -> Callable[[], bool]:
@@ -64,7 +60,7 @@ def test_an_event_is_delivered(
 
 
 def test_an_event_is_delivered_again_until_it_is_accepted(
-    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any, late_retries: None
 ) -> None:
     add_endpoint(committed_partner, receiver)
     receiver.reply = lambda _: Reply(500 if len(receiver.requests) == 1 else 204)
@@ -73,7 +69,7 @@ def test_an_event_is_delivered_again_until_it_is_accepted(
     failed = WebhookDelivery.objects.filter(endpoint__partner=committed_partner, attempt_count=1)
     with delivering():
         wait_until(failed.exists)
-        assert failed.filter(next_attempt_at__gte=begun + timedelta(seconds=4)).exists()
+        assert failed.filter(next_attempt_at__gte=begun + timedelta(minutes=50)).exists()
         assert len(receiver.requests) == 1
         # As if that time had come.
         failed.update(next_attempt_at=Now())

@@ -15,6 +15,8 @@ from partners.webhooks.results import Outcome, record_all
 from tests.factories import UserFactory, WebhookEndpointFactory
 from users.models import Status
 
+pytestmark = pytest.mark.usefixtures("no_other_endpoint")
+
 
 @pytest.fixture
 def committed_endpoint(committed_partner: Partner) -> WebhookEndpoint:
