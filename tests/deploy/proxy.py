@@ -64,10 +64,13 @@ class Proxy:
 
 
 @contextmanager
-def running(program: str, upstreams: Sequence[int], *, for_staff: Sequence[int] = ()) -> Iterator[Proxy]:
+def running(
+    program: str, upstreams: Sequence[int], *, for_staff: Sequence[int] = (), timeless: bool = False
+) -> Iterator[Proxy]:
     """Run nginx in front of these ports, under an unprivileged account if the tests run as root.
 
-    for_staff: the ports of all but /v1, where these are others.
+    for_staff: the ports of all but /v1, where these are others. timeless: limits of requests let another pass in a
+    minute only, and a body may be unfinished for WAIT_SECONDS.
     """
     # Not pytest's folder, into which no other account can look.
     folder = Path(tempfile.mkdtemp(prefix="psi-nginx-"))
@@ -75,6 +78,8 @@ def running(program: str, upstreams: Sequence[int], *, for_staff: Sequence[int] 
     proxy = Proxy(port, plain_port, spoken_for_port, folder)
     try:
         _install(proxy, upstreams, for_staff or upstreams)
+        if timeless:
+            _hold_time(proxy)
         account = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
         if account:
             for path in (folder, *folder.rglob("*")):
@@ -98,6 +103,17 @@ def _install(proxy: Proxy, upstreams: Sequence[int], for_staff: Sequence[int]) -
         assert parameters
         (proxy.folder / name).write_text("".join(f"server 127.0.0.1:{port} {parameters[1]};\n" for port in ports))
     _write_certificate(proxy.folder)
+
+
+def _hold_time(proxy: Proxy) -> None:
+    for name, setting, value in (
+        ("limits.conf", r"(?<=rate=)\d+r/s", "1r/m"),
+        ("nginx.conf", r"(?<=client_body_timeout )\d+s", f"{WAIT_SECONDS:.0f}s"),
+    ):
+        path = proxy.folder / name
+        text, count = re.subn(setting, value, path.read_text())
+        assert count
+        path.write_text(text)
 
 
 def _placed(text: str, proxy: Proxy) -> str:
