@@ -31,10 +31,11 @@ class Feed:
     user: UUID
 
     def change(self) -> float:
-        """Commit a change; return when (monotonic seconds)."""
+        """Commit a change; return when that began (monotonic seconds)."""
         self.writer.record(self.user)
+        begun = time.monotonic()
         self.writer.commit()
-        return time.monotonic()
+        return begun
 
     def has(self, count: int) -> bool:
         """Whether so many events have been read."""

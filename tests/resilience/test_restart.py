@@ -168,18 +168,28 @@ def test_a_worker_killed_while_it_loads_is_replaced(api: PartnerClient, server: 
     assert api.get("/v1/ping").status == 200
 
 
-def test_no_connection_waits_for_a_dead_worker(api: PartnerClient, server: Server) -> None:
-    wait_until(lambda: len(serving_workers(server)) == 2)
-    (killed, other) = workers(server)
-    psutil.Process(killed).kill()
-    wait_until(lambda: workers(server) - {killed, other})
-    (successor,) = workers(server) - {killed, other}
-    # As on a machine that is too busy to load it.
-    psutil.Process(successor).suspend()
-    try:
-        assert {api.get("/v1/ping").status for _ in range(30)} == {200}
-    finally:
-        psutil.Process(successor).resume()
+def test_no_connection_waits_for_a_dead_worker(partner: Partner, settings_file: Path) -> None:
+    environment = {"DJANGO_SETTINGS_MODULE": "changing_settings", "PYTHONPATH": str(settings_file.parent)}
+    with serving(**environment, PYTHONDONTWRITEBYTECODE="1", WEB_WORKERS="2") as server:
+        api = factories.client_of(partner, server.transport)
+        wait_until(lambda: len(serving_workers(server)) == 2)
+        # As on a machine that is too busy to load the successor.
+        settings_file.write_text(LOADS_SLOWLY)
+        psutil.Process(workers(server).pop()).kill()
+        wait_until(settings_file.with_name("loading").exists)
+        try:
+            assert {api.get("/v1/ping").status for _ in range(30)} == {200}
+        finally:
+            settings_file.with_name("may-load").touch()
+
+
+LOADS_SLOWLY = """
+import pathlib, time
+from tests.server_settings import *
+pathlib.Path(__file__).with_name("loading").touch()
+while not pathlib.Path(__file__).with_name("may-load").exists():
+    time.sleep(0.01)
+"""
 
 
 def test_no_connection_waits_for_a_worker_that_dies_while_another_drains(
