@@ -84,6 +84,6 @@ def test_the_deliverer_ends_with_a_killed_master(partner: Partner, log: Path) ->
 def test_without_it_the_service_is_ready(partner: Partner, log: Path) -> None:
     with watched(log) as service:
         user = decide(partner)
-        assert service.health("/readyz")[0] == 200
+        wait_until(lambda: service.health("/readyz")[0] == 200)
         assert not deliverers(service)
         assert not is_placed(user)

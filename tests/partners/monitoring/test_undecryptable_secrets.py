@@ -16,7 +16,7 @@ from partners.usage import recording
 from tests import factories
 from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, in_process
-from tests.support.watched import watched
+from tests.support.watched import Watched, wait_until, watched
 
 OTHER_KEY = "tests-only-another-0123456789-abcdefghijklm"
 
@@ -80,9 +80,14 @@ def test_readiness_warns_of_keys_in_force_alone(committed_partner: Partner, tmp_
     lost = committed_partner.api_keys.order_by("pk")[:2]
     committed_partner.api_keys.filter(pk__in=[key.pk for key in lost]).update(encrypted_secret="of a retired key")
     committed_partner.api_keys.filter(pk=lost[0].pk).update(revoked_at=Now())
-    with watched(tmp_path / "log", WEB_WORKERS="1") as service:
+    warnings = {"apiKeys": "keys in force whose secret cannot be decrypted: 1"}
+
+    def is_warned(service: Watched) -> bool:
         answer = service.internal("/readyz")
+        body = answer.json()
+        return (answer.status, body["status"], body.get("warnings")) == (200, "ok", warnings)
+
+    with watched(tmp_path / "log", WEB_WORKERS="1") as service:
+        wait_until(lambda: is_warned(service))
     # Other tests are not to be warned of it.
     committed_partner.api_keys.filter(revoked_at=None).update(revoked_at=Now())
-    assert (answer.status, answer.json()["status"]) == (200, "ok")
-    assert answer.json()["warnings"] == {"apiKeys": "keys in force whose secret cannot be decrypted: 1"}
