@@ -23,6 +23,7 @@ from tests import factories
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway
 from tests.examples.languages import BASH, NODE, PYTHON, Workshop, require, require_npm_packages, workshop
+from tests.live.conftest import free_port
 from tests.support.client import Response
 from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS
@@ -180,9 +181,7 @@ class Receiver:
     def __init__(self, place: Workshop, suffix: str, secret: str) -> None:
         self.place, self.name = place, f"receive_webhook{suffix}"
         self.command, self.secret = (PROGRAMS[suffix][1], self.name), secret
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -159,8 +159,8 @@ REFUSED_WITH_REASON: dict[str, tuple[Change, str]] = {
     "timestamp without offset": (signed_at("2026-01-15T10:30:00"), "not an RFC 3339 date-time"),
     "timestamp in seconds": (signed_at("1768473000"), "not an RFC 3339 date-time"),
     "timestamp twice": (header(TIMESTAMP, lambda text: f"{text},{text}"), "not an RFC 3339 date-time"),
-    "timestamp stale": (signed_in(-302), "server's time, which is 20"),
-    "timestamp of the future": (signed_in(302), "server's time, which is 20"),
+    "timestamp stale": (signed_in(-3600), "server's time, which is 20"),
+    "timestamp of the future": (signed_in(3600), "server's time, which is 20"),
     "timestamp of year 1": (signed_at("0001-01-01T00:00:00Z"), "server's time, which is 20"),
     "timestamp of year 9999": (signed_at("9999-12-31T23:59:59Z"), "server's time, which is 20"),
 }

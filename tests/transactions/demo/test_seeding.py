@@ -113,8 +113,8 @@ def test_the_history_cannot_be_changed_after_seeding(seeded: Partner) -> None:
         "UPDATE users_userevent SET pgh_created_at = now()",
         "UPDATE transactions_conversion SET recorded_at = now()",
     ):
-        for alias in (serving_role.OWNER, serving_role.SERVING):
-            with pytest.raises(DatabaseError), transaction.atomic(using=alias):
+        for alias, why in ((serving_role.OWNER, "kept for good"), (serving_role.SERVING, "permission denied")):
+            with pytest.raises(DatabaseError, match=why), transaction.atomic(using=alias):
                 connections[alias].cursor().execute(statement)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")
