@@ -11,13 +11,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+import trustme
 
 from tests.live.conftest import free_port
 from tests.support.timeouts import WAIT_SECONDS
@@ -27,6 +23,7 @@ FILES = ROOT / "deploy" / "nginx"
 # The PROXY protocol sets a test's client address, on a separate port.
 SPOKEN_FOR = "proxy_protocol; set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol"
 NAME = "partners.example"
+AUTHORITY = "authority.pem"
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class Proxy:
 
     def tls(self) -> ssl.SSLContext:
         """Return a TLS context that trusts this proxy only."""
-        return ssl.create_default_context(cafile=str(self.folder / "fullchain.pem"))
+        return ssl.create_default_context(cafile=str(self.folder / AUTHORITY))
 
     @contextmanager
     def connected(self, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Iterator[ssl.SSLSocket]:
@@ -130,24 +127,11 @@ def _placed(text: str, proxy: Proxy) -> str:
 
 
 def _write_certificate(folder: Path) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "fullchain.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / "privkey.pem").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
+    authority = trustme.CA()
+    certificate = authority.issue_cert(NAME)
+    authority.cert_pem.write_to_path(str(folder / AUTHORITY))
+    certificate.cert_chain_pems[0].write_to_path(str(folder / "fullchain.pem"))
+    certificate.private_key_pem.write_to_path(str(folder / "privkey.pem"))
 
 
 def _wait_for(proxy: Proxy, process: subprocess.Popen[bytes]) -> None:

@@ -19,7 +19,7 @@ from partners.models import Partner
 from tests import factories
 from tests.deploy.asking import alike, ask, head, over_tls, past_it
 from tests.deploy.conftest import program
-from tests.deploy.proxy import NAME, Proxy, running
+from tests.deploy.proxy import AUTHORITY, NAME, Proxy, running
 from tests.live.conftest import Server, free_port, serving
 from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response, Transport
@@ -101,7 +101,7 @@ def test_a_signed_request_over_http_2_is_answered_as_over_http_1(
     proxy: Proxy, client: PartnerClient, target: str
 ) -> None:
     signed = client.headers("GET", target, b"", key=None, timestamp=None, secret=None)
-    command = [program("curl"), "--silent", "--http2", "--path-as-is", "--cacert", str(proxy.folder / "fullchain.pem")]
+    command = [program("curl"), "--silent", "--http2", "--path-as-is", "--cacert", str(proxy.folder / AUTHORITY)]
     command += ["--resolve", f"{NAME}:{proxy.port}:127.0.0.1", "--write-out", "\n%{http_version} %{http_code}"]
     command += [word for name, value in signed.items() for word in ("--header", f"{name}: {value}")]
     done = subprocess.run([*command, f"https://{NAME}:{proxy.port}{target}"], capture_output=True, check=True)
