@@ -33,8 +33,8 @@ MAX_LOCATIONS = 100
 
 _LOGGERS: dict[str, dict[str, Any]] = {
     **{app: {"level": "INFO"} for app in ("partners", "users", "transactions")},
-    # Without an exception it repeats the request's line, with the whole path.
-    "django.request": {"filters": [lambda record: bool(record.exc_info)]},
+    # Below ERROR, and without an exception, it repeats the request's line, with the whole path.
+    "django.request": {"level": "ERROR", "filters": [lambda record: bool(record.exc_info)]},
     # Its text is a part of the query; the request's line says 400.
     "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},
 }

@@ -18,6 +18,7 @@ from django.db import OperationalError
 from django.db.models import F, Func, Model, QuerySet, TextField, Value
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from django.forms import MultipleHiddenInput
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import capfirst
@@ -168,6 +169,18 @@ def is_applied(list_filter: Any, names: Iterable[str]) -> bool:
     )
 
 
+class SeenValues(MultipleHiddenInput):
+    """Hidden values, or that there was none. Of none Django's says nothing, and takes what is sent for it later."""
+
+    def format_value(self, value: Any) -> Any:
+        """At least one."""
+        return value or [""]
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        """The values."""
+        return [value for value in super().value_from_datadict(data, files, name) if value]
+
+
 class BackOfficeAdmin(_ModelAdmin):
     """Base of all admins: rows are never deleted, by superusers neither; lists are bounded."""
 
@@ -194,6 +207,8 @@ class BackOfficeAdmin(_ModelAdmin):
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is not None:
             field.show_hidden_initial = True
+            if field.hidden_widget is MultipleHiddenInput:
+                field.hidden_widget = SeenValues
         return field
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:  # noqa: FBT001

@@ -11,12 +11,10 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext_lazy as _
 
 from partners.admin.pages import ReadOnlyAdmin
 from partners.models import Partner
-
-HAS_CHANGED = _("This has changed since the page was loaded. Check it, then try again.")
+from partners.webhooks.endpoints import HAS_CHANGED
 
 
 def verify_second_factor(request: HttpRequest) -> HttpResponse | None:

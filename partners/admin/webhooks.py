@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
@@ -17,7 +18,7 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from partners.admin.date_formatting import moment
-from partners.admin.issuing import HAS_CHANGED, issue_from_form, show_once, verify_second_factor
+from partners.admin.issuing import issue_from_form, show_once, verify_second_factor
 from partners.admin.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from partners.admin.webhook_columns import (
     delivery_state,
@@ -135,15 +136,16 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             return second_factor
 
         def change(endpoint: WebhookEndpoint, form: forms.Form) -> Any:
-            if request.POST.get("version") != version:
-                raise ValidationError(HAS_CHANGED)
-            endpoints.change_endpoint(endpoint, **form.cleaned_data)
+            endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=version)
             self.log_change(request, endpoint, self.construct_change_message(request, form, []))
             return _("The webhook is changed.")
 
         endpoint = self.row(request, object_id)
         initial = {name: getattr(endpoint, name) for name in WebhookForm.base_fields}
-        version = " ".join(map(str, initial.values()))
+        version = endpoints.version_of(endpoint)
+        if request.method == "POST" and request.POST.get("version") != version:
+            messages.error(request, endpoints.HAS_CHANGED)
+            return redirect(request.path)
         form = WebhookForm(request.POST if request.method == "POST" else None, initial=initial)
         texts = {"title": _("Change the webhook"), "button": _("Save"), "note": "", "version": version}
         return self._act(request, endpoint, form, change, **texts)

@@ -59,8 +59,8 @@ class LocalCounter:
 
     def hit(self, rate: Rate, partner_id: int) -> tuple[int, float]:
         """Count a request; return the count, and when the window ends in seconds since the epoch."""
-        now = time.time()
         with self._lock:
+            now = time.time()
             count, reset = self._windows.get((partner_id, rate), (0, 0.0))
             # The second: the clock was set back.
             if reset <= now or reset > now + rate.seconds:

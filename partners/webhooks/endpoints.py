@@ -5,6 +5,7 @@ SECRETS_ENCRYPTION_KEYS and shown once.
 """
 
 import base64
+import hashlib
 import secrets
 from collections.abc import Collection, Iterable
 from datetime import timedelta
@@ -32,6 +33,7 @@ SECRET_BYTES = 32
 MAX_SECRETS = 5
 DEFAULT_OVERLAP = timedelta(hours=24)
 MAX_OVERLAP = timedelta(days=7)
+HAS_CHANGED = _("This has changed since the page was loaded. Check it, then try again.")
 _CHECKED_APART = ("url", "partner")
 
 CheckedUrl = NewType("CheckedUrl", str)
@@ -95,15 +97,19 @@ def change_endpoint(
     url: str | None = None,
     types: Iterable[str] | None = None,
     description: str | None = None,
+    seen: str | None = None,
 ) -> WebhookEndpoint:
     """Change an endpoint from its next attempt on. None leaves a value as it is.
 
+    seen: its `version_of`, if only that is to be changed.
     Raises ValidationError, and WebhookEndpoint.DoesNotExist if it was removed.
     """
     if url is not None and url != endpoint.url:
         checked_url(url)
     with transaction.atomic():
         changed = _lock(endpoint)
+        if seen not in {None, version_of(changed)}:
+            raise ValidationError(HAS_CHANGED)
         if url is not None:
             changed.url = url
         if types is not None:
@@ -113,6 +119,12 @@ def change_endpoint(
         changed.clean_fields(exclude=_CHECKED_APART)
         changed.save(update_fields=["url", "types", "description"])
     return changed
+
+
+def version_of(endpoint: WebhookEndpoint) -> str:
+    """Another one after each change by `change_endpoint`."""
+    values = (endpoint.url, endpoint.types, endpoint.description)
+    return hashlib.sha256(repr(values).encode()).hexdigest()
 
 
 def disable(endpoint: WebhookEndpoint, reason: str = DisabledReason.STAFF) -> WebhookEndpoint:

@@ -34,7 +34,7 @@ _LOCK = f"""
            FOR NO KEY UPDATE OF endpoint SKIP LOCKED) AS locked
 """
 # Counting costs about a microsecond for each pending delivery; a pause of a thousand times as long makes it cheap. Such
-# an endpoint has enough to send meanwhile.
+# an endpoint has enough to send meanwhile. Retries may make more than MAX_PENDING wait.
 _MAKE = """
     WITH endpoints AS (
         SELECT id, partner_id, position, types,
@@ -56,7 +56,8 @@ _MAKE = """
         UPDATE partners_webhookendpoint endpoint
            SET position = coalesce((SELECT max(taken.position) FROM taken WHERE taken.endpoint_id = endpoints.id),
                                    endpoint.position),
-               fan_out_after = statement_timestamp() + endpoints.pending * interval '1 millisecond'
+               fan_out_after = statement_timestamp()
+                               + least(endpoints.pending, %s::bigint) * interval '1 millisecond'
           FROM endpoints WHERE endpoint.id = endpoints.id
     )
     SELECT count(*) FROM taken
@@ -73,5 +74,5 @@ def fan_out() -> int:
         if not endpoints:
             return 0
         # A statement of its own: only its snapshot shows what others made before they released the locks.
-        (taken,) = statements.fetch_one(_MAKE, (endpoints, BATCH, MAX_PENDING, SENT_WITHIN)) or (0,)
+        (taken,) = statements.fetch_one(_MAKE, (endpoints, BATCH, MAX_PENDING, SENT_WITHIN, MAX_PENDING)) or (0,)
         return int(taken)

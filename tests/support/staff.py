@@ -46,10 +46,11 @@ def hidden_version(page: str, action: str) -> str:
 def filled_in(page: Any) -> dict[str, Any]:
     """Return what a browser would send of the form of a row's page, with the values that the person saw."""
     values: dict[str, Any] = {}
+    hidden = r'<input type="hidden" name="(initial-[^"]+)"(?: value="([^"]*)")?'
+    for name, value in re.findall(hidden, page.content.decode()):
+        values.setdefault(name, []).append(unescape(value))
     for field in page.context["adminform"].form:
         value = field.value()
-        if field.field.show_hidden_initial:
-            values[field.html_initial_name] = "" if value is None else value
         if value is not None and value is not False:
             values[field.html_name] = value
     return values

@@ -389,7 +389,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Change a webhook",
         at("/admin/partners/webhookendpoint/{w.webhook.pk}/edit/"),
         MANAGERS,
-        lambda w: {"url": "https://new.example.com/", "version": f"{w.webhook.url} [] {w.webhook.description}"},
+        lambda w: {"url": "https://new.example.com/", "version": endpoints.version_of(w.webhook)},
         lambda w: webhook_of(w).url == "https://new.example.com/",
     ),
     Action(

@@ -150,11 +150,29 @@ def test_a_change_is_logged_by_its_fields(manager: Client, endpoint: WebhookEndp
 def test_an_older_page_does_not_undo_what_was_changed_meanwhile(manager: Client, endpoint: WebhookEndpoint) -> None:
     older = fields(manager, "edit", endpoint)
     endpoints.change_endpoint(endpoint, types=["user.statusChanged"])
-    page = manager.post(url("edit", endpoint), older).content.decode()
+    page = manager.post(url("edit", endpoint), older, follow=True).content.decode()
     assert "This has changed since the page was loaded." in page
-    assert "user.documentPublished" in page
+    assert re.search(r'value="user.statusChanged"[^>]* checked', page)
     endpoint.refresh_from_db()
     assert (endpoint.types, endpoint.description) == (["user.statusChanged"], "production")
+
+
+def test_a_change_during_the_look_up_of_the_host_is_not_undone(
+    manager: Client, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = fields(manager, "edit", endpoint) | {"url": "https://other.example.com/"}
+    monkeypatch.setattr(addresses, "check_addresses", lambda _: WebhookEndpoint.objects.update(description="staging"))
+    page = manager.post(url("edit", endpoint), sent).content.decode()
+    assert "This has changed since the page was loaded." in page
+    endpoint.refresh_from_db()
+    assert endpoint.url == URL
+
+
+def test_a_description_of_two_lines_does_not_stop_a_change(manager: Client, endpoint: WebhookEndpoint) -> None:
+    endpoints.change_endpoint(endpoint, description="line one\nline two")
+    manager.post(url("edit", endpoint), fields(manager, "edit", endpoint))
+    endpoint.refresh_from_db()
+    assert endpoint.description == ""
 
 
 @pytest.mark.parametrize("overlap", [0, 24])

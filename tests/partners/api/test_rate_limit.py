@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,15 @@ def test_a_clock_that_is_set_back_begins_a_window(monkeypatch: pytest.MonkeyPatc
     assert [counter.hit(rate, 1)[0] for _ in range(6)] == [1, 2, 3, 4, 5, 6]
     monkeypatch.setattr(time, "time", lambda: now - 3600)
     assert counter.hit(rate, 1) == (1, now - 3600 + 60)
+
+
+def test_simultaneous_requests_are_all_counted() -> None:
+    rate = parse_rate("1000/minute")
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(200):
+            counter = throttling.LocalCounter()
+            counts = list(pool.map(lambda _, counter=counter: counter.hit(rate, 1)[0], range(8)))
+            assert sorted(counts) == list(range(1, 9))
 
 
 @pytest.mark.usefixtures("patience")

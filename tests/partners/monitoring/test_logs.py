@@ -93,6 +93,9 @@ import structlog
 structlog.get_logger("partners.request").info("request", status=200)
 logging.getLogger("library").error("lost %s", "a value")
 logging.getLogger("django.security.csrf").error("a value")
+# The request's line says these too.
+logging.getLogger("django.request").error("a value")
+logging.getLogger("django.request").warning("a value", exc_info=ValueError())
 warnings.warn("a value", RuntimeWarning)
 def crash():
     raise ValueError("a value")

@@ -89,6 +89,16 @@ def test_an_older_page_does_not_undo_what_was_changed_meanwhile(db: None) -> Non
     assert [group.name for group in staff.groups.all()] == ["auditor"]
 
 
+def test_a_role_that_is_given_after_a_mistake_elsewhere_is_given(db: None) -> None:
+    staff, administrator = factories.StaffFactory.create(), client_as("administrator")
+    page, role = f"/admin/users/staff/{staff.pk}/change/", Group.objects.get(name="auditor")
+    staff.groups.clear()
+    mistaken = administrator.post(page, filled_in(administrator.get(page)) | {"groups": [role.pk], "email": "no"})
+    assert mistaken.status_code == 200
+    administrator.post(page, filled_in(mistaken) | {"email": "ada@example.com"})
+    assert [group.name for group in staff.groups.all()] == ["auditor"]
+
+
 def test_a_new_password_is_in_the_log_without_its_text(db: None) -> None:
     staff = factories.StaffFactory.create(role="viewer")
     passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
