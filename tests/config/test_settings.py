@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pickle
 import re
 import runpy
 import ssl
@@ -15,6 +16,7 @@ from unittest.mock import patch
 import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 
 from config.environment import deployment
 
@@ -81,6 +83,13 @@ def test_production_passes_the_deployment_check_with_all_valid_values(order: lis
 def test_preloading_of_hsts_can_be_turned_off(environment: dict[str, str], preloads: bool) -> None:  # noqa: FBT001
     with patch.dict(os.environ, deployment() | UNSET | environment):
         assert runpy.run_path(str(SETTINGS))["SECURE_HSTS_PRELOAD"] is preloads
+
+
+def test_the_cache_in_redis_runs_no_code() -> None:
+    with patch.dict(os.environ, deployment() | UNSET | {"REDIS_URL": "redis://redis.example"}):
+        options = runpy.run_path(str(SETTINGS))["CACHES"]["default"]["OPTIONS"]
+    with pytest.raises(ValueError, match="Expecting value"):
+        import_string(options["serializer"])().loads(pickle.dumps([1]))
 
 
 # Setting, bad value, part of the message; and the other settings that make it bad.

@@ -11,6 +11,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from partners.models import DisabledReason, EventType, Partner, WebhookEndpoint, WebhookSecret
 from partners.webhooks import endpoints
@@ -64,6 +65,15 @@ def test_a_partner_has_at_most_five(partner: Partner) -> None:
     WebhookEndpointFactory.create()
     endpoints.remove(made[0])
     endpoints.add_endpoint(partner=partner, url=URL)
+
+
+def test_the_secrets_of_many_are_read_in_one_statement(
+    partner: Partner, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    added = dict(endpoints.add_endpoint(partner=partner, url=URL) for _ in range(3))
+    with django_assert_num_queries(1):
+        found = endpoints.secrets_by_endpoint({endpoint.pk for endpoint in added})
+    assert found == {endpoint.pk: [secret] for endpoint, secret in added.items()}
 
 
 def test_two_that_are_added_at_once_are_not_one_too_many(committed_partner: Partner, committing: None) -> None:
