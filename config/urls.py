@@ -16,6 +16,8 @@ from users.staff_login.views import nothing
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
+handler500 = "users.backoffice.errors.server_error"
+
 # A flat list of views, as partners/api/middleware.py needs.
 api_urlpatterns = [
     *transactions.api.urls.urlpatterns,

@@ -40,7 +40,7 @@ def snapshot() -> Iterator[None]:
 
 def too_many_downloads(request: HttpRequest) -> HttpResponse:
     """Return the 503 page for a download beyond the number that a process sends at once."""
-    response = render(request, "503.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
+    response = render(request, "backoffice/exports/too_many_downloads.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response
 
