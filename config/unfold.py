@@ -133,7 +133,7 @@ def unfold(*, debug: bool) -> dict[str, Any]:
         },
         "COLORS": _no_colours,
         "STYLES": [_file("palette.css"), _file("look.css")],
-        "SCRIPTS": [_file("policy.js"), _file("copy.js"), _file("awaited.js")],
+        "SCRIPTS": [_file("policy.js"), _file("copy.js"), _file("awaited.js"), _file("once.js")],
         "ENVIRONMENT": [_("Development"), "warning"] if debug else None,
         "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": sidebar},
     }

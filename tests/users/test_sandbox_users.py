@@ -23,6 +23,7 @@ from tests import factories
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import client_as, client_of, words
+from tests.users.deciding import case_of, decide_url, decision
 from transactions.imports.metrics import imports
 from transactions.models import Conversion, Document
 from users.admin.filters import ModeFilter
@@ -270,6 +271,18 @@ def test_a_case_of_a_sandbox_user_can_be_claimed_and_decided(client: Client, san
     assert answer.status_code == 302
     user.refresh_from_db()
     assert user.status == Status.ACTIVE
+
+
+def test_a_case_of_a_sandbox_user_leads_to_no_real_one(client: Client, live: Rows, sandbox: Rows) -> None:
+    user, queue = sandbox.waiting, "/admin/users/queueduser/?mode=sandbox"
+    page = client.get(case_of(user)).content.decode()
+    assert f'href="{queue}"' in page
+    assert "next case" not in page.lower()
+    for button in ("claim", "release"):
+        answer = client.post(f"{case_of(user)}{button}/")
+        assert answer.headers["Location"] == (queue if button == "release" else case_of(user))
+    answer = client.post(decide_url(user), decision(client, user, then="next"))
+    assert answer.headers["Location"] == case_of(user)
 
 
 def test_actions_on_selected_sandbox_users_work(client: Client, sandbox: Rows) -> None:

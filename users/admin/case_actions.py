@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -75,27 +76,27 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         return request.user.has_perm(claims.PERMISSION)
 
     @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
-    def claim_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+    def claim_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
         """Claim each selected case that is free."""
-        if count := self._for_each(request, queryset, claims.claim):
+        if count := self._for_each(request, claims.claim):
             text = ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count}
             messages.success(request, text)
 
     @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
-    def release_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+    def release_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
         """Release each selected case that the person may release."""
-        if count := self._for_each(request, queryset, claims.release):
+        if count := self._for_each(request, claims.release):
             text = ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count}
             messages.success(request, text)
 
     @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
-    def approve_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
+    def approve_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
         """Ask for the reason, then approve each user by the checks of a single decision, and report."""
         data = request.POST if "confirmed" in request.POST else None
         form = DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data)
         if form.is_valid():
             return self._approve(request, form)
-        users = self._selected(request, queryset)
+        users = self._selected(request)
         if not users:
             return None
         context = self.admin_site.each_context(request) | confirmation(request, users, form)
@@ -122,9 +123,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         }
         return TemplateResponse(request, "admin/users/user/approval_report.html", context)
 
-    def _for_each(self, request: HttpRequest, queryset: QuerySet[User], rule: Callable[..., object]) -> int:
+    def _for_each(self, request: HttpRequest, rule: Callable[..., object]) -> int:
         """Claim or release each selected case; report refusals by their reason. The number of those not refused."""
-        users, refusals = self._selected(request, queryset), defaultdict[str, list[str]](list)
+        users, refusals = self._selected(request), defaultdict[str, list[str]](list)
         for user in users:
             try:
                 with busy_users_refused():
@@ -135,9 +136,15 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             messages.error(request, f"{', '.join(external_ids)}: {reason}")
         return len(users) - sum(map(len, refusals.values()))
 
-    def _selected(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
-        """The selected users; none, and a message, where they are more than an action takes."""
-        users = list(queryset.select_related("partner", "claim__staff")[: bulk_approval.AT_MOST + 1])
+    def _selected(self, request: HttpRequest) -> list[User]:
+        """The selected users; none, and a message, where they are more than an action takes.
+
+        Also those whom a colleague has decided meanwhile: they are in no list of waiting cases, so not in Django's
+        queryset, and the rules say what became of them.
+        """
+        chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
+        rows = chosen.select_related("partner", "claim__staff").order_by("status_since", "id")
+        users = list(rows[: bulk_approval.AT_MOST + 1])
         if len(users) <= bulk_approval.AT_MOST:
             return users
         messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.AT_MOST})

@@ -11,13 +11,13 @@ from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from partners.admin.filters import ChoiceFilter
 from partners.models import Mode
+from users.backoffice.lists import MODE
 from users.backoffice.waiting_time import AgeState, limits
-from users.models import AccessRecord, ChangedUser, Claim, Status, User
+from users.models import AccessRecord, ChangedUser, Claim, Status
 from users.services.modes import in_mode
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
-MODE = "mode"
 _PENDING = Status.PENDING_COMPLIANCE
 
 
@@ -77,11 +77,6 @@ class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
 def mode_of(request: HttpRequest) -> Mode:
     """The mode that a list was asked for; live where none was."""
     return Mode.SANDBOX if request.GET.get(MODE) == Mode.SANDBOX else Mode.LIVE
-
-
-def query_of(user: User) -> dict[str, str]:
-    """What a list's query string needs to show the rows of this user."""
-    return {MODE: Mode.SANDBOX.value} if user.is_sandbox else {}
 
 
 class ModeFilter(DropdownFilter):  # type: ignore[misc]

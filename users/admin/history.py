@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.admin.date_formatting import moment
 from partners.admin.pages import TABLE_ROWS, Table, latest_rows
-from users.admin.filters import query_of
+from users.backoffice.lists import query_of
 from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import PROFILE_COLUMNS
 from users.services.reasons import label_of

@@ -18,6 +18,7 @@ from partners.models import Mode
 from users.admin import filters
 from users.admin.case_actions import CaseActionsAdmin, age_cell, icon_and_text
 from users.backoffice.access import staff_of
+from users.backoffice.lists import MODE
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import compliance, modes, search
@@ -121,7 +122,7 @@ class CaseListAdmin(CaseActionsAdmin):
     @staticmethod
     def _url(model: type[User], mode: Mode, **query: str) -> str:
         if mode == Mode.SANDBOX:
-            query[filters.MODE] = mode.value
+            query[MODE] = mode.value
         return reverse(f"admin:users_{model._meta.model_name}_changelist", query=query)  # noqa: SLF001
 
     @admin.display(description=gettext_lazy("user"))

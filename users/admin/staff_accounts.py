@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from partners.admin.bounded_lists import BackOfficeAdmin
 from partners.admin.pages import ReadOnlyAdmin
@@ -29,6 +30,9 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     Permissions come by roles alone. Only superusers make or change superusers, and nobody changes their own roles.
     """
 
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
     list_display = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
     list_filter = ("is_active", "is_staff", "is_superuser", "groups")
     search_help_text = _("A part of a name or an email address.")
@@ -53,6 +57,10 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         if isinstance(obj, Staff) and obj.username == Staff.SANDBOX:
             return False
         return super().has_change_permission(request, obj)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """An account that may sign in, as that of create_staff."""
+        return {"is_staff": True}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Without privilege escalation, and without another name: decisions are told by it."""

@@ -18,11 +18,12 @@ from unfold.enums import ActionVariant
 from partners.admin.pages import Table
 from users.admin import history
 from users.admin.case_actions import CaseActionsAdmin
-from users.admin.filters import CountryFilter, ModeFilter, StatusFilter, mode_of, query_of
+from users.admin.filters import CountryFilter, ModeFilter, StatusFilter, mode_of
 from users.admin.records import SEARCH_HELP
 from users.backoffice.access import record_opening, staff_of
 from users.backoffice.case.page import header_context
 from users.backoffice.case.views import USER_PAGE
+from users.backoffice.lists import query_of
 from users.models import AccessRecord, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.services.labels import birth_in_words

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from users.backoffice.case.views import QUEUE
 from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, Percentiles, gather
+from users.backoffice.lists import QUEUE
 from users.backoffice.waiting_time import format_duration
 from users.models import Status
 from users.services import compliance

@@ -14,7 +14,7 @@ class BusyError(Exception):
 
 @contextmanager
 def busy_users_refused() -> Iterator[None]:
-    """Around a transaction on one user among several. Raises BusyError in place of the database's error."""
+    """Around a transaction on one user. Raises BusyError in place of the database's error."""
     try:
         yield
     except OperationalError as error:

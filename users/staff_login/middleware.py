@@ -62,6 +62,8 @@ class StaffLoginMiddleware:
         assert request.resolver_match is not None  # noqa: S101 - Django resolves before this
         page = request.resolver_match.view_name
         if not request.user.is_authenticated:
+            if request.method == "POST" and not _is_account_page(page):
+                messages.warning(request, _("Your session has ended: nothing was done. Sign in, then try again."))
             return _anonymous(page)
         if sessions.is_expired(request.session):
             return _log_out(request, page, _("Your session has ended. Sign in again."))
@@ -96,8 +98,12 @@ def next_step(request: HttpRequest, staff: Staff) -> Step | None:
 
 def _anonymous(page: str) -> HttpResponse | None:
     # The admin redirects from its own pages; allauth's would store an anonymous POST, with the secrets in META.
-    is_account_page = page.startswith(("account_", "mfa_", "staff_"))
-    return redirect("account_login") if is_account_page and page not in ANONYMOUS_PAGES | ALWAYS_ALLOWED else None
+    is_closed = _is_account_page(page) and page not in ANONYMOUS_PAGES | ALWAYS_ALLOWED
+    return redirect("account_login") if is_closed else None
+
+
+def _is_account_page(page: str) -> bool:
+    return page.startswith(("account_", "mfa_", "staff_"))
 
 
 def _log_out(request: HttpRequest, page: str, message: str) -> HttpResponse | None:

@@ -87,6 +87,20 @@ def test_each_refusal_is_told_and_holds_up_nobody(client: Client, make: Make, ap
     assert statuses(edited, decided, claimed, fine) == ["pendingCompliance", "rejected", "pendingCompliance", "active"]
 
 
+def test_a_case_that_a_colleague_has_decided_meanwhile_is_told(client: Client, make: Make) -> None:
+    decided, fine = make(), make()
+    shown = choices(client)
+    factories.decide(decided, Status.REJECTED)
+    asked_again = approve(client, shown, reason_code="other", note="")
+    assert "2 selected users" in asked_again
+    text = approve(client, shown)
+    assert "1 user was approved" in text
+    assert "has decided in the meantime: Rejected." in text
+    claimed = client.post(QUEUE, {"action": "claim_selected", "_selected_action": [decided.pk]}, follow=True)
+    assert f"{decided.external_id}: This case is not waiting" in unescape(claimed.content.decode())
+    assert statuses(decided, fine) == ["rejected", "active"]
+
+
 REFUSED = "It has risk flags that nobody who may decide has seen: open it first."
 
 

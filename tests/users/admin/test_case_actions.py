@@ -181,8 +181,13 @@ def test_more_than_the_bound_is_refused_as_a_whole(make: Make, monkeypatch: pyte
     users, client = [make(), make()], client_as("reviewer")
     for action in ("claim_selected", "approve_selected"):
         assert "At most 1 at a time." in act(client, action, *users)
-        assert "At most 1 at a time." in act(client, action, users[0], select_across="1")
     assert claims.holder(users[0]) is None
+
+
+def test_an_action_takes_the_selected_rows_and_not_the_whole_list(make: Make) -> None:
+    user, other = make(), make()
+    act(client_as("reviewer"), "claim_selected", user, select_across="1")
+    assert [claims.holder(one) is None for one in (user, other)] == [False, True]
 
 
 def test_the_page_that_asks_takes_as_many_statements_for_many_users_as_for_one(

@@ -1,5 +1,7 @@
 """The back office of staff and their roles."""
 
+import re
+
 from django.contrib.auth.models import Group
 
 from tests import factories
@@ -31,6 +33,20 @@ def test_an_administrator_adds_staff_in_a_role(db: None) -> None:
     assert (added.is_staff, added.is_superuser) == (True, False)
     assert added.has_perm("users.decide_user")
     assert added.check_password("correct horse battery")
+
+
+def test_passwords_have_fields_that_can_be_seen_and_a_link_to_them(db: None) -> None:
+    client, staff = client_as("administrator"), factories.StaffFactory.create(role="viewer")
+    for path in ("add/", f"{staff.pk}/password/"):
+        fields = re.findall(r'<input type="password"[^>]*>', client.get(f"/admin/users/staff/{path}").content.decode())
+        assert len(fields) == 2
+        assert all('class="border' in field for field in fields)
+    assert 'href="../password/"' in client.get(f"/admin/users/staff/{staff.pk}/change/").content.decode()
+
+
+def test_a_new_account_may_sign_in_by_default(db: None) -> None:
+    form = client_as("administrator").get("/admin/users/staff/add/").context["adminform"].form
+    assert form["is_staff"].value() is True
 
 
 def test_a_name_stays(db: None) -> None:

@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
+from typing import NoReturn
 from uuid import uuid4
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
+from psycopg.errors import LockNotAvailable
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
@@ -13,7 +17,7 @@ from tests.support.staff import ROLES, client_as, client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.models import Claim, StatusChange, User
 from users.models.statuses import TRANSITIONS, Status
-from users.services import compliance
+from users.services import claims, compliance
 from users.services.reasons import REASONS
 
 
@@ -24,6 +28,10 @@ def user(create_user: Callable[..., Response]) -> User:
 
 def send(client: Client, user: User, **fields: str) -> str:
     return client.post(decide_url(user), decision(client, user, **fields), follow=True).content.decode()
+
+
+def locked(**_: object) -> NoReturn:
+    raise OperationalError from LockNotAvailable()
 
 
 def offered(page: str) -> list[str]:
@@ -259,12 +267,42 @@ def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
     assert "There is no free case." in client.get("/admin/users/queueduser/").content.decode()
 
 
+@pytest.mark.parametrize("rule", ["decide", "mark_reviewed"])
+def test_a_decision_that_meets_a_locked_user_can_be_sent_again(
+    rule: str, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = client_as("reviewer")
+    fields = decision(client, user, note="Passport seen.")
+    monkeypatch.setattr(compliance, rule, locked)
+    url = decide_url(user) if rule == "decide" else f"{case_of(user)}reviewed/"
+    page = client.post(url, fields, follow=True).content.decode()
+    assert "The user is being changed right now: try again." in page
+    assert (">Passport seen.</textarea>" in unescape(page).replace("\n", "")) == (rule == "decide")
+
+
+@pytest.mark.parametrize("rule", ["claim", "release"])
+def test_a_claim_that_meets_a_locked_user_says_so(rule: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, rule, locked)
+    answer = client_as("reviewer").post(f"{case_of(user)}{rule}/", follow=True)
+    assert "The user is being changed right now: try again." in answer.content.decode()
+
+
 # Login
+
+
+def test_a_decision_after_the_session_has_ended_is_told_as_not_done(user: User) -> None:
+    client = client_as("reviewer")
+    fields = decision(client, user)
+    client.logout()
+    answer = client.post(decide_url(user), fields, follow=True)
+    assert "Your session has ended: nothing was done." in answer.content.decode()
+    assert not StatusChange.objects.exists()
 
 
 def test_a_post_without_csrf_token_is_refused(user: User) -> None:
     client = client_of(factories.StaffFactory.create(role="reviewer"), enforce_csrf_checks=True)
-    assert client.post(decide_url(user), decision(client, user)).status_code == 403
+    answer = client.post(decide_url(user), decision(client, user))
+    assert (answer.status_code, "Nothing was done" in answer.content.decode()) == (403, True)
     assert not StatusChange.objects.exists()
 
 

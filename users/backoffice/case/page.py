@@ -13,6 +13,7 @@ from users.backoffice.access import staff_of
 from users.backoffice.case.forms import DecisionForm, moves
 from users.backoffice.case.sections import SECTIONS, Section
 from users.backoffice.case.timeline import MORE, SHOWN, SHOWN_AT_MOST, timeline
+from users.backoffice.lists import QUEUE, url_for
 from users.backoffice.waiting_time import age_of
 from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
@@ -42,6 +43,7 @@ def case_context(
         **admin.site.each_context(request),
         # The browser's history keeps it: no personal data.
         "title": _("Case %(id)s") % {"id": str(user.pk)[:8]},
+        "queue_url": url_for(QUEUE, user),
         "groups": list(_groups(user, sees_identity=sees_identity)),
         "sections": [_section(section, user) for section in SECTIONS if reader.has_perm(section.permission)],
         "refusal": refusal,

@@ -15,12 +15,12 @@ from django.views.decorators.http import require_safe
 from users.backoffice.access import record_opening, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.case.page import case_context
+from users.backoffice.lists import CHANGED, QUEUE, url_for
 from users.models import AccessRecord, Status, StatusChange, User
 from users.services import claims, compliance
+from users.services.busy import BusyError, busy_users_refused
 
 PERMISSION = "users.view_user"
-QUEUE = "admin:users_queueduser_changelist"
-CHANGED = "admin:users_changeduser_changelist"
 # Sent as `decided_on` by the forms on the admin's page of a user, where the person returns to.
 USER_PAGE = "user"
 _View = Callable[..., HttpResponse]
@@ -45,17 +45,18 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     try:
-        change = compliance.decide(
-            user_id=user.pk,
-            shown=request.POST.get("version", ""),
-            to_status=to_status,
-            **form.reason(),
-            by=staff_of(request),
-            source=f"request {request_id_of(request)}",
-        )
+        with busy_users_refused():
+            change = compliance.decide(
+                user_id=user.pk,
+                shown=request.POST.get("version", ""),
+                to_status=to_status,
+                **form.reason(),
+                by=staff_of(request),
+                source=f"request {request_id_of(request)}",
+            )
     except compliance.ReasonMissingError:
         return _page(request, user_id, status=422, form=form)
-    except compliance.DecisionRefusedError as refusal:
+    except (compliance.DecisionRefusedError, BusyError) as refusal:
         return _page(request, user_id, status=409, form=form, refusal=refusal)
     return _after_decision(request, user, change)
 
@@ -92,10 +93,11 @@ def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Claim a case and open it."""
     user = _user(user_id)
     try:
-        claims.claim(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except claims.ClaimRefusedError as refusal:
+        with busy_users_refused():
+            claims.claim(user=user, staff=staff_of(request), request_id=request_id_of(request))
+    except (claims.ClaimRefusedError, BusyError) as refusal:
         messages.error(request, str(refusal))
-        return _back(request, QUEUE)
+        return _back(request, url_for(QUEUE, user))
     return redirect("backoffice_case", user.pk)
 
 
@@ -104,12 +106,13 @@ def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Release a case."""
     user = _user(user_id)
     try:
-        claims.release(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except claims.ClaimRefusedError as refusal:
+        with busy_users_refused():
+            claims.release(user=user, staff=staff_of(request), request_id=request_id_of(request))
+    except (claims.ClaimRefusedError, BusyError) as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("The case is free again."))
-    return _back(request, QUEUE)
+    return _back(request, url_for(QUEUE, user))
 
 
 @_button(compliance.PERMISSION)
@@ -118,12 +121,13 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     user = _user(user_id)
     shown, by = request.POST.get("version", ""), staff_of(request)
     try:
-        compliance.mark_reviewed(user_id=user.pk, shown=shown, by=by, request_id=request_id_of(request))
-    except compliance.DecisionRefusedError as refusal:
+        with busy_users_refused():
+            compliance.mark_reviewed(user_id=user.pk, shown=shown, by=by, request_id=request_id_of(request))
+    except (compliance.DecisionRefusedError, BusyError) as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
-    return _back(request, CHANGED)
+    return _back(request, url_for(CHANGED, user))
 
 
 def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -136,7 +140,8 @@ def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: 
 
 def _after_decision(request: HttpRequest, user: User, change: StatusChange) -> HttpResponse:
     done = _("%(user)s is now: %(status)s.") % {"user": user.external_id, "status": Status(change.to_status).label}
-    if request.POST.get("then") == "stay":
+    # The next case is a real user's.
+    if request.POST.get("then") == "stay" or user.is_sandbox:
         messages.success(request, done)
         is_user_page = request.POST.get("decided_on") == USER_PAGE
         return redirect("admin:users_user_change" if is_user_page else "backoffice_case", user.pk)

@@ -1,4 +1,4 @@
-// The case page: decision forms open as modal dialogs and are submitted once.
+// The case page: decision forms open as modal dialogs.
 // Without this file the same links lead to the same forms, further down the page.
 (() => {
   "use strict";
@@ -35,20 +35,13 @@
     });
   }
 
-  function submitOnce(form) {
-    const disable = (disabled) => form.querySelectorAll("button").forEach((button) => { button.disabled = disabled; });
-    // Later: a disabled button's value is not submitted.
-    form.addEventListener("submit", () => window.setTimeout(() => disable(true)));
-    window.addEventListener("pageshow", () => disable(false));
-  }
-
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("[data-dialog]").forEach((link) => {
       link.setAttribute("aria-haspopup", "dialog");
       asButton(link, () => open(document.getElementById(link.dataset.dialog)));
     });
     document.querySelectorAll("[data-closes]").forEach((link) => asButton(link, () => link.closest("dialog").close()));
-    document.querySelectorAll("form[data-once]").forEach((form) => { submitOnce(form); requireNote(form); });
+    document.querySelectorAll("dialog form").forEach(requireNote);
     document.querySelectorAll("dialog[open]").forEach(open);
     document.querySelector("[data-focused]")?.focus();
   });
