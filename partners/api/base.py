@@ -45,6 +45,8 @@ class PartnerAPIView(APIView):
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
     request: PartnerRequest
+    # Whether a write without an Idempotency-Key takes effect once for its signature. A repeated POST is a conflict.
+    once_signed = False
     is_authenticated = False
     fault: faults.Fault | None = None
 
@@ -136,7 +138,7 @@ class PartnerAPIView(APIView):
 
     def write(self, effect: idempotency.Effect) -> HttpResponse:
         """The response to a write, which takes effect at most once."""
-        answer = idempotency.perform(self.request, effect)
+        answer = idempotency.perform(self.request, effect, once_signed=self.once_signed)
         if answer.location is not None:
             self.headers["Location"] = answer.location
         if answer.replayed:

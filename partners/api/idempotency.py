@@ -1,6 +1,7 @@
 """Idempotency: contract, sections 3 and 4. Every write runs and commits here.
 
-A write reserves its Idempotency-Key (or, for a PATCH without one, its signature) in the transaction's first statement.
+A write reserves its Idempotency-Key (or, without one, its signature if it could be repeated) in the transaction's first
+statement.
 A simultaneous request with the same one waits for that row until this transaction ends: it then finds the stored
 response or, after a failure, a free key. Effect and response commit together, so a crash loses both or neither.
 """
@@ -32,9 +33,13 @@ NOT_A_UUID = "Must be a UUID of 36 characters."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
+# Held by each write under a key until its transaction ends, whether it has the record or waits for it: writes share it,
+# and a look-up waits for them all. Of the record alone a look-up could miss a write that waits for another one.
+_KEY_LOCK = "hashtextextended(%s::bigint || '/' || %s::text, 0)"
 _RESERVE_KEY = f"""
+    WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({_KEY_LOCK}))
     INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint, method, path)
-    VALUES (%s, %s::uuid, %s::bytea, %s, %s)
+    SELECT %s::bigint, %s::uuid, %s::bytea, %s::text, %s::text FROM held
         ON CONFLICT (partner_id, key) DO UPDATE
        SET fingerprint = excluded.fingerprint, method = excluded.method, path = excluded.path, created_at = now(),
            status = NULL, body = NULL, location = NULL, completed_at = NULL
@@ -48,9 +53,11 @@ _STORE_RESPONSE = """
 _FIND_RESPONSE = """
     SELECT fingerprint, status, body, location FROM partners_idempotencyrecord WHERE partner_id = %s AND key = %s::uuid
 """
+_WAIT_FOR_WRITES = f"SELECT pg_advisory_xact_lock({_KEY_LOCK})"
 _FIND_WRITE = """
     SELECT method, path, status, completed_at, created_at + %s::interval
-      FROM partners_idempotencyrecord WHERE partner_id = %s AND key = %s::uuid
+      FROM partners_idempotencyrecord
+     WHERE partner_id = %s AND key = %s::uuid AND created_at > now() - %s::interval
 """
 _RESERVE_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
@@ -89,15 +96,16 @@ class AlreadyReservedError(Exception):
     """Another request has reserved the key or the signature."""
 
 
-def perform(request: PartnerRequest, effect: Effect) -> StoredResponse:
+def perform(request: PartnerRequest, effect: Effect, *, once_signed: bool) -> StoredResponse:
     """Perform a write at most once, in one transaction with the record of it.
 
+    once_signed: whether its signature, sent again without a key, is refused; a repeated POST may be a conflict anyway.
     effect: called again if PostgreSQL rolls the transaction back, for example after a deadlock.
     Raises BadRequestError for a malformed or reused key, UnauthorizedError for a repeated signature.
     """
     key = request.header("HTTP_IDEMPOTENCY_KEY")
     if key is None:
-        return statements.retry_rolled_back(partial(_perform_once, request, effect))
+        return statements.retry_rolled_back(partial(_perform_without_key, request, effect, once_signed=once_signed))
     if not is_key(key):
         raise invalid_parameter(HEADER, NOT_A_UUID)
     return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect))
@@ -111,25 +119,20 @@ def is_key(text: str) -> bool:
 def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:
     """The partner's write under this key; None if none has taken effect and none is under way (contract, section 12).
 
-    It reserves the key as a write does, and so waits for one under way, then gives the key up.
+    It waits for all writes under the key that have begun. Raises OperationalError where they take too long.
     """
-    for _ in range(RESERVE_ATTEMPTS):
-        try:
-            with transaction.atomic():
-                statements.fetch(_reserve_key(request, key))
-                transaction.set_rollback(True)
-                return None
-        except AlreadyReservedError:
-            values = (WINDOW, request.user.partner_id, key)
-            if rows := statements.fetch(Query(_FIND_WRITE, values, CompletedWrite._make)):
-                return rows[0]
-    raise UnavailableError
+    partner_id = request.user.partner_id
+    with transaction.atomic():
+        statements.queue(Query(_WAIT_FOR_WRITES, (partner_id, key)))
+        # A statement of its own: it sees what they have committed.
+        values = (WINDOW, partner_id, key, WINDOW)
+        rows = statements.fetch(Query(_FIND_WRITE, values, CompletedWrite._make))
+    return rows[0] if rows else None
 
 
-def _perform_once(request: PartnerRequest, effect: Effect) -> StoredResponse:
-    """A PATCH reserves its signature; a repeated POST is a conflict anyway."""
+def _perform_without_key(request: PartnerRequest, effect: Effect, *, once_signed: bool) -> StoredResponse:
     context = _context(request)
-    if request.method == "PATCH":
+    if once_signed:
         signature = request.auth
         values = (request.user.partner_id, signature.value, signature.signed_at, context)
         reservation: Query[statements.Row] = Query(_RESERVE_SIGNATURE, values, check=_require_reserved)
@@ -178,8 +181,8 @@ def _run_reserved(reservation: Query[statements.Row], effect: Effect) -> StoredR
 
 
 def _reserve_key(request: PartnerRequest, key: str) -> Query[statements.Row]:
-    path = request.canonical_path
-    values = (request.user.partner_id, key, _fingerprint(request), request.method, path, WINDOW, _context(request))
+    held = (request.user.partner_id, key)
+    values = (*held, *held, _fingerprint(request), request.method, request.canonical_path, WINDOW, _context(request))
     return Query(_RESERVE_KEY, values, check=_require_reserved)
 
 

@@ -26,6 +26,8 @@ class SandboxView(PartnerAPIView):
     """A view that does not exist for live partners, whatever the method: they get 404."""
 
     permission_classes = (IsSandbox,)
+    # A repeated POST would simulate once more.
+    once_signed = True
 
     def get_handler(self) -> Callable[..., HttpResponseBase]:
         """The view's method, by name. A wrong one is refused later: only sandbox partners may learn of it."""

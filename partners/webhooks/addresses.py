@@ -31,7 +31,7 @@ _LOCALHOST = "localhost"
 # The characters of RFC 3986, without a user, a fragment, and the brackets of an IPv6 address. So narrow that no two
 # parsers can disagree on which part is the host.
 _URL = re.compile(
-    r"https://(?P<host>[^\x00-\x20\x7f/?#@:\\\[\]]+)(?::(?P<port>[1-9][0-9]{0,4}))?"
+    r"(?i:https)://(?P<host>[^\x00-\x20\x7f/?#@:\\\[\]]+)(?::(?P<port>[1-9][0-9]{0,4}))?"
     r"(?P<path>/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
     r"(?P<query>\?(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
 )

@@ -10,6 +10,7 @@ import socket
 import ssl
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -138,10 +139,14 @@ class _CheckingResolver(AbstractResolver):
 
 
 async def _read(answer: aiohttp.ClientResponse) -> None:
-    """Read the answer, up to MAX_ANSWER_BYTES: a receiver's server may report a failure otherwise."""
+    """Read the answer, up to MAX_ANSWER_BYTES: a receiver's server may report a failure otherwise.
+
+    One that breaks off has its status all the same.
+    """
     left = MAX_ANSWER_BYTES
-    while left > 0 and (chunk := await answer.content.read(min(left, _CHUNK_BYTES))):
-        left -= len(chunk)
+    with suppress(aiohttp.ClientError):
+        while left > 0 and (chunk := await answer.content.read(min(left, _CHUNK_BYTES))):
+            left -= len(chunk)
 
 
 def _code(error: Exception) -> str:

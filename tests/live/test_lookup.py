@@ -22,6 +22,8 @@ from tests.support.watched import wait_until
 ROUNDS = int(os.environ.get("LOOKUP_ROUNDS") or 30)
 # Of those at random moments, with several look-ups each.
 RANDOM_ROUNDS = ROUNDS * 3 // 5
+# Of those with a retry.
+RETRIED_ROUNDS = max(ROUNDS // 5, 1)
 
 
 def test_a_write_under_way_is_never_not_found(
@@ -42,18 +44,46 @@ def test_a_write_under_way_is_never_not_found(
             wait_until(lambda: blocked_by(holder, observer))
             lookup = pool.submit(reader.get, f"/v1/idempotency-keys/{key}")
             if number % 2:
-                wait_until(lambda: _is_waiting_for_a_key(observer))
+                wait_until(lambda: _waiting_for_a_key(observer) == 1)
             holder.rollback()
             assert (write.result().status, lookup.result().status) == (200, 200)
             assert lookup.result().json()["status"] == 200
 
 
-def _is_waiting_for_a_key(observer: psycopg.Connection[Any]) -> bool:
+def test_a_write_that_waits_for_another_one_is_under_way(
+    clients: tuple[PartnerClient, PartnerClient], session: Callable[[], psycopg.Connection[Any]]
+) -> None:
+    writer, reader = clients
+    body = factories.user_body()
+    path = f"/v1/users/{body['externalId']}"
+    writer.post("/v1/users", body)
+    holder, observer = session(), session()
+    observer.autocommit = True
+    with ThreadPoolExecutor(3) as pool:
+        for number in range(RETRIED_ROUNDS):
+            key, change = str(uuid.uuid4()), {"city": f"Ottawa {number}"}
+            holder.execute("SELECT FROM users_user WHERE external_id = %s FOR UPDATE", [body["externalId"]])
+            write = pool.submit(writer.patch, path, change, key=key)
+            wait_until(lambda: blocked_by(holder, observer))
+            retry = pool.submit(writer.patch, path, change, key=key)
+            wait_until(lambda: _waiting_for_a_key(observer) == 1)
+            lookup = pool.submit(reader.get, f"/v1/idempotency-keys/{key}")
+            wait_until(lambda: _waiting_for_a_key(observer) == 2)
+            # The first attempt fails: of the two that wait for it, the retry is the write under way.
+            observer.execute("SELECT pg_terminate_backend(%s)", blocked_by(holder, observer))
+            assert write.result().status == 503
+            wait_until(lambda: blocked_by(holder, observer))
+            holder.rollback()
+            assert (retry.result().status, lookup.result().status) == (200, 200)
+
+
+def _waiting_for_a_key(observer: psycopg.Connection[Any]) -> int:
+    """The number of sessions that wait for a record or for a look-up's lock."""
     found = observer.execute(
-        "SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"
-        " AND query LIKE '%partners_idempotencyrecord%' AND datname = current_database()"
+        "SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0 AND datname = current_database()"
+        " AND (query LIKE '%partners_idempotencyrecord%' OR query LIKE '%pg_advisory_xact_lock(%')"
     )
-    return found.rowcount >= 1
+    return found.rowcount
 
 
 class LookUp(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import BadRequestError, ConflictError, FieldError
-from partners.api.idempotency import StoredResponse
+from partners.api.errors import BadRequestError, ConflictError, FieldError, UnauthorizedError
+from partners.api.idempotency import ALREADY_RECEIVED, StoredResponse
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
@@ -48,6 +48,7 @@ class SimulatedTransactions(SandboxUserView):
             **error_responses(
                 errors.BAD_PATH,
                 errors.KEY_REUSED,
+                UnauthorizedError(ALREADY_RECEIVED),
                 errors.user_not_found(),
                 BadRequestError(
                     field_errors=[FieldError("items[0].from.amount", "Must be a plain decimal string.", "format")]
@@ -88,7 +89,13 @@ class SimulatedDocuments(SandboxUserView):
         ],
         responses={
             201: success(DocumentSerializer, "The document.", schema.DOCUMENT),
-            **error_responses(errors.BAD_PATH, errors.KEY_REUSED, errors.user_not_found(), writes=True),
+            **error_responses(
+                errors.BAD_PATH,
+                errors.KEY_REUSED,
+                UnauthorizedError(ALREADY_RECEIVED),
+                errors.user_not_found(),
+                writes=True,
+            ),
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:

@@ -48,6 +48,7 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
         line = json.dumps(whole).encode()
         batch.add(index, line, parse_line(line))
         ids.append(whole["conversionId"])
+        times.setdefault(whole["conversionId"], whole["createdAt"])
     if other := Database(statement_seconds=STATEMENT_SECONDS, lock_seconds=LOCK_SECONDS)(batch).problems:
         raise OtherContentError(min(other))
     rows = {row.conversion_id: row for row in keyset.conversions_by_id(user.partner_id, ids)}

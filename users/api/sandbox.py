@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import ConflictError
-from partners.api.idempotency import StoredResponse
+from partners.api.errors import ConflictError, UnauthorizedError
+from partners.api.idempotency import ALREADY_RECEIVED, StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.api.serializers import StrictSerializer
@@ -57,6 +57,7 @@ class SimulatedStatus(SandboxUserView):
             **error_responses(
                 errors.BAD_PATH,
                 errors.KEY_REUSED,
+                UnauthorizedError(ALREADY_RECEIVED),
                 errors.user_not_found(),
                 ConflictError("A user who is closed cannot become active; allowed: nothing: it is final."),
                 writes=True,

@@ -114,6 +114,7 @@ class UserItem(UserView):
     """/v1/users/{externalId}."""
 
     serializer_class = UserSerializer
+    once_signed = True
 
     @extend_schema(
         operation_id="getUser",

@@ -238,6 +238,7 @@ def test_urls_that_are_refused(url: str) -> None:
     [
         ("https://hooks.example.com", "https://hooks.example.com/", "hooks.example.com", 443),
         ("https://Hooks.Example.COM:443/A?b=%20", "https://hooks.example.com/A?b=%20", "hooks.example.com", 443),
+        ("HTTPS://hooks.example.com/", "https://hooks.example.com/", "hooks.example.com", 443),
         ("https://hooks.example.com:1024/a", "https://hooks.example.com:1024/a", "hooks.example.com", 1024),
         ("https://hooks.example.com:65535?a=b", "https://hooks.example.com:65535/?a=b", "hooks.example.com", 65535),
         ("https://bücher.example/x", "https://xn--bcher-kva.example/x", "xn--bcher-kva.example", 443),

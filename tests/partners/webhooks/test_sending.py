@@ -195,6 +195,11 @@ def test_a_small_part_of_an_endless_answer_is_read(public: Receiver, monkeypatch
     assert sending.MAX_ANSWER_BYTES <= read[0] < 1 << 20
 
 
+def test_an_answer_that_breaks_off_has_its_status(public: Receiver) -> None:
+    public.reply = lambda _: Reply(200, {"Content-Length": "10"})
+    assert attempt(public.url).is_success
+
+
 def test_interim_responses_are_skipped_and_bounded(public: Receiver) -> None:
     public.reply = lambda _: Reply(interim=MOST_INTERIM_RESPONSES)
     assert attempt(public.url).status == 204

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from partners.api.idempotency import ALREADY_RECEIVED
 from partners.events.relay import Relay
 from partners.models import ApiKey, Mode, OutboxEntry, Partner
 from tests import factories
 from tests.support.answers import assert_error, failing_fields
-from tests.support.client import PartnerClient, Transport
+from tests.support.client import PartnerClient, Transport, now
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User
 
@@ -99,6 +100,23 @@ def test_a_conversion_sent_again_without_a_time_is_the_same(sandbox: PartnerClie
     once = sandbox.post(TRANSACTIONS, {"items": [ITEM | {"conversionId": "cv-1"}]})
     again = sandbox.post(TRANSACTIONS, {"items": [ITEM | {"conversionId": "cv-1"}]})
     assert (once.status, again.status, again.body) == (201, 201, once.body)
+
+
+def test_a_conversion_twice_in_a_request_is_the_same_without_a_time(sandbox: PartnerClient) -> None:
+    item = ITEM | {"conversionId": "cv-1"}
+    timed = item | {"createdAt": "2025-01-01T00:00:00Z"}
+    answer = sandbox.post(TRANSACTIONS, {"items": [timed, item]})
+    assert answer.status == 201
+    first, second = answer.json()["items"]
+    assert first == second
+
+
+@pytest.mark.parametrize("path", [TRANSACTIONS, DOCUMENTS, STATUS])
+def test_a_signature_simulates_once(path: str, sandbox: PartnerClient) -> None:
+    timestamp = now()
+    once, again = (sandbox.post(path, BODIES[path], timestamp=timestamp) for _ in range(2))
+    assert once.status in {200, 201}
+    assert assert_error(again, 401)["message"] == ALREADY_RECEIVED
 
 
 def test_a_conversion_that_is_there_is_returned_as_it_is_or_a_conflict(sandbox: PartnerClient) -> None:
