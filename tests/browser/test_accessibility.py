@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, expect
 
 from partners.models import Partner
+from tests import factories
 from tests.browser.cases import Register, open_decision
-from users.models import Staff, User
+from tests.support.client import PartnerClient
+from users.models import Staff, Status, User
 
 SERIOUS = {"serious", "critical"}
 PHONE = {"width": 390, "height": 844}
@@ -128,6 +131,50 @@ def test_a_row_of_a_list_is_a_short_card_on_a_phone(
         heights = page.evaluate("[...document.querySelectorAll('.data-row')].map((row) => row.offsetHeight)")
         assert len(heights) >= 3
         assert max(heights) <= SHORT_CARD
+
+
+@pytest.fixture
+def unbroken(register: Register, client: PartnerClient) -> User:
+    """An active user, and one who waits, whose names and externalId are as long as they may be and without a space."""
+    fields = {"firstName": "A" * 100, "lastName": "B" * 100}
+    decided = register(externalId=uuid4().hex * 4, **fields)
+    factories.decide(decided, Status.ACTIVE)
+    register(externalId=uuid4().hex * 4, **fields)
+    assert client.patch(f"/v1/users/{decided.external_id}", {"firstName": "C" * 100}).status == 200
+    return decided
+
+
+LISTS = (
+    "/admin/users/queueduser/",
+    "/admin/users/changeduser/",
+    USERS,
+    "/admin/users/statuschange/",
+    "/admin/users/userevent/",
+    "/admin/users/accessrecord/",
+)
+
+
+# Whether an element's text is on one line.
+IS_ONE_LINE = """element => {
+    const text = document.createRange();
+    text.selectNodeContents(element);
+    return text.getClientRects().length === 1;
+}"""
+
+
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_a_list_with_long_words_shows_all_its_columns(
+    width: int, new_page: Callable[..., Page], login: Callable[..., Staff], unbroken: User
+) -> None:
+    page = new_page(viewport={"width": width, "height": 900})
+    # Opening the case puts the user into the access log.
+    login(page, "superuser", path=f"/admin/cases/{unbroken.pk}/")
+    for path in LISTS:
+        page.goto(path)
+        table = page.locator("#result_list")
+        assert table.evaluate("table => table.offsetWidth <= table.parentElement.clientWidth"), path
+    page.goto("/admin/users/statuschange/")
+    assert page.locator(".field-to_status").first.evaluate(IS_ONE_LINE)
 
 
 def test_a_partner_s_page_has_no_serious_violation(
