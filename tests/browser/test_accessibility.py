@@ -8,11 +8,12 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, expect
 
+from partners.authentication import keys
 from partners.models import Partner
 from tests import factories
 from tests.browser.cases import Register, open_decision
 from tests.support.client import PartnerClient
-from users.models import Staff, Status, User
+from users.models import Staff, Status, StatusChange, User, UserEvent
 
 SERIOUS = {"serious", "critical"}
 PHONE = {"width": 390, "height": 844}
@@ -175,6 +176,46 @@ def test_a_list_with_long_words_shows_all_its_columns(
         assert table.evaluate("table => table.offsetWidth <= table.parentElement.clientWidth"), path
     page.goto("/admin/users/statuschange/")
     assert page.locator(".field-to_status").first.evaluate(IS_ONE_LINE)
+
+
+def fits(page: Page) -> bool:
+    """Whether the page is no wider than the window."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def test_long_words_do_not_widen_pages_on_a_phone(
+    new_page: Callable[..., Page], login: Callable[..., Staff], unbroken: User, committed_partner: Partner
+) -> None:
+    key = keys.issue(partner=committed_partner, label="L" * 100).record
+    page = new_page(viewport=PHONE)
+    login(page, "superuser")
+    for path in (
+        f"{USERS}{unbroken.pk}/change/",
+        f"/admin/users/statuschange/{StatusChange.objects.get(user=unbroken).pk}/change/",
+        f"/admin/users/userevent/{UserEvent.objects.filter(pgh_obj=unbroken).latest('pgh_id').pk}/change/",
+        f"/admin/partners/apikey/{key.pk}/change/",
+    ):
+        page.goto(path)
+        assert fits(page), path
+
+
+def test_long_words_do_not_widen_an_approval_and_its_message_on_a_phone(
+    new_page: Callable[..., Page], login: Callable[..., Staff], unbroken: User
+) -> None:
+    page = new_page(viewport=PHONE)
+    login(page, "reviewer", path=f"{USERS}?partner__id__exact={unbroken.partner_id}&status__exact=pendingCompliance")
+    page.get_by_role("checkbox", name="Select record").first.check()
+    page.get_by_role("combobox").select_option(label="Approve …")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_label("Identity and address verified").check()
+    assert fits(page)
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_role("link", name="Back to the list")).to_be_visible()
+    assert fits(page)
+    page.goto(f"/admin/cases/{unbroken.pk}/")
+    page.get_by_role("button", name="Mark as reviewed").first.click()
+    expect(page.get_by_text("is marked as reviewed")).to_be_visible()
+    assert fits(page)
 
 
 def test_a_partner_s_page_has_no_serious_violation(
