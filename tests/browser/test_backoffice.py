@@ -10,6 +10,7 @@ from django.utils.formats import date_format
 from playwright.sync_api import Page, expect
 
 from partners.models import ApiKey, Partner
+from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to
 from tests.support import totp
 from tests.support.client import PartnerClient
@@ -228,3 +229,20 @@ def test_two_browsers_that_press_next_case_at_once_get_different_cases(
         page.wait_for_url("**/admin/cases/**")
     assert {re.sub(r"^https?://[^/]+", "", page.url) for page in pages} == waiting
     assert User.objects.filter(status=Status.PENDING_COMPLIANCE).count() == 2
+
+
+def test_the_target_is_drawn_across_the_chart_of_partners(page: Page, login: Login, register: Register) -> None:
+    factories.decide(register(), Status.ACTIVE)
+    login(page, "auditor", path="/admin/dashboard/")
+    # The colour of the target, near both edges.
+    is_across = """canvas => {
+        const {width, height} = canvas;
+        const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
+        const drawn = new Set();
+        for (let at = 0; at < data.length; at += 4) {
+            const [red, green, blue, alpha] = data.slice(at, at + 4);
+            if (red > 150 && green < 60 && blue < 60 && alpha > 100) drawn.add((at / 4) % width);
+        }
+        return Math.min(...drawn) < 0.1 * width && Math.max(...drawn) > 0.95 * width;
+    }"""
+    page.wait_for_function(is_across, arg=page.locator('canvas[data-chart="partners"]').element_handle())

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.formats import date_format
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
@@ -23,6 +24,8 @@ PERMISSION = "users.view_dashboard"
 PERIODS = (7, 30, 90)
 # More bars are hard to read. Partners are sorted by the work that waits.
 PARTNERS_IN_CHART = 12
+# Of a partner's name: longer ones would leave little height for the bars.
+LABEL_LENGTH = 24
 
 _OUTCOMES: Mapping[Status, Any] = {
     Status.ACTIVE: gettext_lazy("Activated"),
@@ -94,8 +97,8 @@ def _row(outcomes: Mapping[str, int]) -> list[int]:
 
 def _charts(figures: Figures) -> dict[str, Any]:
     """Return the data for dashboard.js; the tables have the same figures."""
-    timed = [(one.partner.slug, one.decision_times) for one in figures.partners if one.decision_times]
-    charted = dict(timed[:PARTNERS_IN_CHART])
+    timed = [(one.partner.name, one.decision_times) for one in figures.partners if one.decision_times]
+    charted = timed[:PARTNERS_IN_CHART]
     return {
         "waiting": {
             "labels": [_bucket_label(bucket) for bucket in figures.buckets],
@@ -115,11 +118,11 @@ def _charts(figures: Figures) -> dict[str, Any]:
             ],
         },
         "partners": {
-            "labels": list(charted),
-            "median": {"title": _("Median"), "values": [round(times.median / 3600, 1) for times in charted.values()]},
+            "labels": [Truncator(name).chars(LABEL_LENGTH) for name, _times in charted],
+            "median": {"title": _("Median"), "values": [round(times.median / 3600, 1) for _name, times in charted]},
             "ninetieth": {
                 "title": _("90th percentile"),
-                "values": [round(times.ninetieth / 3600, 1) for times in charted.values()],
+                "values": [round(times.ninetieth / 3600, 1) for _name, times in charted],
             },
             "target": {"title": _("Target"), "value": figures.target_hours},
             "unit": _("hours"),

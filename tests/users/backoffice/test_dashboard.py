@@ -103,6 +103,19 @@ def test_the_tables_have_the_figures_of_the_charts(users: list[User]) -> None:
     assert numbers[5 : 5 + 6] == ["3", "1", "1", "1", "0", "6"]
 
 
+def test_the_chart_of_partners_names_them_as_the_table_does(users: list[User]) -> None:
+    twins = [factories.PartnerFactory.create(name="Northline Exchange") for _ in range(2)]
+    long = factories.PartnerFactory.create(name="Boréal " * 10)
+    for partner in (*twins, long):
+        client = factories.client_of(partner, in_process)
+        decide(User.objects.get(pk=client.post("/v1/users", factories.user_body()).json()["userId"]), Status.ACTIVE)
+    drawn = charts(page())["partners"]
+    assert sorted(drawn["labels"]) == sorted(
+        [users[0].partner.name, *["Northline Exchange"] * 2, "Boréal Boréal Boréal Bo…"]
+    )
+    assert len(drawn["median"]["values"]) == len(drawn["ninetieth"]["values"]) == 4
+
+
 def test_a_partners_name_cannot_end_the_script(users: list[User]) -> None:
     partner = factories.PartnerFactory.create(name="</script><script>alert(1)</script>")
     factories.client_of(partner, in_process).post("/v1/users", factories.user_body())

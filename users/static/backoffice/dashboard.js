@@ -47,6 +47,27 @@
 
   const bars = { pointStyle: "rectRounded", borderRadius: 3, maxBarThickness: 56 };
 
+  // A line of Chart.js joins the middles of the categories, and of a single one it is a point.
+  const linesFromEdgeToEdge = {
+    id: "linesFromEdgeToEdge",
+    afterDatasetsDraw(chart) {
+      const { ctx, chartArea } = chart;
+      for (const { type, index, data: [point] } of chart.getSortedVisibleDatasetMetas()) {
+        if (type !== "line") continue;
+        const { borderColor, borderDash, borderWidth } = chart.data.datasets[index];
+        ctx.save();
+        ctx.strokeStyle = borderColor;
+        ctx.lineWidth = borderWidth;
+        ctx.setLineDash(borderDash);
+        ctx.beginPath();
+        ctx.moveTo(chartArea.left, point.y);
+        ctx.lineTo(chartArea.right, point.y);
+        ctx.stroke();
+        ctx.restore();
+      }
+    },
+  };
+
   const charts = {
     waiting: (data, colors) => ({
       type: "bar",
@@ -73,10 +94,11 @@
         datasets: [
           { ...bars, label: data.median.title, data: data.median.values, backgroundColor: colors.pick(IN_TIME) },
           { ...bars, label: data.ninetieth.title, data: data.ninetieth.values, backgroundColor: colors.pick(SLOW) },
-          { type: "line", label: `${data.target.title}: ${data.target.value}`, data: data.labels.map(() => data.target.value), borderColor: colors.pick(LATE), backgroundColor: colors.pick(LATE), borderDash: [6, 4], borderWidth: 1.5, pointRadius: 0, pointStyle: "line" },
+          { type: "line", label: `${data.target.title}: ${data.target.value}`, data: data.labels.map(() => data.target.value), borderColor: colors.pick(LATE), backgroundColor: colors.pick(LATE), borderDash: [6, 4], borderWidth: 1.5, showLine: false, pointRadius: 0, pointStyle: "line" },
         ],
       },
       options: options(colors, { axis: data.unit, rotation: 50 }),
+      plugins: [linesFromEdgeToEdge],
     }),
   };
 
