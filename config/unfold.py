@@ -18,6 +18,8 @@ UNFOLD_TEXTS = (
     *(_("No results matching your query"), _("Loading more results..."), _("Apply Filters"), _("More actions")),
     *(_("Select all rows"), _("Toggle password visibility"), _("Expand row"), _("General"), _("Next"), _("Previous")),
     *(_("Submit"), _("Run"), _("True"), _("False"), _("No data")),
+    *(_("Select action"), _("Select action to run"), _("Select record")),
+    _("After you've created a user, you’ll be able to edit more user options."),
 )
 
 
@@ -133,7 +135,7 @@ def unfold(*, debug: bool) -> dict[str, Any]:
         },
         "COLORS": _no_colours,
         "STYLES": [_file("palette.css"), _file("look.css")],
-        "SCRIPTS": [_file("policy.js"), _file("copy.js"), _file("awaited.js"), _file("once.js")],
+        "SCRIPTS": [_file(f"{name}.js") for name in ("policy", "copy", "awaited", "once", "scrollable")],
         "ENVIRONMENT": [_("Development"), "warning"] if debug else None,
         "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": sidebar},
     }

@@ -18,6 +18,9 @@ PLACES = re.compile(r"%(?:\(\w+\))?[sd]")
 TRANSLATED = re.compile(r"""\{%-?\s*translate\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 BLOCKS = re.compile(r"\{%\s*blocktranslate\b([^%]*)%\}(.*?)\{%\s*endblocktranslate\s*%\}", re.DOTALL)
 CALLED = {"_", "gettext", "gettext_noop", "gettext_lazy", "ngettext", "ngettext_lazy"}
+# With a context as the first argument; gettext joins the two by this character.
+CALLED_WITH_CONTEXT = {"pgettext", "pgettext_lazy"}
+JOINT = "\x04"
 APPS = ("config", "partners", "transactions", "users")
 
 # msgid, msgid_plural and the translations by number.
@@ -25,7 +28,7 @@ Entry = dict[str, str]
 
 
 def entries() -> Iterator[Entry]:
-    """The entries of django.po, the header first. A flag is under `#`."""
+    """The entries of django.po, the header first. A flag is under `#`; a context is part of the msgid."""
     for paragraph in (FOLDER / "django.po").read_text(encoding="utf-8").split("\n\n"):
         entry: Entry = {}
         name = ""
@@ -38,6 +41,8 @@ def entries() -> Iterator[Entry]:
                 entry[name] = ""
             entry[name] += ast.literal_eval(line)
         if "msgid" in entry:
+            if context := entry.pop("msgctxt", ""):
+                entry["msgid"] = context + JOINT + entry["msgid"]
             yield entry
 
 
@@ -80,10 +85,12 @@ def test_what_is_compiled_is_what_is_written() -> None:
 
 def _marked_in_code(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLED
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        count = 1 if node.func.id in CALLED else 2 if node.func.id in CALLED_WITH_CONTEXT else 0
         # Names of models are translated by what they are: the list beside that is of literals.
-        if is_call and node.args and isinstance(node.args[0], ast.Constant):  # type: ignore[attr-defined]
-            yield str(node.args[0].value)  # type: ignore[attr-defined]
+        if texts := [str(one.value) for one in node.args[:count] if isinstance(one, ast.Constant)]:
+            yield JOINT.join(texts)
 
 
 def _marked_in_template(path: Path) -> Iterator[str]:

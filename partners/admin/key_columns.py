@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 
 from partners.admin.date_formatting import moment
 from partners.models import ApiKey
@@ -25,7 +25,11 @@ def state(key: ApiKey) -> Any:
         return badge(_("revoked"), "off")
     if not key.is_in_force:
         return badge(_("expired"), "off")
-    return badge(_("active"), "good") if key.partner.enabled else badge(_("partner disabled"), "off")
+    return (
+        badge(pgettext_lazy("API key", "active"), "good")
+        if key.partner.enabled
+        else badge(_("partner disabled"), "off")
+    )
 
 
 @admin.display(description=_("age"))

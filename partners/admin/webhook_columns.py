@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from partners.admin.date_formatting import moment
 from partners.admin.key_columns import badge
@@ -42,7 +43,9 @@ def state(endpoint: WebhookEndpoint) -> Any:
     if not endpoint.is_active:
         reason = endpoint.get_disabled_reason_display()
         return format_html('{} <span class="bo-below-name">{}</span>', badge(_("disabled"), "bad"), reason)
-    return badge(_("failing"), "warning") if endpoint.failing_since else badge(_("active"), "good")
+    return (
+        badge(_("failing"), "warning") if endpoint.failing_since else badge(pgettext_lazy("webhook", "active"), "good")
+    )
 
 
 @admin.display(description=_("types"))

@@ -246,3 +246,12 @@ def test_the_target_is_drawn_across_the_chart_of_partners(page: Page, login: Log
         return Math.min(...drawn) < 0.1 * width && Math.max(...drawn) > 0.95 * width;
     }"""
     page.wait_for_function(is_across, arg=page.locator('canvas[data-chart="partners"]').element_handle())
+
+
+def test_regions_that_scroll_are_named_in_the_language_of_the_page(page: Page, login: Login) -> None:
+    login(page, "viewer")
+    expect(page.get_by_role("region", name="scrollable content").first).to_be_attached()
+    page.context.set_extra_http_headers({"Accept-Language": "fr"})
+    page.goto("/admin/users/queueduser/")
+    expect(page.get_by_role("region", name="contenu défilant").first).to_be_attached()
+    expect(page.get_by_role("region", name="scrollable content")).to_have_count(0)

@@ -115,13 +115,13 @@ class UserEventAdmin(ReadOnlyAdmin):
 class AccessRecordAdmin(ReadOnlyAdmin):
     """Who opened, claimed, reviewed or exported which user."""
 
-    list_display = ("created_at", "kind", "staff", "of_user", "detail", "request_id")
+    list_display = ("created_at", "kind", "staff", "of_user", "detail_text", "request_id")
     list_filter = (("kind", ChoicesDropdownFilter), ModeFilter)
     list_select_related = ("staff", "user")
     search_fields = ("user",)
     search_help_text = _("The whole of a userId, an externalId, an email address, or a staff member's username.")
     ordering = ("-id",)
-    fields = ("created_at", "kind", "staff", "of_user", "detail", "request_id")
+    fields = ("created_at", "kind", "staff", "of_user", "detail_text", "request_id")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """By the user, or else by the staff member."""
@@ -136,3 +136,8 @@ class AccessRecordAdmin(ReadOnlyAdmin):
         return format_html(
             '<a href="{}">{}</a>', reverse("backoffice_case", args=(record.user_id,)), record.user.external_id
         )
+
+    @admin.display(description=_("detail"))
+    def detail_text(self, record: AccessRecord) -> str:
+        """The page that was opened, or what was claimed or exported."""
+        return record.detail_text

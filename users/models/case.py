@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.triggers import append_only
@@ -61,7 +62,7 @@ class AccessRecord(models.Model):
     """An access of staff to a user's data. Never updated or deleted."""
 
     # The detail of an opening: the page that showed the user.
-    CASE_PAGE, USER_PAGE, HISTORY_PAGE = "", "User page.", "Profile history."
+    CASE_PAGE, USER_PAGE, HISTORY_PAGE = "", gettext_noop("User page."), gettext_noop("Profile history.")
     PAGES_WITH_RISK_FLAGS = (CASE_PAGE, USER_PAGE)
 
     kind = models.CharField(_("kind"), max_length=20, choices=AccessKind)
@@ -92,3 +93,8 @@ class AccessRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+    @property
+    def detail_text(self) -> str:
+        """The detail in the reader's language where it is the name of a page; any other is as it was recorded."""
+        return gettext(self.detail) if self.detail in (self.USER_PAGE, self.HISTORY_PAGE) else self.detail

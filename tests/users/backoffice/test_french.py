@@ -11,7 +11,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as
 from tests.users.deciding import case_of, decide_url, decision
-from users.models import Status, StatusChange, User
+from users.models import AccessRecord, Status, StatusChange, User, UserEvent
 from users.services import compliance
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +80,39 @@ def test_dates_are_in_french(user: User) -> None:
 def test_other_pages_are_in_french_too(path: str) -> None:
     page = french(client_as("superuser"), path)
     assert holds(page, "Tableau de bord", "Journal des accès")
+
+
+def test_the_access_log_names_the_pages_that_were_opened_in_french(user: User) -> None:
+    client, event = client_as("superuser"), UserEvent.objects.get(pgh_obj=user)
+    for path in (f"/admin/users/userevent/{event.pk}/change/", f"/admin/users/user/{user.pk}/change/"):
+        french(client, path)
+    log = french(client, "/admin/users/accessrecord/")
+    assert holds(log, "Historique du profil.", "Page de l’utilisateur.")
+    assert "Profile history." not in log
+    assert {record.detail for record in AccessRecord.objects.all()} == {"Profile history.", "User page."}
+
+
+def test_unfolds_texts_are_in_french(user: User) -> None:
+    client = client_as("superuser")
+    page = french(client, "/admin/users/user/?status__exact=pendingCompliance")
+    assert holds(page, "Choisir une action", "Choisir l’action à exécuter", "Choisir la ligne", "contenu défilant")
+    assert holds(french(client, "/admin/users/staff/add/"), "Une fois le compte créé")
+
+
+def test_active_is_in_the_gender_of_what_is_active() -> None:
+    key, webhook = factories.ApiKeyFactory.create(), factories.WebhookEndpointFactory.create()
+    client = client_as("superuser")
+    staff = french(client, "/admin/users/staff/")
+    assert holds(staff, "Actif")
+    assert "Active" not in staff
+    assert holds(french(client, f"/admin/partners/apikey/{key.pk}/change/"), '">active</span>')
+    assert holds(french(client, f"/admin/partners/webhookendpoint/{webhook.pk}/change/"), '">actif</span>')
+
+
+def test_the_heading_of_an_action_has_a_space_before_the_colon() -> None:
+    partner = factories.PartnerFactory.create()
+    page = french(client_as("superuser"), f"/admin/partners/partner/{partner.pk}/issue/")
+    assert holds(page, f"Émettre une clé d’API\u00a0: {partner}")
 
 
 def test_a_refusal_is_in_french(user: User) -> None:
