@@ -91,7 +91,7 @@ class UserEventAdmin(ReadOnlyAdmin):
     @admin.display(description=_("change"))
     def change(self, event: Any) -> Any:
         """Whether the row was created or changed."""
-        return _("created") if event.pgh_label == "insert" else _("changed")
+        return event.change
 
     @admin.display(description=_("user"))
     def user(self, event: Any) -> str:

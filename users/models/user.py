@@ -1,6 +1,7 @@
 """Partners' users with their history and decisions, and the staff who decide."""
 
 import uuid
+from typing import Any
 
 import pghistory
 from django.contrib.auth.models import AbstractUser
@@ -10,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Length, Lower, Now
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
@@ -175,7 +177,12 @@ class UserEvent(
     serving_privileges = ("SELECT",)
 
     def __str__(self) -> str:
-        return f"{self.pgh_label} {self.pgh_id}"
+        return f"{capfirst(self.change)} {self.pgh_id}"
+
+    @property
+    def change(self) -> Any:
+        """Whether the row was created or changed."""
+        return _("created") if self.pgh_label == "insert" else _("changed")
 
 
 class StatusChange(models.Model):

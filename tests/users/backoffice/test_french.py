@@ -115,6 +115,11 @@ def test_the_heading_of_an_action_has_a_space_before_the_colon() -> None:
     assert holds(page, f"Émettre une clé d’API\u00a0: {partner}")
 
 
+def test_the_title_of_a_profile_change_is_in_french(user: User) -> None:
+    event = UserEvent.objects.get(pgh_obj=user)
+    assert holds(french(client_as("superuser"), f"/admin/users/userevent/{event.pk}/change/"), f"Créé {event.pk}")
+
+
 def test_a_refusal_is_in_french(user: User) -> None:
     reviewer = client_as("reviewer")
     fields = decision(reviewer, user)

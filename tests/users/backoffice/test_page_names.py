@@ -12,7 +12,7 @@ from django.utils import timezone, translation
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as, words
-from users.models import Staff, Status, StatusChange, User
+from users.models import Staff, Status, StatusChange, User, UserEvent
 
 # The same words in both languages.
 ALIKE = {
@@ -89,10 +89,13 @@ def test_the_breadcrumbs_name_the_page_above_once(create_user: Callable[..., Res
     user = User.objects.get(pk=create_user(firstName="Grace", lastName="Hopper").json()["userId"])
     factories.decide(user, Status.ACTIVE)
     client, decision = client_as("superuser"), StatusChange.objects.get(user=user)
+    first, *_, last = UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id")
     headings = {
         f"/admin/users/user/{user.pk}/change/": "Users Grace Hopper",
         f"/admin/cases/{user.pk}/": f"Queue Case {str(user.pk)[:8]}",
         f"/admin/users/statuschange/{decision.pk}/change/": f"Decisions {decision}",
+        f"/admin/users/userevent/{first.pk}/change/": f"Profile history Created {first.pk}",
+        f"/admin/users/userevent/{last.pk}/change/": f"Profile history Changed {last.pk}",
         f"/admin/partners/partner/{user.partner_id}/change/": f"Partners {user.partner.slug}",
         f"/admin/users/staff/{Staff.objects.latest('pk').pk}/change/": f"Staff {Staff.objects.latest('pk').username}",
         "/admin/users/staff/add/": "Staff Add staff member",
