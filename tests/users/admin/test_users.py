@@ -6,13 +6,14 @@ from collections.abc import Callable
 import pytest
 from django.contrib.admin import site
 from django.db import OperationalError
+from django.test import Client
 from psycopg.errors import QueryCanceled
 from pytest_django import DjangoAssertNumQueries
 
 from partners.admin import bounded_lists
 from tests import factories
 from tests.support.client import Response
-from tests.support.staff import ROLES, client_as
+from tests.support.staff import ROLES, client_as, words
 from users.models import Status, User, UserEvent
 
 USERS = "/admin/users/user/"
@@ -217,6 +218,20 @@ def test_a_list_counts_to_its_limit_and_continues_after_the_last_row_of_a_page(
         assert [len(page) for page in pages] == [4, 1]
         assert {str(getattr(row, "pgh_obj_id", row.pk)) for page in pages for row in page} == users
         assert not second.context["cl"].next_page
+
+
+def foot_of(client: Client, path: str) -> str:
+    return words(client.get(path).content.decode().partition('<p aria-live="polite">')[2].partition("</p>")[0])
+
+
+def test_the_foot_of_a_list_counts_entries_whatever_the_list_is_called(
+    create_user: Callable[..., Response],
+) -> None:
+    client = client_as("auditor")
+    for number, text in enumerate(("0 entries", "1 entry", "2 entries")):
+        assert foot_of(client, EVENTS) == text, number
+        create_user()
+    assert foot_of(client, "/admin/admin/logentry/") == "0 entries"
 
 
 def test_the_list_keeps_to_its_one_order(create_user: Callable[..., Response]) -> None:

@@ -9,7 +9,7 @@ from django.utils import translation
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.staff import client_as
+from tests.support.staff import client_as, words
 from tests.users.deciding import case_of, decide_url, decision
 from users.models import AccessRecord, Status, StatusChange, User, UserEvent
 from users.services import compliance
@@ -118,6 +118,14 @@ def test_the_heading_of_an_action_has_a_space_before_the_colon() -> None:
 def test_the_title_of_a_profile_change_is_in_french(user: User) -> None:
     event = UserEvent.objects.get(pgh_obj=user)
     assert holds(french(client_as("superuser"), f"/admin/users/userevent/{event.pk}/change/"), f"Créé {event.pk}")
+
+
+@pytest.mark.parametrize(("number", "count"), [(0, "0 entrée"), (1, "1 entrée"), (2, "2 entrées")])
+def test_lists_are_counted_in_french(number: int, count: str, create_user: Callable[..., Response]) -> None:
+    for _ in range(number):
+        create_user()
+    page = french(client_as("superuser"), "/admin/users/userevent/")
+    assert words(page.partition('<p aria-live="polite">')[2].partition("</p>")[0]) == count
 
 
 def test_a_refusal_is_in_french(user: User) -> None:
