@@ -128,8 +128,8 @@ class UserSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 
 
 _DESCRIPTIONS = {
-    "NewUser": "As it is stored. Leading and trailing white space is removed, except from externalId, and country, province"
-    " and postalCode are accepted in any letter case.",
+    "NewUser": "As it is stored. Leading and trailing white space is removed, except from externalId, and country,"
+    " province and postalCode are accepted in any letter case.",
     "UserChanges": "The fields to change. The user that results is validated like a new one: a new country needs its"
     " province and postal code.",
     "UserSummary": "The status of a user.",

@@ -139,7 +139,7 @@ def _decision(change: StatusChange) -> Entry:
 def _access(record: AccessRecord) -> Entry:
     title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
     source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
-    return Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail)
+    return Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail_text)
 
 
 _ICONS = {
