@@ -1,9 +1,8 @@
 """Idempotency: contract, sections 3 and 4. Every write runs and commits here.
 
 A write reserves its Idempotency-Key (or, without one, its signature if it could be repeated) in the transaction's first
-statement.
-A simultaneous request with the same one waits for that row until this transaction ends: it then finds the stored
-response or, after a failure, a free key. Effect and response commit together, so a crash loses both or neither.
+statement. A simultaneous request with the same one waits for that row until this transaction ends: it then finds the
+stored response or, after a failure, a free key. Effect and response commit together, so a crash loses both or neither.
 """
 
 import hashlib
