@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 
+import psutil
 import pytest
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
@@ -121,16 +122,24 @@ def test_a_worker_that_is_killed_takes_no_count_with_it(
     assert {api.get(PING).status for _ in range(20)} == {200}
     workers = service.children()["workers"]
     folder = service.folder()
-    workers[0].kill()
-    wait_until(lambda: len(service.children()["workers"]) == 2 and total(service, "psi_workers") == 2)
-    # Each look takes over what ended processes have left.
-    wait_until(lambda: total(service, "psi_workers") == 2 and not list(folder.glob(f"*_{workers[0].pid}.db")))
+
+    def kill(worker: psutil.Process) -> None:
+        """Kill a worker, and wait for its successor: the master must have closed its socket."""
+        worker.kill()
+
+        def is_replaced() -> bool:
+            # Each look takes over what ended processes have left.
+            are_two = total(service, "psi_workers") == 2 == len(service.children()["workers"])
+            return are_two and not list(folder.glob(f"*_{worker.pid}.db")) and not psutil.pid_exists(worker.pid)
+
+        wait_until(is_replaced)
+
+    kill(workers[0])
     assert total(service, "psi_requests_total", partner=partner) == 20
     wait_until(lambda: api.get(PING).status == 200)
     assert total(service, "psi_requests_total", partner=partner) == 21
     # Of two ended ones too.
-    workers[1].kill()
-    wait_until(lambda: len(service.children()["workers"]) == 2 and total(service, "psi_workers") == 2)
+    kill(workers[1])
     assert total(service, "psi_requests_total", partner=partner) == 21
     assert service.health("/livez")[0] == 200
     assert {api.get(PING).status for _ in range(20)} == {200}
