@@ -2,6 +2,7 @@
 """Runs a management command: `python manage.py help` lists them."""
 
 import os
+import signal
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
@@ -15,6 +16,9 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped.\n")
+        sys.exit(128 + signal.SIGINT)
 
 
 if __name__ == "__main__":

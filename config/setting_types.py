@@ -9,6 +9,7 @@ import ssl
 import zoneinfo
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -20,6 +21,12 @@ _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
 _IPV6 = r"\[[0-9A-Fa-f:.]+\]"
 _SECRET_LENGTH = 32
 _DIFFERENT_CHARACTERS = 10
+_SSL_MODES = {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+# Of libpq, by which the service keeps its time limits and sessions.
+_DATABASE_PARAMETERS = (
+    *("channel_binding", "sslcert", "sslcrl", "sslkey", "sslmode", "sslrootcert"),
+    "target_session_attrs",
+)
 _EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IGNORECASE)
 
 
@@ -68,10 +75,6 @@ def matching(pattern: str, message: str) -> Callable[[str], str]:
     return cast
 
 
-redis_url = matching(
-    r"(rediss?://[^\s/]+(:\d+)?(/\d*)?|unix://\S+)(\?\S*)?",
-    "set it to redis://host:6379/0 (rediss:// for TLS, or unix://).",
-)
 # `.example.com` includes all names below it.
 host_name = matching(
     rf"\.?{_HOST_NAME}|{_IPV6}",
@@ -145,6 +148,21 @@ def listen_address(value: str) -> str:
     return value
 
 
+def redis_url(value: str) -> str:
+    """Return the URL of a Redis."""
+    import redis  # noqa: PLC0415 - most processes need none
+
+    try:
+        # Connects nowhere.
+        redis.ConnectionPool.from_url(value).make_connection()
+        is_valid = urlsplit(value).port != 0 and not re.search(r"\s", value)
+    except (ValueError, TypeError, AttributeError, redis.RedisError):
+        is_valid = False
+    if not is_valid:
+        raise ValueError("set it to redis://host:6379/0 (rediss:// for TLS, or unix://).")
+    return value
+
+
 def database(url: str) -> dict[str, Any]:
     """Return a PostgreSQL URL as an entry of DATABASES, without ENGINE."""
     config: dict[str, Any] = {}
@@ -153,8 +171,12 @@ def database(url: str) -> dict[str, Any]:
             config = dict(environ.Env.db_url_config(url))
         except ValueError:  # its text can hold a part of the password
             config = {}
-    if not config.get("NAME"):
+    if not config.get("NAME") or "," in config["HOST"]:
         raise ValueError("set it to the URL of a PostgreSQL database: postgresql://user@host/name.")
     # The embedded server's socket folder is a query parameter.
-    config["HOST"] = config.get("OPTIONS", {}).pop("host", config["HOST"])
+    options = config.get("OPTIONS", {})
+    config["HOST"] = options.pop("host", config["HOST"])
+    # The name of another one may be a part of a password.
+    if not options.keys() <= {*_DATABASE_PARAMETERS} or options.get("sslmode", "require") not in _SSL_MODES:
+        raise ValueError(f"its parameters may be libpq's host, {', '.join(_DATABASE_PARAMETERS)}.")
     return config

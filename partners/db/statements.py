@@ -125,7 +125,7 @@ def retry_rolled_back(write: Callable[[], T]) -> T:
     return write()
 
 
-def sqlstate(failure: BaseException) -> str | None:
+def sqlstate(failure: BaseException | None) -> str | None:
     """PostgreSQL's error code, if the failure has one."""
     if not isinstance(failure, (DatabaseError, InterfaceError)):
         return None

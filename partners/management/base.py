@@ -1,20 +1,33 @@
 """The base of all commands: `--json`, and errors as one line with exit status 1 (docs/operations.md)."""
 
 import json
+import os
 import re
+import sys
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from django.core.exceptions import NON_FIELD_ERRORS, ImproperlyConfigured, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import InterfaceError, OperationalError, ProgrammingError
-from psycopg.errors import UndefinedTable
+from django.db import DatabaseError, InterfaceError, transaction
 
 from partners.api.json import rfc_3339
 from partners.authentication.keys import IssuedKey
+from partners.db import statements
 from partners.models import ApiKey, Partner, WebhookEndpoint
+
+_NOT_REACHED = "The database cannot be reached, or did not answer in time."
+# By SQLSTATE.
+_REFUSALS = {
+    "25006": "The database is read-only: does DATABASE_URL name a standby?",
+    "42501": "The database's role lacks privileges: `migrate` and `setup_database_roles` set them; they need"
+    " OWNER_DATABASE_URL.",
+    "42P01": "The database does not have this version's tables: run `migrate` first.",
+    "55P03": "Another session held a lock for too long (lock timeout): run it again.",
+}
 
 
 class Outcome(NamedTuple):
@@ -29,6 +42,8 @@ class ServiceCommand(BaseCommand):
 
     # Checked at the start of the service, not before each command.
     requires_system_checks = ()
+    # Whether the outcome has a secret that is not shown again.
+    shows_secret = False
 
     def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
         """Django's parser with --json."""
@@ -43,26 +58,46 @@ class ServiceCommand(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the command and print its outcome."""
         _require_text(options)
-        try:
+        # Nothing is stored whose secret could not be shown.
+        with translated_errors(), transaction.atomic() if self.shows_secret else nullcontext():
             outcome = self.perform(**options)
-        except ValidationError as error:
-            raise CommandError(_one_line(error)) from error
-        except ImproperlyConfigured as error:
-            raise CommandError(str(error)) from error
-        except ApiKey.DoesNotExist as error:
-            raise CommandError("API key not found.") from error
-        except WebhookEndpoint.DoesNotExist as error:
-            raise CommandError("Webhook not found.") from error
-        except (OperationalError, InterfaceError) as error:
-            raise CommandError("The database cannot be reached, or did not answer in time.") from error
-        except ProgrammingError as error:
-            if not isinstance(error.__cause__, UndefinedTable):
-                raise
-            raise CommandError("The database does not have this version's tables: run `migrate` first.") from error
-        if options["as_json"]:
-            self.stdout.write(json.dumps(outcome.data))
-        else:
-            self.stdout.writelines(f"{line}\n" for line in outcome.lines)
+            lines = [json.dumps(outcome.data)] if options["as_json"] else outcome.lines
+            try:
+                self.stdout.writelines(f"{line}\n" for line in lines)
+                self.stdout.flush()
+            except OSError as error:
+                # What is left in the buffer would fail again when the process ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise CommandError(f"Standard output cannot be written: {error.strerror}.") from error
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise CommandError, with one line, in place of the errors that an operator can mend."""
+    try:
+        yield
+    except ValidationError as error:
+        raise CommandError(_one_line(error)) from error
+    except ImproperlyConfigured as error:
+        raise CommandError(str(error)) from error
+    except ApiKey.DoesNotExist as error:
+        raise CommandError("API key not found.") from error
+    except WebhookEndpoint.DoesNotExist as error:
+        raise CommandError("Webhook not found.") from error
+    except (DatabaseError, InterfaceError) as error:
+        # Django's MigrationSchemaMissing hides the database's error.
+        state = statements.sqlstate(error) or statements.sqlstate(error.__context__)
+        text = _REFUSALS.get(state or "") or (_NOT_REACHED if statements.is_unreachable(error) else "")
+        if not text:
+            raise
+        raise CommandError(text) from error
+
+
+def standard_input() -> BinaryIO:
+    """Standard input. Raises CommandError if the process was started without one."""
+    if sys.stdin is None:
+        raise CommandError("Standard input is closed.")
+    return sys.stdin.buffer
 
 
 def find_partner(slug: str) -> Partner:

@@ -46,6 +46,8 @@ class Source:
 
     def __init__(self, name: str, *, interrupted: Callable[[], bool] = lambda: False) -> None:
         self._is_file = name != "-"
+        if not self._is_file and sys.stdin is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_INPUT)
         self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC) if self._is_file else sys.stdin.fileno()
         self._interrupted = interrupted
         self.name = Path(name).name if self._is_file else STANDARD_INPUT

@@ -8,6 +8,7 @@ from partners.webhooks import endpoints
 
 class Command(ServiceCommand):
     help = "Adds a webhook: events are sent to its URL from now on. Its secret is shown this once."
+    shows_secret = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")

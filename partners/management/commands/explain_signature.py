@@ -1,4 +1,3 @@
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -13,7 +12,7 @@ from partners.authentication.pasted_signatures import Verification
 from partners.doctor import NotUnderstoodError, diagnose
 from partners.doctor.causes import counted
 from partners.doctor.parsing import LONGEST_TEXT
-from partners.management.base import Outcome, ServiceCommand
+from partners.management.base import Outcome, ServiceCommand, standard_input
 
 STANDARD_INPUT = "-"
 
@@ -56,7 +55,7 @@ class Command(ServiceCommand):
 def _text(name: str) -> str:
     """The content of a file, with its line ends. Raises CommandError."""
     try:
-        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb") as file:
+        with nullcontext(standard_input()) if name == STANDARD_INPUT else Path(name).open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
             raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters.")

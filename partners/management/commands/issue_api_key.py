@@ -12,6 +12,7 @@ MAX_DAYS = 36_500
 
 class Command(ServiceCommand):
     help = "Issues an API key and its secret, which are shown this once."
+    shows_secret = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")

@@ -4,6 +4,7 @@ from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 
 from partners.db import serving_role
+from partners.management.base import translated_errors
 
 
 class Command(migrate.Command):
@@ -14,7 +15,8 @@ class Command(migrate.Command):
         parser.set_defaults(database=serving_role.owner_alias())
 
     def handle(self, *args: Any, **options: Any) -> None:
-        super().handle(*args, **options)
-        role = serving_role.serving_role()
-        if role is not None and options["database"] == serving_role.OWNER and serving_role.exists(role):
-            serving_role.grant(role)
+        with translated_errors():
+            super().handle(*args, **options)
+            role = serving_role.serving_role()
+            if role is not None and options["database"] == serving_role.OWNER and serving_role.exists(role):
+                serving_role.grant(role)

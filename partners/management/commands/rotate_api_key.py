@@ -12,6 +12,7 @@ MAX_HOURS = 24 * 365
 
 class Command(ServiceCommand):
     help = "Issues an API key in place of another, which expires when the overlap ends."
+    shows_secret = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX", help="the whole API key, or its visible prefix")

@@ -11,6 +11,7 @@ MAX_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 
 class Command(ServiceCommand):
     help = "Gives a webhook a new secret, which is shown this once. The old one signs too until the overlap ends."
+    shows_secret = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_webhook_id(parser)

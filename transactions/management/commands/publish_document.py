@@ -1,4 +1,3 @@
-import sys
 from argparse import ArgumentParser
 from contextlib import nullcontext
 from pathlib import Path
@@ -6,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from partners.management.base import Outcome, ServiceCommand, find_partner
+from partners.management.base import Outcome, ServiceCommand, find_partner, standard_input
 from transactions.documents.file_types import EXTENSIONS, content_type_of
 from transactions.documents.publishing import StorageError, UnreadableError, publish
 from transactions.models import DocumentType
@@ -37,7 +36,7 @@ class Command(ServiceCommand):
         except ValueError as error:
             raise CommandError(f"--created-at {error}.") from None
         try:
-            with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as source:
+            with nullcontext(standard_input()) if name == "-" else Path(name).open("rb") as source:
                 document = publish(
                     user=user,
                     source=source,

@@ -8,6 +8,7 @@ from users.services.staff import create_staff
 
 class Command(ServiceCommand):
     help = "Creates a staff account and prints its one-time password, once."
+    shows_secret = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username", metavar="USERNAME", help="the login name")

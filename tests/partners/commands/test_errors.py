@@ -1,0 +1,96 @@
+"""Errors of commands that an operator can mend are one line: docs/operations.md."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import InternalError, OperationalError, ProgrammingError
+from django.db.migrations.exceptions import MigrationSchemaMissing
+from psycopg import errors
+
+from partners.models import Partner
+from tests.live.conftest import production
+from tests.support.commands import refusal
+
+WORK = {
+    "list_partners": "partners.management.commands.list_partners.Command.perform",
+    "migrate": "django.core.management.commands.migrate.Command.handle",
+}
+
+
+@pytest.mark.parametrize("command", WORK)
+@pytest.mark.parametrize(
+    ("error", "cause", "said"),
+    [
+        (InternalError, errors.ReadOnlySqlTransaction, "read-only"),
+        (ProgrammingError, errors.InsufficientPrivilege, "setup_database_roles"),
+        (ProgrammingError, errors.UndefinedTable, "run `migrate` first"),
+        (OperationalError, errors.LockNotAvailable, "lock timeout"),
+        (OperationalError, errors.ConnectionTimeout, "cannot be reached"),
+    ],
+)
+def test_a_refusal_of_the_database_is_one_line(
+    error: type[Exception], cause: type[Exception], said: str, command: str, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error from cause()
+
+    monkeypatch.setattr(WORK[command], fail)
+    assert said in refusal(command)
+
+
+def test_migrate_says_what_a_role_without_privileges_needs(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    error, hidden = MigrationSchemaMissing(), ProgrammingError()
+    error.__context__, hidden.__cause__ = hidden, errors.InsufficientPrivilege()
+    monkeypatch.setattr(WORK["migrate"], Mock(side_effect=error))
+    assert "OWNER_DATABASE_URL" in refusal("migrate")
+
+
+@pytest.mark.parametrize("command", ["issue_api_key", "rotate_api_key"])
+def test_a_secret_that_cannot_be_shown_is_not_made(
+    command: str, partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call_command("issue_api_key", partner.slug, stdout=Mock())
+    before = list(partner.api_keys.values_list("pk", "expires_at"))
+    argument = partner.slug if command == "issue_api_key" else partner.api_keys.get().prefix
+    # It would be that of the tests.
+    monkeypatch.setattr("partners.management.base.os.dup2", lambda *_: None)
+    full = Mock(writelines=Mock(side_effect=OSError(28, "No space left on device")))
+    with pytest.raises(CommandError, match="cannot be written: No space left on device"):
+        call_command(command, argument, stdout=full)
+    assert list(partner.api_keys.values_list("pk", "expires_at")) == before
+
+
+def ended(*arguments: str, **options: Any) -> tuple[int, str]:
+    """The exit status and standard error of a command run in a shell's way."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        check=False,
+        cwd=settings.BASE_DIR,
+        env=os.environ | production(),
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_full_disk_behind_standard_output_is_one_line(partner: Partner) -> None:
+    with Path("/dev/full").open("w") as full:
+        assert ended("list_partners", stdout=full) == (
+            1,
+            "CommandError: Standard output cannot be written: No space left on device.\n",
+        )
+
+
+@pytest.mark.parametrize("arguments", [("explain_signature", "-"), ("import_conversions", "-")])
+def test_a_closed_standard_input_is_one_line(arguments: tuple[str, ...], partner: Partner) -> None:
+    status, said = ended(*arguments, preexec_fn=lambda: os.close(0))
+    assert (status, said.count("\n")) == (1, 1)
+    assert said.startswith("CommandError: ")
