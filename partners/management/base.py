@@ -73,7 +73,7 @@ class ServiceCommand(BaseCommand):
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Raise CommandError, with one line, in place of the errors that an operator can mend."""
+    """Raise CommandError, with one line, in place of an error that an operator can correct."""
     try:
         yield
     except ValidationError as error:

@@ -36,7 +36,7 @@ _STATUS_CHANGED = insert_entry(
     },
 )
 
-# PostgreSQL parses a condition anew in each UPDATE, a profile's in 50 µs: long ones are part of the function, or come
+# PostgreSQL parses a condition again in each UPDATE, a profile's in 50 µs: long ones are part of the function, or come
 # after the columns that the UPDATE must name.
 USER_TRIGGERS = [
     PermanentTrigger(

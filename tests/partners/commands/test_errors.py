@@ -1,4 +1,4 @@
-"""Errors of commands that an operator can mend are one line: docs/operations.md."""
+"""Errors that an operator can correct are one line: docs/operations.md."""
 
 import os
 import subprocess

@@ -104,9 +104,9 @@ def test_the_tables_have_the_figures_of_the_charts(users: list[User]) -> None:
 
 
 def test_the_chart_of_partners_names_them_as_the_table_does(users: list[User]) -> None:
-    twins = [factories.PartnerFactory.create(name="Northline Exchange") for _ in range(2)]
+    namesakes = [factories.PartnerFactory.create(name="Northline Exchange") for _ in range(2)]
     long = factories.PartnerFactory.create(name="Boréal " * 10)
-    for partner in (*twins, long):
+    for partner in (*namesakes, long):
         client = factories.client_of(partner, in_process)
         decide(User.objects.get(pk=client.post("/v1/users", factories.user_body()).json()["userId"]), Status.ACTIVE)
     drawn = charts(page())["partners"]
