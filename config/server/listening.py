@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum, auto
 from importlib import import_module
 from multiprocessing.process import BaseProcess
@@ -58,6 +59,12 @@ class ListeningSlot(Slot):
         """Close the socket."""
         self.listener.close()
 
+    def close_in_order(self) -> None:
+        """Close the socket once no connection begins; the worker accepts those that have begun."""
+        with suppress(OSError):
+            draining.begin_no_connections(self.listener)
+        self.close()
+
     def _bind(self) -> None:
         """Open the socket. Connections are refused until a worker listens. Raises OSError."""
         self.listener = socket.socket(socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET)
@@ -66,9 +73,6 @@ class ListeningSlot(Slot):
             # Not for the internal port: a second service on it would go unnoticed.
             self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self.kind != Kind.INTERNAL)
             self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if hasattr(socket, "TCP_DEFER_ACCEPT"):
-                # Accept connections with their first bytes: none is closed while its request is in transit.
-                self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 1)
             self.listener.bind(self._address)
         except OSError:
             self.listener.close()

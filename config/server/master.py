@@ -153,7 +153,7 @@ class Master:
     def _stop(self) -> None:
         # Closed, not shut down, which would make granian's workers spin.
         for slot in self._slots:
-            slot.close()
+            slot.close_in_order()
         workers = [slot.worker for slot in self._slots if slot.worker is not None]
         for worker in workers:
             worker.drain()

@@ -30,6 +30,7 @@ from users.models import User
 
 # LIVE_REQUESTS=20000 for the long run.
 REQUESTS = int(os.environ.get("LIVE_REQUESTS", "1000"))
+CLIENTS = 8
 
 
 WAITING = """
@@ -143,6 +144,33 @@ def refuses(server: Server) -> bool:
     except ConnectionRefusedError:
         return True
     return False
+
+
+def test_a_connection_is_answered_or_refused_when_the_service_stops(django_db_setup: None) -> None:
+    for _ in range(3):
+        with serving(WEB_WORKERS="2") as server, ThreadPoolExecutor(CLIENTS) as pool:
+            answered: list[str] = []
+            clients = [pool.submit(ask_until_refused, server.port, answered) for _ in range(CLIENTS)]
+            wait_until(lambda answered=answered: len(answered) > 10 * CLIENTS)  # type: ignore[misc]
+            server.process.terminate()
+            for client in clients:
+                client.result()
+        assert set(answered) == {"HTTP/1.1 401 Unauthorized"}
+
+
+def ask_until_refused(port: int, answered: list[str]) -> None:
+    """Send requests, over a connection for each, until none can be opened; append the first line of each response."""
+    while True:
+        try:
+            connection = socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS)
+        except ConnectionRefusedError:
+            return
+        with connection:
+            try:
+                connection.sendall(b"GET /v1/ping HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                answered.append(connection.makefile(newline="\r\n").readline().rstrip())
+            except ConnectionError as error:
+                answered.append(repr(error))
 
 
 def test_killed_workers_are_replaced_repeatedly(api: PartnerClient, server: Server) -> None:
