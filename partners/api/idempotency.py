@@ -1,8 +1,9 @@
 """Idempotency: contract, sections 3 and 4. Every write runs and commits here.
 
-A write reserves its Idempotency-Key (or, without one, its signature if it could be repeated) in the transaction's first
-statement. A simultaneous request with the same one waits for that row until this transaction ends: it then finds the
-stored response or, after a failure, a free key. Effect and response commit together, so a crash loses both or neither.
+A write locks its Idempotency-Key until its transaction ends, and looks for the response that an earlier request with it
+stored. A simultaneous request with the same key waits at the lock: it then finds the response or, after a failure, a
+free key. Effect and response commit together, so a crash loses both or neither. Without a key, a write stores its
+signature in the same way if it could be repeated.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from partners.api.errors import ApiError, UnavailableError, invalid_parameter
+from partners.api.errors import ApiError, invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.authentication.signature_authentication import unauthorized
 from partners.db import history_context, statements
@@ -24,47 +25,41 @@ from partners.usage.failures import AuthenticationFailure
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
-# Reservations fail and find no record if the record is purged between the two; repeatedly only by a defect.
-RESERVE_ATTEMPTS = 3
 ALREADY_RECEIVED = "This request was already processed. Sign a new request."
 KEY_REUSED = "Already used for another request within 24 hours."
 NOT_A_UUID = "Must be a UUID of 36 characters."
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
-# Held by each write under a key until its transaction ends, whether it has the record or waits for it: writes share it,
-# and a look-up waits for them all. Of the record alone a look-up could miss a write that waits for another one.
-_KEY_LOCK = "hashtextextended(%s::bigint || '/' || %s::text, 0)"
-_RESERVE_KEY = f"""
-    WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({_KEY_LOCK}))
-    INSERT INTO partners_idempotencyrecord AS record (partner_id, key, fingerprint, method, path)
-    SELECT %s::bigint, %s::uuid, %s::bytea, %s::text, %s::text FROM held
-        ON CONFLICT (partner_id, key) DO UPDATE
-       SET fingerprint = excluded.fingerprint, method = excluded.method, path = excluded.path, created_at = now(),
-           status = NULL, body = NULL, location = NULL, completed_at = NULL
-     WHERE record.created_at <= now() - %s::interval
- RETURNING {history_context.SET_CONTEXT}
-"""
-_STORE_RESPONSE = """
-    UPDATE partners_idempotencyrecord SET status = %s, body = %s, location = %s, completed_at = clock_timestamp()
-     WHERE partner_id = %s AND key = %s::uuid
-"""
+# Also held by a look-up, which so waits for the writes that have begun.
+_LOCK_KEY = "SELECT pg_advisory_xact_lock(hashtextextended(%s::bigint || '/' || %s::text, 0))"
+_LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {history_context.SET_CONTEXT}"
 _FIND_RESPONSE = """
-    SELECT fingerprint, status, body, location FROM partners_idempotencyrecord WHERE partner_id = %s AND key = %s::uuid
+    SELECT fingerprint, status, body, location
+      FROM partners_idempotencyrecord
+     WHERE partner_id = %s AND key = %s::uuid AND created_at > now() - %s::interval
 """
-_WAIT_FOR_WRITES = f"SELECT pg_advisory_xact_lock({_KEY_LOCK})"
+# An expired record is replaced.
+_STORE_RESPONSE = """
+    INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint, method, path, status, body, location)
+    VALUES (%s, %s::uuid, %s, %s, %s, %s, %s, %s)
+        ON CONFLICT (partner_id, key) DO UPDATE
+       SET fingerprint = excluded.fingerprint, method = excluded.method, path = excluded.path,
+           status = excluded.status, body = excluded.body, location = excluded.location,
+           created_at = excluded.created_at, completed_at = excluded.completed_at
+"""
 _FIND_WRITE = """
     SELECT method, path, status, completed_at, created_at + %s::interval
       FROM partners_idempotencyrecord
      WHERE partner_id = %s AND key = %s::uuid AND created_at > now() - %s::interval
 """
-_RESERVE_SIGNATURE = f"""
+_STORE_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
     VALUES (%s, %s::bytea, %s::timestamptz)
         ON CONFLICT DO NOTHING
  RETURNING {history_context.SET_CONTEXT}
 """
-_RESERVE_NOTHING = f"SELECT {history_context.SET_CONTEXT}"
+_SET_CONTEXT = f"SELECT {history_context.SET_CONTEXT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +86,12 @@ class CompletedWrite(NamedTuple):
 Effect = Callable[[], StoredResponse]
 
 
-class AlreadyReservedError(Exception):
-    """Another request has reserved the key or the signature."""
+class AlreadyDoneError(Exception):
+    """A request with the same key or signature has taken effect. record: the key's, with its response."""
+
+    def __init__(self, record: statements.Row = ()) -> None:
+        super().__init__()
+        self.record = record
 
 
 def perform(request: PartnerRequest, effect: Effect, *, once_signed: bool) -> StoredResponse:
@@ -122,8 +121,8 @@ def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:
     """
     partner_id = request.user.partner_id
     with transaction.atomic():
-        statements.queue(Query(_WAIT_FOR_WRITES, (partner_id, key)))
-        # A statement of its own: it sees what they have committed.
+        statements.queue(Query(_LOCK_KEY, (partner_id, key)))
+        # A statement of its own: it sees what those have committed that it waited for.
         values = (WINDOW, partner_id, key, WINDOW)
         rows = statements.fetch(Query(_FIND_WRITE, values, CompletedWrite._make))
     return rows[0] if rows else None
@@ -134,42 +133,40 @@ def _perform_without_key(request: PartnerRequest, effect: Effect, *, once_signed
     if once_signed:
         signature = request.auth
         values = (request.user.partner_id, signature.value, signature.signed_at, context)
-        reservation: Query[statements.Row] = Query(_RESERVE_SIGNATURE, values, check=_require_reserved)
+        first: Query[statements.Row] = Query(_STORE_SIGNATURE, values, check=_require_stored)
     else:
-        reservation = Query(_RESERVE_NOTHING, (context,))
+        first = Query(_SET_CONTEXT, (context,))
     try:
         with transaction.atomic():
-            return _run_reserved(reservation, effect)
-    except AlreadyReservedError:
+            return _run_after(effect, first)
+    except AlreadyDoneError:
         raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
 
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> StoredResponse:
-    partner_id, reservation = request.user.partner_id, _reserve_key(request, key)
-    for _ in range(RESERVE_ATTEMPTS):
-        try:
-            with transaction.atomic():
-                response = _run_reserved(reservation, effect)
-                # Sent together with COMMIT.
-                statements.queue(
-                    Query(_STORE_RESPONSE, (response.status, response.body, response.location, partner_id, key))
-                )
-        except AlreadyReservedError:
-            stored = statements.fetch_one(_FIND_RESPONSE, (partner_id, key))
-        else:
-            return response
-        if stored is not None:
-            return _replay(stored, _fingerprint(request))
-    raise UnavailableError
+    held, fingerprint = (request.user.partner_id, key), _fingerprint(request)
+    lock: Query[statements.Row] = Query(_LOCK_KEY_FOR_WRITE, (*held, _context(request)))
+    # A statement of its own: it sees what those have committed that the lock waited for.
+    find: Query[statements.Row] = Query(_FIND_RESPONSE, (*held, WINDOW), check=_require_none)
+    try:
+        with transaction.atomic():
+            response = _run_after(effect, lock, find)
+            values = (request.method, request.canonical_path, response.status, response.body, response.location)
+            # Sent together with COMMIT.
+            statements.queue(Query(_STORE_RESPONSE, (*held, fingerprint, *values)))
+    except AlreadyDoneError as error:
+        return _replay(error.record, fingerprint)
+    return response
 
 
-def _run_reserved(reservation: Query[statements.Row], effect: Effect) -> StoredResponse:
-    """Run the effect under the reservation, which is sent together with the effect's first statement.
+def _run_after(effect: Effect, *queries: Query[statements.Row]) -> StoredResponse:
+    """Run the effect after these queries, which are sent together with its first statement.
 
-    The reservation is checked before the effect's rows are used. It is also sent if the effect fails before any
-    statement, for example for its body: idempotency comes first in the contract's order of checks (section 1).
+    They are checked before the effect's rows are used. They are also sent if the effect fails before any statement, for
+    example for its body: idempotency comes first in the contract's order of checks (section 1).
     """
-    statements.queue(reservation)
+    for query in queries:
+        statements.queue(query)
     try:
         response = effect()
     except ApiError:
@@ -179,15 +176,14 @@ def _run_reserved(reservation: Query[statements.Row], effect: Effect) -> StoredR
     return response
 
 
-def _reserve_key(request: PartnerRequest, key: str) -> Query[statements.Row]:
-    held = (request.user.partner_id, key)
-    values = (*held, *held, _fingerprint(request), request.method, request.canonical_path, WINDOW, _context(request))
-    return Query(_RESERVE_KEY, values, check=_require_reserved)
-
-
-def _require_reserved(result: Result[statements.Row]) -> None:
+def _require_stored(result: Result[statements.Row]) -> None:
     if not result.rows:
-        raise AlreadyReservedError
+        raise AlreadyDoneError
+
+
+def _require_none(result: Result[statements.Row]) -> None:
+    if result.rows:
+        raise AlreadyDoneError(result.rows[0])
 
 
 def _context(request: PartnerRequest) -> str:

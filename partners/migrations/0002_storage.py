@@ -3,8 +3,8 @@ from django.db import migrations
 # Each takes SHARE UPDATE EXCLUSIVE, which neither reads nor writes wait for. A page that is full already stays so
 # until its rows have moved. Why these numbers: docs/scaling.md.
 PARAMETERS = {
-    # Written and updated in one transaction; purged by the day.
-    "partners_idempotencyrecord": {"fillfactor": 90, "autovacuum_vacuum_scale_factor": 0.05},
+    # Purged by the day.
+    "partners_idempotencyrecord": {"autovacuum_vacuum_scale_factor": 0.05},
     "partners_usedsignature": {"autovacuum_vacuum_scale_factor": 0.05},
     # A column without an index, again and again.
     "partners_apikey": {"fillfactor": 50},

@@ -7,7 +7,7 @@ from partners.models.partner import ApiKey, Partner
 
 
 class IdempotencyRecord(models.Model):
-    """The response to a write with an Idempotency-Key (contract, section 4); without one until the write ends."""
+    """A write with an Idempotency-Key that has taken effect, and the response to it (contract, section 4)."""
 
     pk = models.CompositePrimaryKey("partner_id", "key")
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
@@ -16,11 +16,11 @@ class IdempotencyRecord(models.Model):
     method = models.CharField(max_length=10)
     # The canonical path.
     path = models.TextField()
-    status = models.PositiveSmallIntegerField(null=True)
-    body = models.BinaryField(null=True)
+    status = models.PositiveSmallIntegerField()
+    body = models.BinaryField()
     location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
     created_at = models.DateTimeField(db_default=Now())
-    completed_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(db_default=models.Func(function="clock_timestamp"))
 
     serving_privileges = (
         "SELECT",

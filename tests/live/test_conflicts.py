@@ -22,9 +22,7 @@ from users.models import User, UserEvent
 Session = Callable[[], psycopg.Connection[Any]]
 
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
-RESERVE = (
-    "INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint, method, path) VALUES (%s, %s, '', '', '')"
-)
+LOCK_KEY = "SELECT pg_advisory_xact_lock(hashtextextended(%s || '/' || %s, 0))"
 
 
 def wait_for_waiting(session: Session, blocker: psycopg.Connection[Any]) -> None:
@@ -43,16 +41,16 @@ def test_the_victim_of_a_deadlock_is_done_again(
         key, city, other = str(uuid.uuid4()), f"Ottawa {attempt}", session()
         other.execute(LOCK_USER, [body["externalId"]])
         with ThreadPoolExecutor(1) as pool:
-            # It has reserved its key and waits for the user; the other has the user and waits for the key.
+            # It has locked its key and waits for the user; the other has the user and waits for the key.
             begun = time.monotonic()
             answer = pool.submit(clients[0].patch, path, {"city": city}, key=key)
             wait_for_waiting(session, other)
             try:
-                other.execute(RESERVE, [partner.pk, key])
+                other.execute(LOCK_KEY, [str(partner.pk), key])
             except psycopg.errors.DeadlockDetected:
                 is_victim = False
             else:
-                # Only a request that was undone has let go of the key.
+                # Only a request that was undone has unlocked the key.
                 is_victim = time.monotonic() - begun < statements.RETRY_WITHIN_SECONDS
             other.rollback()
             status = answer.result().status
@@ -89,7 +87,7 @@ def test_a_write_that_another_overtook_is_done_again(
 
 
 def overtake(api: PartnerClient, session: Session, key: str | None) -> None:
-    """Change a user while a write, whose signature or key is claimed, waits for it."""
+    """Change a user while a write, whose signature is stored or key locked, waits for it."""
     body = factories.user_body()
     api.post("/v1/users", body)
     other = session()

@@ -92,10 +92,10 @@ def test_a_cut_update_without_a_key_may_be_sent_again_as_it_was(
 
 
 @pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
-def test_an_update_cut_at_its_claim_leaves_nothing_and_may_be_sent_again(
+def test_an_update_cut_at_its_first_statements_leaves_nothing_and_may_be_sent_again(
     clients: Clients, partner: Partner, user: str, session: Session, key: str | None
 ) -> None:
-    """Its claim is sent with the statement that locks the user."""
+    """The lock of its key, or its signature, is sent with the statement that locks the user."""
     blocker, timestamp, path = session(), now(), f"/v1/users/{user}"
     blocker.execute(LOCK_USER, [user])
     with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, key=key, timestamp=timestamp)) as answer:

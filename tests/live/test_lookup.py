@@ -38,7 +38,7 @@ def test_a_write_under_way_is_never_not_found(
     with ThreadPoolExecutor(2) as pool:
         for number in range(ROUNDS):
             key = str(uuid.uuid4())
-            # The write has reserved its key and waits for the user's row.
+            # The write has locked its key and waits for the user's row.
             holder.execute("SELECT FROM users_user WHERE external_id = %s FOR UPDATE", [body["externalId"]])
             write = pool.submit(writer.patch, path, {"city": f"Ottawa {number}"}, key=key)
             wait_until(lambda: blocked_by(holder, observer))
@@ -78,10 +78,10 @@ def test_a_write_that_waits_for_another_one_is_under_way(
 
 
 def _waiting_for_a_key(observer: psycopg.Connection[Any]) -> int:
-    """The number of sessions that wait for a record or for a look-up's lock."""
+    """The number of sessions that wait for a key."""
     found = observer.execute(
         "SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0 AND datname = current_database()"
-        " AND (query LIKE '%partners_idempotencyrecord%' OR query LIKE '%pg_advisory_xact_lock(%')"
+        " AND query LIKE '%pg_advisory_xact_lock(%'"
     )
     return found.rowcount
 
@@ -110,7 +110,7 @@ def look_up_until(ended: Callable[[], bool], reader: PartnerClient, key: str, ch
 def test_at_random_moments_a_write_that_was_answered_is_never_not_found(
     clients: tuple[PartnerClient, PartnerClient],
 ) -> None:
-    """A request is under way once it has reserved its key, which no client sees: before, it may be in the network."""
+    """A request is under way once it has locked its key, which no client sees: before, it may be in the network."""
     seed = secrets.randbelow(10**9)
     chance = random.Random(seed)
     body = factories.user_body()
@@ -119,7 +119,7 @@ def test_at_random_moments_a_write_that_was_answered_is_never_not_found(
 
     def write(key: str, number: int) -> Response:
         time.sleep(chance.uniform(0, 0.01))
-        # Every third is refused, after its reservation of the key.
+        # Every third is refused, after it has locked the key.
         return clients[number % 2].patch(path, {"city": f"City {number}" if number % 3 else ""}, key=key)
 
     with ThreadPoolExecutor(3) as pool:
@@ -136,6 +136,6 @@ def test_at_random_moments_a_write_that_was_answered_is_never_not_found(
                 # Once found, it stays so; and after its response it is found.
                 assert found == sorted(found), f"seed {seed}, round {number}"
                 assert found[-1] == (record is not None)
-                if record is not None and record.completed_at is not None:
+                if record is not None:
                     late = [one.found for one in made if one.sent_at > record.completed_at]
                     assert all(late), f"seed {seed}, round {number}"

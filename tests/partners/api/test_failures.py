@@ -158,13 +158,3 @@ def test_an_error_that_postgresql_names_is_not_taken_for_a_lost_connection(
 @pytest.mark.parametrize("secret", [None, "another"], ids=["signed", "not signed"])
 def test_a_query_that_is_not_utf_8_is_a_bad_request(api: PartnerClient, target: str, secret: str | None) -> None:
     assert_error(api.get(f"{target}?cursor=%FF", secret=secret), 400)
-
-
-def test_a_record_that_is_never_there_to_be_read_is_no_endless_loop(
-    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As if it were purged each time between the claim that it refuses and the query for its answer."""
-    key, body = str(uuid4()), factories.user_body()
-    assert api.post("/v1/users", body, key=key).status == 201
-    monkeypatch.setattr("partners.api.idempotency.statements.fetch_one", lambda *_: None)
-    assert_error(api.post("/v1/users", body, key=key), 503)
