@@ -98,7 +98,12 @@ class ListeningSlot(Slot):
             sys.exit(f"Configuration: {error}")
         draining_application = draining.DrainingApplication(application, self.listener)
         signal.signal(draining.SIGNAL, draining_application.drain)
-        # From here on connections wait for this worker, which can drain.
+        # A garbage collection over all loaded modules would delay requests by some 70 ms.
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+        # The master drains a worker that has loaded, and kills another: so this comes before the first connection.
+        loaded.set()
         self.listener.listen(self._backlog)
         if self.kind == Kind.INTERNAL:
             threading.Thread(target=self._end_with_master, daemon=True).start()
@@ -106,11 +111,6 @@ class ListeningSlot(Slot):
             from partners.monitoring import metrics  # noqa: PLC0415
 
             metrics.mark_serving(for_staff=self.kind == Kind.STAFF)
-        # A garbage collection over all loaded modules would delay requests by some 70 ms.
-        gc.collect()
-        gc.freeze()
-        gc.enable()
-        loaded.set()
         return draining_application
 
     def _end_with_master(self) -> None:
