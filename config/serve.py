@@ -14,7 +14,7 @@ from granian.log import LogLevels
 from config.server import log_format
 from config.server.deliverer import DelivererSlot
 from config.server.granian_internals import WorkerFactory
-from config.server.listening import METRICS_FOLDER, Kind, ListeningSlot
+from config.server.listening import METRICS_FOLDER, Kind, ListeningSlot, require_free
 from config.server.master import Master
 from config.server.worker import CONTEXT, Slot
 
@@ -85,8 +85,11 @@ def _listening_slots(settings: dict[str, Any]) -> list[ListeningSlot]:
     slots = []
     for host_name, port_name, kind, number in table:
         host, port = settings[host_name], settings[port_name]
+        if not port:
+            continue
         try:
-            slots += [ListeningSlot(host, port, kind, backlog=BACKLOG) for _ in range(number if port else 0)]
+            require_free(host, port)
+            slots += [ListeningSlot(host, port, kind, backlog=BACKLOG) for _ in range(number)]
         except OSError as error:
             reason = str(error.strerror).partition(" (")[0]
             sys.exit(f"Configuration: {host_name}, {port_name}: cannot listen on {host}:{port}: {reason}.")

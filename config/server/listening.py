@@ -28,6 +28,18 @@ from config.server.worker import Slot
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
+def require_free(host: str, port: int) -> None:
+    """Raise OSError if a program listens there. Another service would go unnoticed: its workers share their port."""
+    with _new_socket(host) as probe:
+        probe.bind((host, port))
+
+
+def _new_socket(host: str) -> socket.socket:
+    new = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    new.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return new
+
+
 class Kind(Enum):
     """What a worker serves. PARTNERS: everything, if staff have no port."""
 
@@ -67,9 +79,8 @@ class ListeningSlot(Slot):
 
     def _bind(self) -> None:
         """Open the socket. Connections are refused until a worker listens. Raises OSError."""
-        self.listener = socket.socket(socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET)
+        self.listener = _new_socket(self._address[0])
         try:
-            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             # Not for the internal port: a second service on it would go unnoticed.
             self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self.kind != Kind.INTERNAL)
             self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -184,8 +184,9 @@ def test_an_unreachable_redis_is_reported(tmp_path: Path, django_db_setup: None)
 
 
 @pytest.mark.parametrize("name", ["PORT", "INTERNAL_PORT"])
-def test_a_port_in_use_stops_the_start_with_one_line(name: str, django_db_setup: None) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+@pytest.mark.parametrize("reuse_port", [False, True], ids=["another program", "another service"])
+def test_a_port_in_use_stops_the_start_with_one_line(name: str, *, reuse_port: bool, django_db_setup: None) -> None:
+    with socket.create_server(("127.0.0.1", 0), reuse_port=reuse_port) as taken:
         ports = {"PORT": str(free_port()), "INTERNAL_PORT": "0"} | {name: str(taken.getsockname()[1])}
         ended = subprocess.run(
             [sys.executable, "-m", "config.serve"],
