@@ -330,7 +330,7 @@ def test_one_worker_that_cannot_load_does_not_end_the_service(
 
 REFUSING_ONCE = """
 import pathlib
-from config.settings import *
+from tests.server_settings import *
 if pathlib.Path({marker!r}).exists():
     pathlib.Path({marker!r}).unlink()
     raise RuntimeError("once")

@@ -7,13 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +52,16 @@ class Watched(Server):
     def children(self) -> dict[str, list[psutil.Process]]:
         """Return the master's children: that of the internal port, and the workers."""
         children = psutil.Process(self.process.pid).children()
-        answering = [child for child in children if not _files_of(child.pid)]
+        answering = [child for child in children if not self._files_of(child.pid)]
         return {"internal": answering, "workers": [child for child in children if child not in answering]}
 
     def folder(self) -> Path:
         """Return the folder of the metrics."""
-        return _files_of(self.children()["workers"][0].pid)[0].parent
+        return self._files_of(self.children()["workers"][0].pid)[0].parent
 
-
-def _files_of(process: int) -> list[Path]:
-    """Return the metrics files of a process; only workers have some."""
-    # Unlike Path.glob, glob passes over the folder of another service that disappears meanwhile.
-    return [Path(name) for name in glob(f"{tempfile.gettempdir()}/psi-metrics-*/*_{process}.db")]  # noqa: PTH207
+    def _files_of(self, process: int) -> list[Path]:
+        """Return the metrics files of a process; only workers have some."""
+        return list(self.log.parent.glob(f"psi-metrics-*/*_{process}.db"))
 
 
 def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) -> None:
@@ -84,10 +80,12 @@ def starting(log: Path, *arguments: str, **environment: str) -> Iterator[Watched
     """Start the service with these arguments and settings; it may not respond yet."""
     port, internal = free_port(), free_port()
     ports = {"PORT": str(port), "INTERNAL_HOST": "127.0.0.1", "INTERNAL_PORT": str(internal)}
+    # Of its own: another service may have left files of a process with the same number.
+    folder = {"TMPDIR": str(log.parent)}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "config.serve", *arguments],
-            env=os.environ | production(**environment) | ports,
+            env=os.environ | production(**environment) | ports | folder,
             cwd=Path(settings.BASE_DIR),
             stdout=output,
             stderr=output,
