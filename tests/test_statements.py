@@ -142,33 +142,33 @@ def committing(committed_partner: Partner) -> PartnerClient:
 
 @pytest.mark.parametrize("key", [False, True], ids=["no key", "idempotency key"])
 def test_a_create(committing: PartnerClient, *, key: bool) -> None:
-    """Key; BEGIN, claim, insert; answer, COMMIT."""
+    """API key; BEGIN, lock, stored response, insert; response, COMMIT."""
     body = factories.user_body()
     created = cost(lambda: committing.post("/v1/users", body, key=str(uuid4()) if key else None), 201)
-    assert created == ((4, 3) if key else (3, 3))
+    assert created == ((5, 3) if key else (3, 3))
 
 
 @pytest.mark.parametrize("key", [False, True], ids=["no key", "idempotency key"])
 def test_an_update(committing: PartnerClient, *, key: bool) -> None:
-    """Key; BEGIN, claim, lock; update; answer, COMMIT."""
+    """API key; BEGIN, lock, stored response, user; update; response, COMMIT."""
     updated = cost(lambda: committing.patch(ADA, {"city": "Ottawa"}, key=str(uuid4()) if key else None))
-    assert updated == ((5, 4) if key else (4, 4))
+    assert updated == ((6, 4) if key else (4, 4))
 
 
 def test_an_update_that_changes_nothing_writes_no_user(committing: PartnerClient) -> None:
-    """Key; BEGIN, claim, lock; COMMIT."""
+    """API key; BEGIN, signature, user; COMMIT."""
     committing.patch(ADA, {"city": "Ottawa"})
     assert cost(lambda: committing.patch(ADA, {"city": "Ottawa"})) == (3, 3)
 
 
 def test_a_replay(committing: PartnerClient) -> None:
-    """Key; BEGIN, claim, lock; ROLLBACK; the stored answer."""
+    """API key; BEGIN, lock, stored response, user; ROLLBACK."""
     key = str(uuid4())
     for _ in range(2):
         committing.patch(ADA, {"city": "Ottawa"}, key=key)
-    assert cost(lambda: committing.patch(ADA, {"city": "Ottawa"}, key=key)) == (4, 4)
+    assert cost(lambda: committing.patch(ADA, {"city": "Ottawa"}, key=key)) == (4, 3)
 
 
 def test_a_write_that_is_refused_for_its_body(committing: PartnerClient) -> None:
-    """Key; BEGIN, claim; ROLLBACK."""
+    """API key; BEGIN, context; ROLLBACK."""
     assert cost(lambda: committing.post("/v1/users", {}), 400) == (2, 3)
