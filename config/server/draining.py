@@ -4,7 +4,6 @@ granian closes idle connections at once, and loses the requests that are in tran
 accepts the connections that wait, then no more, closes each one with its next response, and stops when none is left.
 """
 
-import ctypes
 import os
 import signal
 import socket
@@ -24,26 +23,9 @@ SIGNAL = signal.SIGUSR1
 # For the last request of a connection; then idle ones are closed.
 SECONDS = 3.0
 POLL_SECONDS = 0.02
-# For handshakes that have begun; while they end, a new connection waits for its next attempt, in a second.
-HANDSHAKE_SECONDS = 0.05
-
-# Of Linux: the option that attaches a filter (socket(7)), and one that drops segments whose SYN flag is set, in
-# instructions of classic BPF (linux/filter.h): load the flags, byte 13; jump if SYN is among them; drop; accept.
-_SO_ATTACH_FILTER = 26
-_FILTER = [(0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFF_FFFF)]
+WAITING_POLL_SECONDS = 0.001
 # Of a listening socket's TCP_INFO: the connections that wait to be accepted (tcpi_unacked).
 _WAITING = struct.Struct("24xI")
-
-
-def begin_no_connections(listener: socket.socket) -> None:
-    """Let a socket complete the connections that have begun, but begin none. Closing it would reset them.
-
-    Elsewhere than on Linux, do nothing. Raises OSError if the socket is closed.
-    """
-    if sys.platform == "linux":
-        instructions = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in _FILTER))
-        program = struct.pack("HP", len(_FILTER), ctypes.addressof(instructions))
-        listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
 
 class DrainingApplication:
@@ -76,24 +58,24 @@ class DrainingApplication:
     def _stop_when_drained(self) -> None:
         deadline = time.monotonic() + SECONDS
         try:
-            time.sleep(HANDSHAKE_SECONDS)
-            while _is_awaited(self._listener) and time.monotonic() < deadline:
-                time.sleep(POLL_SECONDS)
-            self._stop_accepting()
+            self._stop_accepting(deadline)
             while _has_connection(self._port) and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
         finally:
             # Also if no file descriptor is left to list them.
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def _stop_accepting(self) -> None:
+    def _stop_accepting(self, deadline: float) -> None:
         # granian goes on accepting from this descriptor: replace its socket by one without clients.
         with socket.create_server(("127.0.0.1", 0), backlog=1) as unused:
             unused.setblocking(False)  # noqa: FBT003 - its signature
+            # The connections that wait would be reset. What comes between this and the next call is: some microseconds.
+            while _has_waiting(self._listener) and time.monotonic() < deadline:
+                time.sleep(WAITING_POLL_SECONDS)
             os.dup2(unused.fileno(), self._listener.fileno(), inheritable=False)
 
 
-def _is_awaited(listener: socket.socket) -> bool:
+def _has_waiting(listener: socket.socket) -> bool:
     """Whether connections wait to be accepted."""
     if sys.platform != "linux":
         return False

@@ -13,7 +13,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from enum import Enum, auto
 from importlib import import_module
 from multiprocessing.process import BaseProcess
@@ -71,12 +70,6 @@ class ListeningSlot(Slot):
         """Close the socket."""
         self.listener.close()
 
-    def close_in_order(self) -> None:
-        """Close the socket once no connection begins; the worker accepts those that have begun."""
-        with suppress(OSError):
-            draining.begin_no_connections(self.listener)
-        self.close()
-
     def _bind(self) -> None:
         """Open the socket. Connections are refused until a worker listens. Raises OSError."""
         self.listener = _new_socket(self._address[0])
@@ -115,17 +108,24 @@ class ListeningSlot(Slot):
         gc.enable()
         # The master drains a worker that has loaded, and kills another: so this comes before the first connection.
         loaded.set()
-        self.listener.listen(self._backlog)
-        if self.kind == Kind.INTERNAL:
-            threading.Thread(target=self._end_with_master, daemon=True).start()
-        else:
+        try:
+            self.listener.listen(self._backlog)
+        except OSError:
+            loaded.clear()
+            raise
+        threading.Thread(target=self._end_with_master, args=(draining_application,), daemon=True).start()
+        if self.kind != Kind.INTERNAL:
             from partners.monitoring import metrics  # noqa: PLC0415
 
             metrics.mark_serving(for_staff=self.kind == Kind.STAFF)
         return draining_application
 
-    def _end_with_master(self) -> None:
+    def _end_with_master(self, draining_application: draining.DrainingApplication) -> None:
         """End this process when the master has died: a service whose workers are not replaced is not healthy."""
         self.wait_for_master_to_die()
+        if self.kind != Kind.INTERNAL:
+            # Its port is free for a successor of the service.
+            draining_application.drain()
+            return
         shutil.rmtree(os.environ[METRICS_FOLDER], ignore_errors=True)
         os._exit(0)

@@ -4,7 +4,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.synchronize import Event
@@ -153,13 +153,13 @@ class Master:
     def _stop(self) -> None:
         # Closed, not shut down, which would make granian's workers spin.
         for slot in self._slots:
-            slot.close_in_order()
+            slot.close()
         workers = [slot.worker for slot in self._slots if slot.worker is not None]
         for worker in workers:
             worker.drain()
         self._wait_for([*workers, *self._draining])
 
-    def _wait_for(self, workers: Iterable[Worker]) -> None:
+    def _wait_for(self, workers: Sequence[Worker]) -> None:
         """Wait until workers have drained, and kill those that take too long; replace others that die meanwhile.
 
         A signal to stop ends the wait for workers that a reload replaces: `_stop` waits for them.
@@ -175,7 +175,8 @@ class Master:
                 self._replace_dead()
                 if time.monotonic() > sent + REPEAT_SECONDS:
                     sent = time.monotonic()
-                    worker.drain()
+                    for each in workers:
+                        each.drain()
             if worker.is_running:
                 logger.warning("A worker did not stop in time and is killed")
                 worker.kill()

@@ -78,10 +78,6 @@ class Slot(ABC):
     def close(self) -> None:
         """Close what `open` opened."""
 
-    def close_in_order(self) -> None:
-        """Close it at the end of the service, before the worker drains."""
-        self.close()
-
     @abstractmethod
     def process(self, factory: WorkerFactory, load: Callable[[], Any]) -> BaseProcess:
         """Return a process, not yet started, that calls `load` in its main thread."""

@@ -130,8 +130,9 @@ def test_a_service_whose_master_is_killed_is_not_healthy(tmp_path: Path, django_
         psutil.wait_procs(children["internal"], timeout=WAIT_SECONDS)
         assert not [child for child in children["internal"] if child.is_running()]
         assert not folder.exists()
-        for worker in children["workers"]:
-            worker.kill()
+        # And leaves its port to a successor.
+        psutil.wait_procs(children["workers"], timeout=WAIT_SECONDS)
+        assert not [worker for worker in children["workers"] if worker.is_running()]
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from users.models import User
 # LIVE_REQUESTS=20000 for the long run.
 REQUESTS = int(os.environ.get("LIVE_REQUESTS", "1000"))
 CLIENTS = 8
+STOPS = 5
 
 
 WAITING = """
@@ -147,15 +148,19 @@ def refuses(server: Server) -> bool:
 
 
 def test_a_connection_is_answered_or_refused_when_the_service_stops(django_db_setup: None) -> None:
-    for _ in range(3):
+    answered: list[str] = []
+    for _ in range(STOPS):
         with serving(WEB_WORKERS="2") as server, ThreadPoolExecutor(CLIENTS) as pool:
-            answered: list[str] = []
+            before = len(answered)
             clients = [pool.submit(ask_until_refused, server.port, answered) for _ in range(CLIENTS)]
-            wait_until(lambda answered=answered: len(answered) > 10 * CLIENTS)  # type: ignore[misc]
+            wait_until(lambda before=before: len(answered) > before + 10 * CLIENTS)  # type: ignore[misc]
             server.process.terminate()
             for client in clients:
                 client.result()
-        assert set(answered) == {"HTTP/1.1 401 Unauthorized"}
+    others = [answer for answer in answered if answer != "HTTP/1.1 401 Unauthorized"]
+    # One that arrives in the microseconds between the look for waiting connections and the end is reset. Without the
+    # look there are some two at each stop.
+    assert len(others) <= 2, others
 
 
 def ask_until_refused(port: int, answered: list[str]) -> None:
