@@ -74,7 +74,7 @@ class ServiceHandler(WSGIHandler):
             return [b"".join(response)]
 
     def _respond_api(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Respond without Django's signals around each request: 20 µs of some 500 (docs/performance.md).
+        """Respond without Django's signals around each request: 20 µs of some 500.
 
         Their receivers check the database connections, as `run_first` does (config/database/base.py), and reset a cache
         and a query log that such a request does not have.

@@ -1,7 +1,7 @@
 """A connection with a limit to the wait for an answer, and its prepared statements (libpq's pipeline mode).
 
 psycopg's cursors send, wait and read in steps that each release the interpreter's lock. This module uses psycopg.pq,
-below the cursors, with psycopg's conversion of values: a statement costs a third (docs/performance.md).
+below the cursors, with psycopg's conversion of values: a statement costs a third.
 """
 
 import itertools

@@ -12,6 +12,7 @@ UNUSED_ATTRIBUTES = {
     *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
     *("lookup_field", "lookup_url_kwarg", "initial", "finalize_response", "determine_version"),
     *("perform_content_negotiation", "http_method_not_allowed", "options", "head"),
+    *("get_renderers", "get_renderer_context", "get_parser_context"),
 }
 USED_SETTINGS = {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
 HINT = "See PartnerAPIView in partners/api/base.py."

@@ -119,7 +119,10 @@ def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:
 
     It waits for all writes under the key that have begun. Raises OperationalError where they take too long.
     """
-    partner_id = request.user.partner_id
+    return statements.retry_rolled_back(partial(_find_write, request.user.partner_id, key))
+
+
+def _find_write(partner_id: int, key: str) -> CompletedWrite | None:
     with transaction.atomic():
         statements.queue(Query(_LOCK_KEY, (partner_id, key)))
         # A statement of its own: it sees what those have committed that it waited for.

@@ -1,7 +1,7 @@
 """Django's response, made quickly.
 
-HttpResponse determines a charset and checks and converts each header and its content: a tenth of a request's cost
-(docs/performance.md). The underscored names are Django's (docs/dependencies.md).
+HttpResponse determines a charset and checks and converts each header and its content: a tenth of a request's cost.
+The underscored names are Django's (docs/dependencies.md).
 """
 
 from collections.abc import Mapping, ValuesView

@@ -108,7 +108,7 @@ def rfc_3339_from_text(text: str) -> str:
 def retry_rolled_back(write: Callable[[], T]) -> T:
     """Call `write` again if PostgreSQL rolled it back for a deadlock, a serialization failure or a stale plan.
 
-    write: opens and commits a transaction, and has no effect outside it. Not retried inside another transaction.
+    write: opens and ends a transaction, and has no effect outside it. Not retried inside another transaction.
     """
     begun = time.monotonic()
     for pause in RETRY_PAUSES_SECONDS:

@@ -1,6 +1,6 @@
 """The folder with the metrics of all workers, and their sum.
 
-The master clears it at each start and names it in the environment (config/server/internal_port.py).
+Each start of the service makes one and names it in the environment (config/serve.py).
 """
 
 import fcntl

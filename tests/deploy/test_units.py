@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from partners.webhooks import addresses
+from partners.webhooks import addresses, delivering
 from tests.deploy.conftest import program
 
 UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
@@ -112,4 +112,7 @@ def test_systemd_denies_exactly_the_addresses_that_webhooks_may_not_go_to() -> N
 
 
 def test_the_process_that_sends_webhooks_has_longer_to_stop_than_it_takes() -> None:
-    assert "\nTimeoutStopSec=25\n" in (UNITS / "psi-deliver.service").read_text()
+    found = re.search(r"^TimeoutStopSec=(\d+)$", (UNITS / "psi-deliver.service").read_text(), re.MULTILINE)
+    assert found
+    # The sends under way, then their results in a database that does not answer.
+    assert delivering.ENDING_SECONDS + 5 < 20 < int(found[1])

@@ -24,6 +24,7 @@ from tests.live.conftest import Server, launch
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.delivering import start_delivering
 from tests.resilience.test_database_killed import kill_server
+from tests.support import drift
 from tests.support.receiver import Authority, Receiver
 from tests.support.watched import wait_until
 from tests.support.writers import Writer, add_users
@@ -225,3 +226,5 @@ def test_what_was_committed_is_in_the_feed_once_and_delivered(tmp_path: Path) ->
     assert Counter(change_of(item) for item in reader.items) == Counter(committed)
     assert set(in_feed.values()) == {1}
     assert received.keys() == in_feed.keys()
+    for request in receiver.requests:
+        drift.check_event(request.body)

@@ -90,6 +90,11 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
         _check_answer(known, operation, status, headers, body)
 
 
+def check_event(body: bytes) -> None:
+    """Raise DriftError for the body of a webhook that the document does not allow."""
+    _validate(described(), {"$ref": "#/components/schemas/Event"}, json.loads(body), "webhook")
+
+
 def _check_answer(known: Described, operation: Json, status: int, headers: Mapping[str, str], body: bytes) -> None:
     answer = operation["responses"][str(status)]
     where = f"{operation['operationId']} {status}"
@@ -134,10 +139,10 @@ def _pattern(template: str) -> re.Pattern[bytes]:
 
 
 def _closed(schema: Any) -> Any:
-    """Return a schema whose objects allow no other properties."""
+    """Return a schema whose objects allow no other properties, unless they say so."""
     if isinstance(schema, dict):
         closed = {name: _closed(value) for name, value in schema.items()}
-        return closed | {"additionalProperties": False} if schema.get("type") == "object" else closed
+        return {"additionalProperties": False} | closed if schema.get("type") == "object" else closed
     return [_closed(one) for one in schema] if isinstance(schema, list) else schema
 
 

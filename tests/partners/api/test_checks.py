@@ -36,6 +36,7 @@ def test_the_views_and_settings_of_the_service_pass() -> None:
         ({"versioning_class": URLPathVersioning}, "E001"),
         ({"initial": lambda *_: None}, "E001"),
         ({"queryset": []}, "E001"),
+        ({"get_renderers": list}, "E001"),
         ({"renderer_classes": (JsonRenderer, JsonRenderer)}, "E002"),
         ({"authentication_classes": ()}, "E004"),
     ],

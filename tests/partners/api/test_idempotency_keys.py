@@ -3,12 +3,18 @@
 import uuid
 from datetime import datetime, timedelta
 
+import psycopg
 from django.db.models import F
 
-from partners.models import IdempotencyRecord
+from partners.db import serving_role
+from partners.models import IdempotencyRecord, Partner
 from tests import factories
+from tests.conftest import database_url
 from tests.support.answers import assert_error, failing_fields
-from tests.support.client import PartnerClient
+from tests.support.client import PartnerClient, Transport
+from tests.support.transports import transport
+
+__all__ = ("transport",)
 
 KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
 PATH = f"/v1/idempotency-keys/{KEY}"
@@ -64,3 +70,16 @@ def test_another_partner_s_key_is_not_found(api: PartnerClient, other_api: Partn
 def test_a_key_that_is_no_uuid_is_refused(api: PartnerClient) -> None:
     for text in ("1", KEY[:-1], KEY.replace("-", ""), f"{uuid.uuid4()}x"):
         assert failing_fields(api.get(f"/v1/idempotency-keys/{text}")) == ["idempotencyKey"]
+
+
+def test_a_look_up_after_a_migration_is_prepared_again(committed_partner: Partner, transport: Transport) -> None:
+    api = factories.client_of(committed_partner, transport)
+    api.post("/v1/users", factories.user_body(), key=KEY)
+    assert api.get(PATH).status == 200
+    change = "ALTER TABLE partners_idempotencyrecord ALTER path TYPE {}"
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
+        owner.execute(change.format("varchar(4000)"))
+        try:
+            assert api.get(PATH).status == 200
+        finally:
+            owner.execute(change.format("text"))

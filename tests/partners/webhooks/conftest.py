@@ -19,6 +19,7 @@ from partners.webhooks import delivering as deliverer_module
 from partners.webhooks import endpoints, leases, schedule, sending
 from partners.webhooks.delivering import Deliverer
 from tests.live.conftest import production
+from tests.support import drift
 from tests.support.receiver import Authority, Receiver
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -42,13 +43,18 @@ def loopback(settings: Any, authority: Authority) -> None:
 
 
 @pytest.fixture
-def add_endpoint(loopback: None) -> Callable[..., tuple[WebhookEndpoint, str]]:
-    """Add an endpoint at a receiver; return it and its secret."""
+def add_endpoint(loopback: None) -> Iterator[Callable[..., tuple[WebhookEndpoint, str]]]:
+    """Add an endpoint at a receiver; return it and its secret. What arrives there is as the OpenAPI document says."""
+    receivers: list[Receiver] = []
 
     def add(partner: Partner, receiver: Receiver, **fields: Any) -> tuple[WebhookEndpoint, str]:
+        receivers.append(receiver)
         return endpoints.add_endpoint(partner=partner, url=receiver.url, **fields)
 
-    return add
+    yield add
+    for receiver in receivers:
+        for received in receiver.requests:
+            drift.check_event(received.body)
 
 
 @pytest.fixture

@@ -13,9 +13,12 @@ from partners.authentication.signing import parse_timestamp
 from tests import factories
 from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
+from tests.support.transports import transport
 from transactions.keyset import HIGHEST_TIEBREAK, Position
 from transactions.models import Conversion
 from users.models import User
+
+__all__ = ("transport",)
 
 LIST = "/v1/users/ada/transactions"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -10,9 +10,12 @@ from rest_framework.request import Request
 from partners.api.errors import BadRequestError
 from tests import factories
 from tests.support.client import PartnerClient
+from tests.support.transports import transport
 from transactions.api.pagination import CursorPagination
 from transactions.models import Conversion
 from users.models import User
+
+__all__ = ("transport",)
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

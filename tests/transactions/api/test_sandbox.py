@@ -11,8 +11,11 @@ from partners.models import ApiKey, Mode, OutboxEntry, Partner
 from tests import factories
 from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Transport, now
+from tests.support.transports import transport
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User
+
+__all__ = ("transport",)
 
 USER = "/v1/users/ada"
 STATUS, TRANSACTIONS, DOCUMENTS = (f"/v1/sandbox/users/ada/{name}" for name in ("status", "transactions", "documents"))

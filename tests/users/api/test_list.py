@@ -9,7 +9,10 @@ from partners.models import Partner
 from tests import factories
 from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient
+from tests.support.transports import transport
 from users.models import Status
+
+__all__ = ("transport",)
 
 USERS = "/v1/users"
 
