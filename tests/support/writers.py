@@ -68,6 +68,14 @@ class Writer:
         """Move a user's status."""
         self.execute(_DECIDE, to_status, by, user)
 
+    def locked_status(self, user: UUID | str) -> str:
+        """Lock a user and return its status."""
+        row = self.connection.execute(
+            "SELECT status FROM users_user WHERE id = %s FOR NO KEY UPDATE", [user]
+        ).fetchone()
+        assert row is not None
+        return str(row[0])
+
     def commit(self) -> None:
         self.connection.commit()
 
