@@ -20,7 +20,7 @@ from config.server.granian_internals import Application
 
 # Sent to a worker that is to drain.
 SIGNAL = signal.SIGUSR1
-# For the last request of a connection; then idle ones are closed.
+# For the connections that wait to be accepted, and then for the last request of each; then idle ones are closed.
 SECONDS = 3.0
 POLL_SECONDS = 0.02
 WAITING_POLL_SECONDS = 0.001
@@ -56,9 +56,9 @@ class DrainingApplication:
         threading.Thread(target=self._stop_when_drained, name="drain", daemon=True).start()
 
     def _stop_when_drained(self) -> None:
-        deadline = time.monotonic() + SECONDS
         try:
-            self._stop_accepting(deadline)
+            self._stop_accepting(time.monotonic() + SECONDS)
+            deadline = time.monotonic() + SECONDS
             while _has_connection(self._port) and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
         finally:
@@ -69,7 +69,7 @@ class DrainingApplication:
         # granian goes on accepting from this descriptor: replace its socket by one without clients.
         with socket.create_server(("127.0.0.1", 0), backlog=1) as unused:
             unused.setblocking(False)  # noqa: FBT003 - its signature
-            # The connections that wait would be reset. What comes between this and the next call is: some microseconds.
+            # The connections that wait would be reset. What comes between this and the next call is.
             while _has_waiting(self._listener) and time.monotonic() < deadline:
                 time.sleep(WAITING_POLL_SECONDS)
             os.dup2(unused.fileno(), self._listener.fileno(), inheritable=False)

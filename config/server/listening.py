@@ -28,7 +28,7 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def require_free(host: str, port: int) -> None:
-    """Raise OSError if a program listens there. Another service would go unnoticed: its workers share their port."""
+    """Raise OSError if a program listens there. A second service would go unnoticed: workers share their port."""
     with _new_socket(host) as probe:
         probe.bind((host, port))
 

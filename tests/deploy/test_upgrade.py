@@ -115,8 +115,9 @@ def test_replacing_the_servers_one_by_one_loses_no_request(nginx: str, partner: 
                 time.sleep(BOTH_SECONDS)
         refused = [line for line in proxy.access_log.splitlines() if json.loads(line)["status"] != HTTPStatus.CREATED]
     assert senders.lost == []
-    # A connection that arrives in the microseconds before a port closes is reset (docs/operations.md).
+    # A connection that arrives in the moment before a port closes is reset (docs/operations.md).
     assert len(refused) <= 1, refused
+    assert {json.loads(line)["status"] for line in refused} <= {HTTPStatus.SERVICE_UNAVAILABLE}
     created = [answer for answer in senders.answers if answer.status == HTTPStatus.CREATED]
     assert len(created) + len(refused) == len(senders.answers)
     assert len(senders.answers) > 100

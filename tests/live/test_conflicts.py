@@ -22,7 +22,8 @@ from users.models import User, UserEvent
 Session = Callable[[], psycopg.Connection[Any]]
 
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
-LOCK_KEY = "SELECT pg_advisory_xact_lock(hashtextextended(%s || '/' || %s, 0))"
+TRY_LOCK_KEY = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s || '/' || %s, 0))"
+LOCK_KEY = TRY_LOCK_KEY.replace("_try", "")
 
 
 def wait_for_waiting(session: Session, blocker: psycopg.Connection[Any]) -> None:
@@ -45,6 +46,7 @@ def test_the_victim_of_a_deadlock_is_done_again(
             begun = time.monotonic()
             answer = pool.submit(clients[0].patch, path, {"city": city}, key=key)
             wait_for_waiting(session, other)
+            assert other.execute(TRY_LOCK_KEY, [str(partner.pk), key]).fetchone() == (False,)
             try:
                 other.execute(LOCK_KEY, [str(partner.pk), key])
             except psycopg.errors.DeadlockDetected:

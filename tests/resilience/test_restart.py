@@ -158,7 +158,7 @@ def test_a_connection_is_answered_or_refused_when_the_service_stops(django_db_se
             for client in clients:
                 client.result()
     others = [answer for answer in answered if answer != "HTTP/1.1 401 Unauthorized"]
-    # One that arrives in the microseconds between the look for waiting connections and the end is reset
+    # One that arrives in the moment between the look for waiting connections and the end is reset
     # (tests/config/server/test_draining.py). Without the look it is more than one at each stop.
     assert len(others) <= STOPS, others
 

@@ -72,6 +72,18 @@ def test_a_key_that_is_no_uuid_is_refused(api: PartnerClient) -> None:
         assert failing_fields(api.get(f"/v1/idempotency-keys/{text}")) == ["idempotencyKey"]
 
 
+def test_an_expired_key_that_is_used_again_is_the_new_write(api: PartnerClient) -> None:
+    api.post("/v1/users", factories.user_body(externalId="ada"), key=KEY)
+    earlier = timedelta(hours=25)
+    IdempotencyRecord.objects.update(created_at=F("created_at") - earlier, completed_at=F("completed_at") - earlier)
+    api.patch("/v1/users/ada", {"city": "Ottawa"}, key=KEY)
+
+    body = api.get(PATH).json()
+    assert (body["method"], body["path"], body["status"]) == ("PATCH", "/v1/users/ada", 200)
+    completed, expires = (datetime.fromisoformat(body[name]) for name in ("completedAt", "expiresAt"))
+    assert timedelta(hours=23, minutes=55) < expires - completed <= timedelta(hours=24)
+
+
 def test_a_look_up_after_a_migration_is_prepared_again(committed_partner: Partner, transport: Transport) -> None:
     api = factories.client_of(committed_partner, transport)
     api.post("/v1/users", factories.user_body(), key=KEY)
