@@ -198,5 +198,5 @@ def test_a_field_given_twice_is_named(
 
 def test_no_message_repeats_what_was_sent(api: PartnerClient) -> None:
     body = {name: f"Xyzzy {name}" * 30 for name in factories.user_body()}
-    assert len(failing_fields(api.post("/v1/users", body))) == 13
+    assert set(failing_fields(api.post("/v1/users", body))) == body.keys()
     assert b"Xyzzy" not in api.post("/v1/users", body).body
