@@ -7,11 +7,13 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-import partners.api.urls
-import partners.events.urls
-import transactions.api.urls
-import users.api.urls
 from partners.api.base import UnknownPath
+from partners.api.views import IdempotencyKeyItem, Ping
+from partners.events.views import EventList
+from transactions.api.sandbox import SimulatedDocuments, SimulatedTransactions
+from transactions.api.views import DocumentFile, DocumentList, TransactionList
+from users.api.sandbox import SimulatedStatus
+from users.api.views import UserCollection, UserItem
 from users.staff_login.views import nothing
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
@@ -20,10 +22,17 @@ handler500 = "users.backoffice.errors.server_error"
 
 # A flat list of views, as partners/api/middleware.py needs.
 api_urlpatterns = [
-    *transactions.api.urls.urlpatterns,
-    *users.api.urls.urlpatterns,
-    *partners.api.urls.urlpatterns,
-    *partners.events.urls.urlpatterns,
+    path("v1/users/<str:external_id>/transactions", TransactionList.as_view()),
+    path("v1/users/<str:external_id>/documents", DocumentList.as_view()),
+    path("v1/users/<str:external_id>/documents/<str:document_id>", DocumentFile.as_view()),
+    path("v1/sandbox/users/<str:external_id>/transactions", SimulatedTransactions.as_view()),
+    path("v1/sandbox/users/<str:external_id>/documents", SimulatedDocuments.as_view()),
+    path("v1/users", UserCollection.as_view()),
+    path("v1/users/<str:external_id>", UserItem.as_view()),
+    path("v1/sandbox/users/<str:external_id>/status", SimulatedStatus.as_view()),
+    path("v1/ping", Ping.as_view()),
+    path("v1/idempotency-keys/<str:idempotency_key>", IdempotencyKeyItem.as_view()),
+    path("v1/events", EventList.as_view()),
     # Django's own 404 page is HTML. A prefix, because `.` does not match a line feed.
     re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
 ]

@@ -1,6 +1,6 @@
 """The files of docs/examples, which partners may copy."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,16 +19,7 @@ LANGUAGES = {
     ".java": ("Java", "java"),
     ".go": ("Go", "go"),
 }
-SNIPPETS = (
-    *("ping", "create_user", "update_user", "list_transactions", "get_document", "retry"),
-    *("follow_events", "receive_webhook"),
-)
-# Of the page "Go live", in the order in which they run; the first is a module of the others.
-GO_LIVE = (
-    *("psi_events", "step01_sign", "step02_create_user", "step03_be_refused", "step04_be_approved", "step05_events"),
-    *("step06_conversions", "step07_document", "step08_lost_answer", "step09_rotate_key", "step10_rate_limit"),
-    "step11_reconcile",
-)
+# Those of "go_live" are in the order in which they run; the first is a module of the others.
 _SUBFOLDERS = ("snippets", "go_live")
 
 
@@ -55,19 +46,12 @@ def clients() -> list[Sample]:
     return _samples(path for path in files().values() if path.parent == FOLDER)
 
 
-def snippets() -> dict[str, list[Sample]]:
-    """Return the snippets by what they do, in each language that has one."""
-    return _samples_by_name(SNIPPETS)
-
-
-def go_live() -> dict[str, list[Sample]]:
-    """Return the scripts of the page "Go live" by name, in each language."""
-    return _samples_by_name(GO_LIVE)
-
-
-def _samples_by_name(names: Sequence[str]) -> dict[str, list[Sample]]:
-    paths = [path for path in files().values() if path.parent != FOLDER]
-    return {name: _samples(path for path in paths if path.stem == name) for name in names}
+def samples_in(folder: str) -> dict[str, list[Sample]]:
+    """Return the samples of a folder by name, in their order, in each language that has one."""
+    paths = [path for path in files().values() if path.parent.name == folder]
+    return {
+        name: _samples(path for path in paths if path.stem == name) for name in dict.fromkeys(p.stem for p in paths)
+    }
 
 
 def _samples(paths: Iterable[Path]) -> list[Sample]:

@@ -35,7 +35,7 @@ PROGRAMS = {".py": "python3", ".mjs": "node", ".sh": "bash"}
 @lru_cache(maxsize=8)
 def page(base_url: str) -> str:
     """Render the page, once in each process and for each address. base_url: without a slash at the end."""
-    steps = example_files.go_live()
+    steps = example_files.samples_in("go_live")
     context = {
         "here": "go-live",
         "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
@@ -44,7 +44,7 @@ def page(base_url: str) -> str:
         "key_prefix": KEY_PREFIXES[Mode.SANDBOX],
         "secret_prefix": keys.SECRET_PREFIXES[Mode.SANDBOX],
         "live_key_prefix": KEY_PREFIXES[Mode.LIVE],
-        "downloads": [_download(suffix) for suffix in PROGRAMS],
+        "downloads": [_download(suffix, list(steps)) for suffix in PROGRAMS],
         "steps": steps,
         "faults": [fault for fault in faults.Fault if fault != faults.Fault.LOST_ANSWER],
         "slow": faults.Fault.SLOW,
@@ -56,15 +56,9 @@ def page(base_url: str) -> str:
     return render_to_string("docs/go_live.html", context)
 
 
-def _download(suffix: str) -> Sample:
+def _download(suffix: str, names: list[str]) -> Sample:
     """The commands that download all files of a language."""
     language, _ = LANGUAGES[suffix]
-    lines = ["mkdir go-live", "cd go-live", "for name in psi \\"]
-    lines += [f"  {name} \\" for name in example_files.GO_LIVE[:-1]]
-    lines += [
-        f"  {example_files.GO_LIVE[-1]}",
-        "do",
-        f'  curl -fsSO "$PSI_BASE_URL/docs/examples/$name{suffix}"',
-        "done",
-    ]
-    return Sample(f"download, {language}", language, "bash", "\n".join(lines) + "\n", len(lines), "")
+    loop = " \\\n  ".join(["for name in psi", *names])
+    text = f'mkdir go-live\ncd go-live\n{loop}\ndo\n  curl -fsSO "$PSI_BASE_URL/docs/examples/$name{suffix}"\ndone\n'
+    return Sample(f"download, {language}", language, "bash", text, text.count("\n"), "")

@@ -59,7 +59,7 @@ def page(base_url: str) -> str:
         "secret_prefix": keys.SECRET_PREFIXES[Mode.LIVE],
         "quick_languages": QUICK_LANGUAGES,
         "clients": example_files.clients(),
-        "snippets": example_files.snippets(),
+        "snippets": example_files.samples_in("snippets"),
         "worked": worked,
         "worked_body_bytes": len(worked["body"].encode()),
         "worked_lines": list(zip(LINES, worked["canonicalRequest"].split("\n"), strict=True)),

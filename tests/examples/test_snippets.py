@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partners.docs.example_files import SNIPPETS
+from partners.docs.example_files import samples_in
 from partners.models import Partner
 from tests import factories
 from tests.examples.calling import Access
@@ -136,7 +136,7 @@ def test_get_document_of_an_unknown_user_fails(snippets: Snippets) -> None:
     ("name", "setting"),
     list(
         zip(
-            (name for name in SNIPPETS if name != "receive_webhook"),
+            (name for name in samples_in("snippets") if name != "receive_webhook"),
             itertools.cycle(["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"]),
             strict=False,
         )

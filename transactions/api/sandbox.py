@@ -6,8 +6,8 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import BadRequestError, ConflictError, FieldError, UnauthorizedError
-from partners.api.idempotency import ALREADY_RECEIVED, StoredResponse
+from partners.api.errors import ConflictError, invalid_parameter
+from partners.api.idempotency import StoredResponse
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
@@ -24,9 +24,8 @@ from transactions.documents.pdf import pdf
 from transactions.documents.publishing import discard, publish
 from transactions.imports.recording import OtherContentError, simulate_conversions
 from transactions.models import Document
-from users.api import errors
 from users.api.sandbox import SandboxUserView
-from users.api.schema import EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED
+from users.api.schema import USER_WRITE_ERRORS, USER_WRITE_PARAMETERS
 
 OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 
@@ -41,18 +40,13 @@ class SimulatedTransactions(SandboxUserView):
         tags=["Sandbox"],
         summary="Simulate conversions",
         description="Records conversions of a user as an import would, with its event. For sandbox partners only.",
-        parameters=[EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED],
+        parameters=USER_WRITE_PARAMETERS,
         examples=[OpenApiExample("A conversion", value={"items": [schema.SIMULATED_CONVERSION]}, request_only=True)],
         responses={
             201: success(RecordedConversionsSerializer, "The conversions.", {"items": [schema.CONVERSION]}),
             **error_responses(
-                errors.BAD_PATH,
-                errors.KEY_REUSED,
-                UnauthorizedError(ALREADY_RECEIVED),
-                errors.user_not_found(),
-                BadRequestError(
-                    field_errors=[FieldError("items[0].from.amount", "Must be a plain decimal string.", "format")]
-                ),
+                *USER_WRITE_ERRORS,
+                invalid_parameter("items[0].from.amount", "Must be a plain decimal string."),
                 ConflictError(OTHER_CONTENT),
                 writes=True,
             ),
@@ -83,19 +77,13 @@ class SimulatedDocuments(SandboxUserView):
         tags=["Sandbox"],
         summary="Simulate a document",
         description="Publishes a PDF of one page that says SAMPLE, with its event. For sandbox partners only.",
-        parameters=[EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED],
+        parameters=USER_WRITE_PARAMETERS,
         examples=[
             OpenApiExample("A statement", value={"type": "accountStatement", "title": "January"}, request_only=True)
         ],
         responses={
             201: success(DocumentSerializer, "The document.", schema.DOCUMENT),
-            **error_responses(
-                errors.BAD_PATH,
-                errors.KEY_REUSED,
-                UnauthorizedError(ALREADY_RECEIVED),
-                errors.user_not_found(),
-                writes=True,
-            ),
+            **error_responses(*USER_WRITE_ERRORS, writes=True),
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:

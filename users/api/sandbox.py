@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import ConflictError, UnauthorizedError
-from partners.api.idempotency import ALREADY_RECEIVED, StoredResponse
+from partners.api.errors import ConflictError
+from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.api.serializers import StrictSerializer
@@ -50,15 +50,12 @@ class SimulatedStatus(SandboxUserView):
         tags=["Sandbox"],
         summary="Simulate a decision of compliance",
         description="Moves the status as compliance would, with its event. For sandbox partners only.",
-        parameters=[schema.EXTERNAL_ID_IN_PATH, schema.IDEMPOTENCY_KEY, schema.REPLAYED],
+        parameters=schema.USER_WRITE_PARAMETERS,
         examples=[OpenApiExample("Approval", value={"status": "active"}, request_only=True)],
         responses={
             200: success(UserSerializer, "The status of the user.", schema.USER_SUMMARY | {"status": "active"}),
             **error_responses(
-                errors.BAD_PATH,
-                errors.KEY_REUSED,
-                UnauthorizedError(ALREADY_RECEIVED),
-                errors.user_not_found(),
+                *schema.USER_WRITE_ERRORS,
                 ConflictError("A user who is closed cannot become active; allowed: nothing: it is final."),
                 writes=True,
             ),

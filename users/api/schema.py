@@ -8,9 +8,11 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiExample, OpenApiParameter
 
 from partners.api import schema
-from partners.api.errors import invalid_parameter
+from partners.api.errors import UnauthorizedError, invalid_parameter
+from partners.api.idempotency import ALREADY_RECEIVED
 from partners.api.pagination import NOT_A_CURSOR
 from partners.api.schema import LIMIT, cursor_parameter, response_header
+from users.api import errors
 from users.api.pagination import CURSOR, NOT_A_STATUS
 from users.api.serializer_fields import EXTERNAL_ID
 from users.models import Status
@@ -38,6 +40,13 @@ REPLAYED = response_header(
     const="true",
     statuses=[200, 201],
     required=False,
+)
+USER_WRITE_PARAMETERS = [EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED]
+USER_WRITE_ERRORS = (
+    errors.BAD_PATH,
+    errors.KEY_REUSED,
+    UnauthorizedError(ALREADY_RECEIVED),
+    errors.user_not_found(),
 )
 LOCATION = response_header(
     "Location",

@@ -6,8 +6,8 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError, UnauthorizedError
-from partners.api.idempotency import ALREADY_RECEIVED, StoredResponse
+from partners.api.errors import BadRequestError
+from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.authentication.signing import canonical_path
@@ -137,22 +137,14 @@ class UserItem(UserView):
         summary="Update a user",
         description="Changes the fields of the body and leaves the others. Without an Idempotency-Key, a signature is"
         " accepted once: sign a retry again.",
-        parameters=[schema.EXTERNAL_ID_IN_PATH, schema.IDEMPOTENCY_KEY, schema.REPLAYED],
+        parameters=schema.USER_WRITE_PARAMETERS,
         examples=[
             OpenApiExample("Moved house", value=schema.MOVED_HOUSE, request_only=True),
             OpenApiExample("Nothing", value={}, request_only=True),
         ],
         responses={
             200: success(UserSerializer, "The updated user.", schema.USER_SUMMARY),
-            **error_responses(
-                errors.BAD_EMAIL,
-                errors.BAD_PATH,
-                errors.KEY_REUSED,
-                UnauthorizedError(ALREADY_RECEIVED),
-                errors.user_not_found(),
-                errors.TOO_YOUNG,
-                writes=True,
-            ),
+            **error_responses(errors.BAD_EMAIL, *schema.USER_WRITE_ERRORS, errors.TOO_YOUNG, writes=True),
         },
     )
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
