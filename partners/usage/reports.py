@@ -1,10 +1,9 @@
 """A partner's requests, authentication failures and clock skew of the last whole hours, from partners_apiusage."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 from typing import NamedTuple
 
 from django.db.models import Max, Min, Q, QuerySet, Sum
@@ -17,35 +16,17 @@ DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
 
 
-class Hour(NamedTuple):
-    """A whole hour and the number of its requests."""
-
-    begins: datetime
-    requests: int
-
-
 @dataclass(frozen=True, slots=True)
 class Requests:
     """A partner's requests within a period. by_status: the number for each HTTP status, lowest first."""
 
     by_status: Mapping[int, int]
     replayed: int
-    busiest: Hour | None
 
     @property
     def total(self) -> int:
         """All requests."""
         return sum(self.by_status.values())
-
-    @property
-    def errors(self) -> int:
-        """Requests answered with an error."""
-        return sum(count for status, count in self.by_status.items() if status >= HTTPStatus.BAD_REQUEST)
-
-    @property
-    def error_share(self) -> float | None:
-        """Between 0 and 1; None without requests."""
-        return self.errors / self.total if self.total else None
 
 
 class Failures(NamedTuple):
@@ -75,16 +56,12 @@ def first_hour(period: timedelta) -> datetime:
 def requests_of(partner_id: int, *, period: timedelta) -> Requests:
     """A partner's requests."""
     statuses: Counter[int] = Counter()
-    hours: Counter[datetime] = Counter()
     replays = 0
-    counted = _usage(partner_id, period).values_list("hour", "status", "replayed").annotate(requests=Sum("count"))
-    for hour, status, replayed, requests in counted:
+    counted = _usage(partner_id, period).values_list("status", "replayed").annotate(requests=Sum("count"))
+    for status, replayed, requests in counted:
         statuses[status] += requests
-        hours[hour] += requests
         replays += requests if replayed else 0
-    # Of equal hours, the later one.
-    busiest = max((Hour(*hour) for hour in hours.items()), key=lambda hour: (hour.requests, hour.begins), default=None)
-    return Requests(dict(sorted(statuses.items())), replays, busiest)
+    return Requests(dict(sorted(statuses.items())), replays)
 
 
 def failures_of(partner_id: int | None, *, period: timedelta = DAY) -> list[Failures]:
@@ -109,20 +86,11 @@ def failures_of(partner_id: int | None, *, period: timedelta = DAY) -> list[Fail
     ]
 
 
-def clock_skew_of(partner_id: int, *, period: timedelta) -> dict[str, Skew]:
-    """A partner's clock skew by key prefix, and under "" that of all keys; empty without a readable timestamp."""
-    by_key: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    counted = (
-        _usage(partner_id, period)
-        .filter(skew_seconds__isnull=False)
-        .values_list("key__prefix", "skew_seconds")
-        .annotate(requests=Sum("count"))
-        .order_by("key__prefix")
-    )
-    for prefix, skew, requests in counted:
-        for name in ("", prefix):
-            by_key[name][skew] += requests
-    return {name: Skew(skews.total(), _median(skews), max(skews, key=abs)) for name, skews in by_key.items()}
+def clock_skew_of(partner_id: int, *, period: timedelta) -> Skew | None:
+    """A partner's clock skew; None without a readable timestamp."""
+    counted = _usage(partner_id, period).filter(skew_seconds__isnull=False).values_list("skew_seconds")
+    skews = Counter(dict(counted.annotate(requests=Sum("count"))))
+    return Skew(skews.total(), _median(skews), max(skews, key=abs)) if skews else None
 
 
 def _median(counts: Counter[int]) -> int:

@@ -21,7 +21,7 @@ PERIODS = (reports.DAY, reports.WEEK)
 def requests_table(partner: Partner) -> Table:
     """Requests by status, and clock skew, of a day and a week."""
     requests = [reports.requests_of(partner.pk, period=period) for period in PERIODS]
-    skews = [reports.clock_skew_of(partner.pk, period=period).get("") for period in PERIODS]
+    skews = [reports.clock_skew_of(partner.pk, period=period) for period in PERIODS]
     return Table(
         title=_("Requests"),
         headings=(_("status"), _("last 24 hours"), _("last 7 days")),

@@ -1,13 +1,13 @@
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 
 from partners.api.json import rfc_3339
 from partners.management.base import Outcome, ServiceCommand, find_partner, key_data, table
-from partners.models import ApiKey, Partner
+from partners.models import Partner
 from partners.usage import clock_skew, reports
 from partners.usage.failures import AuthenticationFailure
 
@@ -33,7 +33,9 @@ class Command(ServiceCommand):
             "enabled": partner.enabled,
             "rateLimit": partner.effective_rate_limit,
             **{name: _usage(partner, period) for name, period in PERIODS.items()},
-            "apiKeys": [_key_with_age(key) for key in partner.api_keys.all()],
+            "apiKeys": [
+                key_data(key) | {"ageDays": (timezone.now() - key.created_at).days} for key in partner.api_keys.all()
+            ],
         }
         return Outcome(data, _lines(data))
 
@@ -43,20 +45,13 @@ class Command(ServiceCommand):
 
 def _usage(partner: Partner, period: timedelta) -> dict[str, Any]:
     requests = reports.requests_of(partner.pk, period=period)
-    busiest = requests.busiest
-    skews = {
-        prefix: {"requests": skew.requests, "medianSeconds": skew.median_seconds, "worstSeconds": skew.worst_seconds}
-        for prefix, skew in reports.clock_skew_of(partner.pk, period=period).items()
-    }
+    skew = reports.clock_skew_of(partner.pk, period=period)
     return {
         "since": rfc_3339(reports.first_hour(period)),
         "requests": {
             "total": requests.total,
             "byStatus": {str(status): count for status, count in requests.by_status.items()},
             "replayed": requests.replayed,
-            "errors": requests.errors,
-            "errorShare": requests.error_share,
-            "busiestHour": busiest and {"begins": rfc_3339(busiest.begins), "requests": busiest.requests},
         },
         "unauthorized": [
             {
@@ -68,21 +63,9 @@ def _usage(partner: Partner, period: timedelta) -> dict[str, Any]:
             }
             for failures in reports.failures_of(partner.pk, period=period)
         ],
-        "clock": skews.pop("", None),
-        "clockByKey": skews,
+        "clock": skew
+        and {"requests": skew.requests, "medianSeconds": skew.median_seconds, "worstSeconds": skew.worst_seconds},
     }
-
-
-def _key_with_age(key: ApiKey) -> dict[str, Any]:
-    return key_data(key) | {
-        "ageDays": _days_since(key.created_at),
-        "expiresInDays": None if key.expires_at is None else -_days_since(key.expires_at),
-    }
-
-
-def _days_since(instant: datetime) -> int:
-    """Whole days, rounded towards zero."""
-    return int((timezone.now() - instant) / reports.DAY)
 
 
 # For people
@@ -93,16 +76,15 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     state = "enabled" if report["enabled"] else "disabled"
     yield f"{report['name']} ({report['slug']}), {report['mode']}, {state}, rate limit {report['rateLimit']}"
     yield f"Whole hours, since {' and since '.join(_hour(period['since']) for period in periods)}."
-    fields = ("prefix", "label", "state", "ageDays", "lastUsedAt", "expiresAt", "expiresInDays")
-    headings = ("PREFIX", "LABEL", "STATE", "AGE, DAYS", "LAST USED", "EXPIRES", "EXPIRES IN, DAYS")
+    fields = ("prefix", "label", "state", "ageDays", "lastUsedAt", "expiresAt")
+    headings = ("PREFIX", "LABEL", "STATE", "AGE, DAYS", "LAST USED", "EXPIRES")
     yield from _section("API keys", headings, ([key[field] for field in fields] for key in report["apiKeys"]))
     yield from _section("Requests", ("STATUS", *HEADINGS), _requests([period["requests"] for period in periods]))
     failures = [period["unauthorized"] for period in periods]
     yield from _section("Unauthorized", ("CAUSE", "KEY", *HEADINGS, "CLOCK, 7 DAYS"), _failures(failures))
     for cause in dict.fromkeys(failure["cause"] for failure in failures[-1]):
         yield f"  {cause}: {AuthenticationFailure(cause).advice}"
-    skew_headings = ("KEY", *(f"{value}, {heading}" for value in ("MEDIAN", "WORST") for heading in HEADINGS))
-    yield from _section("Clock skew", skew_headings, _clock_skew(periods))
+    yield from _section("Clock skew", ("", *HEADINGS), _clock_skew([period["clock"] for period in periods]))
 
 
 def _section(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -123,9 +105,6 @@ def _requests(periods: list[dict[str, Any]]) -> Iterator[Sequence[object]]:
         yield status, *(requests["byStatus"].get(status, 0) for requests in periods)
     for name in ("total", "replayed"):
         yield name, *(requests[name] for requests in periods)
-    yield "errors", *(f"{one['errors']} ({one['errorShare']:.1%})" if one["total"] else 0 for one in periods)
-    busiest = [requests["busiestHour"] for requests in periods]
-    yield "busiest hour", *(hour and f"{hour['requests']} ({_hour(hour['begins'])})" for hour in busiest)
 
 
 def _hour(begins: str) -> str:
@@ -140,12 +119,7 @@ def _failures(periods: list[list[dict[str, Any]]]) -> Iterator[Sequence[object]]
         yield cause, key, *(count.get((cause, key), 0) for count in counts), skew or ""
 
 
-def _clock_skew(periods: list[dict[str, Any]]) -> Iterator[Sequence[object]]:
-    if periods[-1]["clock"]:
-        yield "all", *_skew_texts([period["clock"] for period in periods])
-    for prefix in periods[-1]["clockByKey"]:
-        yield prefix, *_skew_texts([period["clockByKey"].get(prefix) for period in periods])
-
-
-def _skew_texts(skews: list[dict[str, Any] | None]) -> list[object]:
-    return [skew and clock_skew.text(skew[field]) for field in ("medianSeconds", "worstSeconds") for skew in skews]
+def _clock_skew(periods: list[dict[str, Any] | None]) -> Iterator[Sequence[object]]:
+    if periods[-1]:
+        for name, field in (("median", "medianSeconds"), ("worst", "worstSeconds")):
+            yield name, *(skew and clock_skew.text(skew[field]) for skew in periods)
