@@ -41,8 +41,6 @@ _throttled = Counter("psi_throttled", "Requests answered 429.", ["partner"])
 _undecryptable_secrets = Counter(
     "psi_undecryptable_secrets", "Requests answered 500 because no present key decrypts the secret of their API key."
 )
-_statements = Counter("psi_statements", "SQL statements run for requests.")
-_statement_seconds = Counter("psi_statement_seconds", "Time of SQL statements and commits for requests.")
 # 1 for each worker that serves partners; the file of a dead worker is removed.
 _workers = Gauge("psi_workers", "Worker processes that answer partners' requests.", multiprocess_mode="livesum")
 
@@ -73,9 +71,6 @@ def count_request(
     partner, path = context.partner or "", route or NO_ROUTE
     _of(_requests, method, path, str(status), partner).inc()
     _of(_seconds, method, path).observe(seconds)
-    if context.statements:
-        _statements.inc(context.statements)
-        _statement_seconds.inc(context.sql_seconds)
     if status == UNAUTHORIZED and context.cause:
         _of(_unauthorized, context.cause).inc()
     elif status == TOO_MANY_REQUESTS:
