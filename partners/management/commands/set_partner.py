@@ -4,7 +4,6 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand, find_partner
-from partners.services import change_partner
 
 DEFAULT = "default"
 
@@ -24,9 +23,16 @@ class Command(ServiceCommand):
             raise CommandError("Nothing to change: give --rate-limit, --disable or --enable.")
         if rate_limit == "":  # probably a shell's unset variable
             raise CommandError(f"--rate-limit is empty: give a rate such as 600/minute, or {DEFAULT}.")
-        partner = change_partner(
-            partner=find_partner(slug), rate_limit="" if rate_limit == DEFAULT else rate_limit, enabled=enabled
-        )
+        partner = find_partner(slug)
+        changed = []
+        if rate_limit is not None:
+            partner.rate_limit = "" if rate_limit == DEFAULT else rate_limit
+            changed.append("rate_limit")
+        if enabled is not None:
+            partner.enabled = enabled
+            changed.append("enabled")
+        partner.clean_fields()
+        partner.save(update_fields=changed)
         rate = partner.effective_rate_limit
         state = "enabled" if partner.enabled else "disabled: its requests are refused"
         return Outcome(

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from partners.services import change_partner
 from tests import factories
 from tests.support.client import PartnerClient, in_process
 from tests.support.staff import ROLES, client_as, client_of, filled_in, log_lines
@@ -156,7 +155,7 @@ def test_a_disabled_partner_is_refused_at_once(partner: Partner, api: PartnerCli
 def test_an_older_page_does_not_undo_what_was_changed_meanwhile(partner: Partner) -> None:
     client = client_as("partner-manager")
     older = filled_in(client.get(page_of(partner)))
-    change_partner(partner=partner, enabled=False)
+    Partner.objects.filter(pk=partner.pk).update(enabled=False)
     client.post(page_of(partner), older | {"name": "North Ltd."})
     partner.refresh_from_db()
     assert (partner.name, partner.enabled) == ("North Ltd.", False)

@@ -20,7 +20,6 @@ from partners.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from partners.services import change_partner
 from partners.webhooks import deliveries, endpoints, fan_out, leases
 from partners.webhooks.results import Outcome, record, record_all
 from tests.factories import (
@@ -213,14 +212,14 @@ def test_a_disabled_partner_s_endpoints_get_their_events_once_it_is_enabled(
     partner: Partner, endpoint: WebhookEndpoint
 ) -> None:
     make(partner)
-    change_partner(partner=partner, enabled=False)
+    Partner.objects.filter(pk=partner.pk).update(enabled=False)
     make(partner)
     assert leases.lease(limit=10) == []
     assert endpoint.deliveries.count() == 1
     tested = deliveries.create_test(endpoint=endpoint)
     assert lease_one().delivery_id == tested.pk
 
-    change_partner(partner=partner, enabled=True)
+    Partner.objects.filter(pk=partner.pk).update(enabled=True)
     assert fan_out.fan_out() == 1
     assert endpoint.deliveries.filter(event__isnull=False).count() == 2
     assert leases.lease(limit=10)
