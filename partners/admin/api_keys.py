@@ -73,7 +73,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     list_display = ("prefix", "label", "partner", "mode", state, age, "last_used_at", expiry)
     list_filter = (("partner", RelatedDropdownFilter),)
-    list_select_related = ("partner",)
     search_fields = ("prefix",)
     search_help_text = _("A key's visible prefix.")
     ordering = ("-id",)

@@ -82,10 +82,6 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     order_note = _("newest first")
     empty_text = _("Deliveries are kept for 30 days.")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookDelivery]:
-        """Deliveries with their webhook and partner."""
-        return super().get_queryset(request).select_related("endpoint__partner")
-
     def tables_of(self, request: HttpRequest, obj: WebhookDelivery) -> Iterator[Table]:
         """The latest attempts, the newest first."""
         yield Table(

@@ -85,17 +85,12 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         return ()
 
     def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        add: bool = False,  # noqa: FBT001, FBT002 - Django's signature
-        change: bool = False,  # noqa: FBT001, FBT002
-        form_url: str = "",
-        obj: Any = None,
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Django's page with the tables below the fields."""
-        context["tables"] = list(self.tables_of(request, obj)) if obj is not None else []
-        return super().render_change_form(request, context, add, change, form_url, obj)
+        row = kwargs["obj"]
+        context["tables"] = list(self.tables_of(request, row)) if row is not None else []
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def row(self, request: HttpRequest, object_id: str) -> Any:
         """The row of a page's address. Raises Http404."""
