@@ -13,11 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-from partners.monitoring.prometheus_internals import move_counts
-
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-# In place of a process number: the sums of ended workers.
-ENDED = "ended"
 
 # Each process has a marker file, locked while it lives.
 MARKER_SUFFIX = ".process"
@@ -31,9 +27,12 @@ _lock = threading.Lock()
 def exposition(*further: Collector) -> bytes:
     """The sum over all workers, ended ones included, in Prometheus' text format. further: collectors to add."""
     with _lock:
-        for process, files in _files().items():
+        for gauges in _folder().glob("gauge_*.db"):
+            process = int(gauges.stem.rpartition("_")[2])
             if not _is_alive(_marker(process)):
-                _fold(process, files)
+                # The other files, with its counts, stay until the service's next start: totals never fall.
+                mark_process_dead(process, path=str(_folder()))  # type: ignore[no-untyped-call]
+                _marker(process).unlink(missing_ok=True)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, path=str(_folder()))  # type: ignore[no-untyped-call]
         for collector in further:
@@ -70,16 +69,6 @@ def _folder() -> Path:
     return Path(os.environ[VARIABLE])
 
 
-def _files() -> dict[int, list[Path]]:
-    """The metric files of each process, such as `counter_123.db`."""
-    files: dict[int, list[Path]] = {}
-    for file in _folder().glob("*.db"):
-        process = file.stem.rpartition("_")[2]
-        if process != ENDED:
-            files.setdefault(int(process), []).append(file)
-    return files
-
-
 def _marker(process: int) -> Path:
     return _folder() / f"{process}{MARKER_SUFFIX}"
 
@@ -93,13 +82,3 @@ def _is_alive(marker: Path) -> bool:
     except FileNotFoundError:
         pass
     return False
-
-
-def _fold(process: int, files: list[Path]) -> None:
-    """Move an ended worker's counts to the sums of ended workers: totals never fall, and files do not pile up."""
-    mark_process_dead(process, path=str(_folder()))  # type: ignore[no-untyped-call]
-    for file in files:
-        kind = file.stem.rpartition("_")[0]
-        with suppress(FileNotFoundError):  # a gauge's, removed above
-            move_counts(file, file.with_name(f"{kind}_{ENDED}.db"))
-    _marker(process).unlink(missing_ok=True)
