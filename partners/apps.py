@@ -9,5 +9,4 @@ class PartnersConfig(AppConfig):
     name = "partners"
 
     def ready(self) -> None:
-        """Register system checks."""
         from partners.api import checks  # noqa: F401, PLC0415 - registers them

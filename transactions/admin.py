@@ -41,7 +41,6 @@ class UserFilter(TextFilter):  # type: ignore[misc]
     is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The rows of the users that match."""
         value = (self.value() or "").strip()
         return queryset.filter(user__in=find_user_ids(value, mode_of(request))) if value else queryset
 
@@ -54,7 +53,6 @@ class UserRowAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("externalId"))
     def external_id(self, row: Any) -> str:
-        """The user's externalId."""
         return str(row.user.external_id)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
@@ -79,17 +77,14 @@ class ConversionAdmin(UserRowAdmin):
 
     @admin.display(description=_("from"))
     def sent(self, conversion: Conversion) -> str:
-        """Amount and currency."""
         return f"{conversion.from_amount:f} {conversion.from_currency}"
 
     @admin.display(description=_("to"))
     def received(self, conversion: Conversion) -> str:
-        """Amount and currency."""
         return f"{conversion.to_amount:f} {conversion.to_currency}"
 
     @admin.display(description=_("rate"))
     def exact_rate(self, conversion: Conversion) -> str:
-        """The rate."""
         return f"{conversion.rate:f}"
 
 
@@ -113,17 +108,14 @@ class DocumentAdmin(UserRowAdmin):
 
     @admin.display(description=_("size"))
     def size(self, document: Document) -> str:
-        """The size in a readable unit."""
         return filesizeformat(document.size_bytes)
 
     @admin.display(description="SHA-256")
     def digest(self, document: Document) -> str:
-        """The SHA-256 in hex, as in the API."""
         return bytes(document.sha256).hex()
 
     @admin.display(description=_("file"))
     def file(self, document: Document) -> str:
-        """A link to the file."""
         url = reverse("admin:transactions_document_file", args=(document.pk,))
         return format_html('<a class="bo-link" href="{}">{}</a>', url, _("Download"))
 

@@ -89,7 +89,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("mode"))
     def mode(self, key: ApiKey) -> str:
-        """The partner's mode."""
         return key.partner.get_mode_display()
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:

@@ -173,11 +173,9 @@ class SeenValues(MultipleHiddenInput):
     """Hidden values, or that there was none. Of none Django's says nothing, and takes what is sent for it later."""
 
     def format_value(self, value: Any) -> Any:
-        """At least one."""
         return value or [""]
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
-        """The values."""
         return [value for value in super().value_from_datadict(data, files, name) if value]
 
 
@@ -199,7 +197,6 @@ class BackOfficeAdmin(_ModelAdmin):
     order_note: Any = ""
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody has it."""
         return False
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -228,7 +225,6 @@ class BackOfficeAdmin(_ModelAdmin):
         ]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        """The bounded one."""
         return KeysetChangeList
 
     def row_filter(self, request: HttpRequest) -> RowFilter | None:

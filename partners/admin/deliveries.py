@@ -41,7 +41,6 @@ class WebhookFilter(TextFilter):  # type: ignore[misc]
     is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The deliveries of this webhook."""
         value = (self.value() or "").strip()
         if not value:
             return queryset

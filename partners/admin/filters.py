@@ -14,9 +14,7 @@ class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
     options: Sequence[tuple[str, Any]] = ()
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        """The options."""
         return self.options
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The rows with the chosen value."""
         return queryset.filter(**{self.parameter_name: self.value()}) if self.value() else queryset

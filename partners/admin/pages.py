@@ -76,7 +76,6 @@ class ReadOnlyAdmin(BackOfficeAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """The rows that match."""
         term = search_term.strip() if self.search_fields else ""
         return (queryset.filter(self.matching(request, term)) if term else queryset), False
 

@@ -115,7 +115,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """The header's actions."""
         endpoint = self.get_object(request, str(object_id))
         return [one for one in self._possible_actions(request, endpoint) if _action_name(one) in _IN_HEADER]
 

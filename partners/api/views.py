@@ -32,7 +32,6 @@ class Ping(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        """The API key's partner, and the service's clock."""
         caller = request.user
         return self.read(
             {"partner": caller.partner_slug, "mode": caller.mode.value, "serverTime": rfc_3339(datetime.now(UTC))}
@@ -84,7 +83,6 @@ class IdempotencyKeyItem(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest, idempotency_key: str) -> HttpResponse:
-        """The write under the key."""
         if not idempotency.is_key(idempotency_key):
             raise bad_key()
         key = idempotency_key.lower()

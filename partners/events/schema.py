@@ -69,7 +69,6 @@ class EventSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     target_class = EventSerializer
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        """The component's name."""
         return "Event"
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:

@@ -33,7 +33,6 @@ class EventSerializer(RowSerializer[EventRow]):
     data: Any = serializers.DictField()
 
     def to_representation(self, instance: EventRow) -> dict[str, Any]:
-        """The item of the feed."""
         return wire.event_object(
             event_id=instance.event_id,
             kind=instance.type,

@@ -23,7 +23,6 @@ class EventList(PartnerAPIView):
     paginator: FeedPagination
 
     def get_query(self, partner_id: int) -> Query[EventRow]:  # type: ignore[override]
-        """The query of the page. Raises BadRequestError."""
         self.paginator = self.pagination_class()
         if errors := self.paginator.read(self.request.parameters()):
             raise BadRequestError(field_errors=errors)
@@ -43,7 +42,6 @@ class EventList(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        """A page of the partner's events."""
         rows = self.get_rows()
         page = self.paginator.paginate_rows(rows)
         return self.paginator.get_paginated_response(self.serializer_class.items(page))

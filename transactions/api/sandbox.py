@@ -53,8 +53,6 @@ class SimulatedTransactions(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """Record conversions."""
-
         def record() -> StoredResponse:
             user = self.get_user(external_id)
             items = checked_items(request.data)
@@ -87,7 +85,6 @@ class SimulatedDocuments(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """Publish a document."""
         published: list[Document] = []
 
         def publish_sample() -> StoredResponse:

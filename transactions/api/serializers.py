@@ -42,7 +42,6 @@ class ConversionSerializer(RowSerializer[ConversionRow]):
         return {name.removesuffix("_"): field for name, field in super().get_fields().items()}
 
     def to_representation(self, instance: ConversionRow) -> dict[str, Any]:
-        """The item of the list."""
         return self.items([instance])[0]
 
     @classmethod
@@ -73,7 +72,6 @@ class DocumentSerializer(RowSerializer[DocumentRow]):
     sha256 = serializers.RegexField("^[0-9a-f]{64}$", help_text="Lower-case hex, to verify the download.")
 
     def to_representation(self, instance: DocumentRow) -> dict[str, Any]:
-        """The item of the list."""
         return {
             "documentId": instance.document_id,
             "createdAt": rfc_3339_from_text(instance.created_at),

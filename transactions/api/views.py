@@ -46,7 +46,6 @@ class UserRowList(PartnerAPIView):
     paginator: CursorPagination
 
     def get_query(self, partner_id: int, external_id: str) -> Query[Any]:  # type: ignore[override]
-        """The query of the page. Raises BadRequestError."""
         self.paginator = self.pagination_class()
         if errors := [*external_id_errors(external_id), *self.paginator.read(self.request.parameters())]:
             raise BadRequestError(field_errors=errors)
@@ -90,7 +89,6 @@ class TransactionList(UserRowList):
         },
     )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """A page of the user's conversions."""
         return self.page(external_id)
 
 
@@ -112,7 +110,6 @@ class DocumentList(UserRowList):
         },
     )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """A page of the user's documents."""
         return self.page(external_id)
 
 
@@ -135,7 +132,6 @@ class DocumentFile(UserView):
         },
     )
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
-        """The document's file."""
         user = self.get_user()
         documents = Document.objects.filter(user_id=user.id)
         document = documents.filter(document_id=document_id).first() if _UUID.fullmatch(document_id) else None

@@ -54,12 +54,10 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("partner"))
     def partner_name(self, user: User) -> str:
-        """The partner's name."""
         return user.partner.name
 
     @admin.display(description=gettext_lazy("status"))
     def status_badge(self, user: User) -> str:
-        """The status as a badge."""
         return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
 
     @admin.display(description=gettext_lazy("waiting"))
@@ -68,11 +66,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         return age_cell(user.status_since) if user.status == Status.PENDING_COMPLIANCE else "–"
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
-        """Whether the person may decide."""
         return request.user.has_perm(compliance.PERMISSION)
 
     def has_claim_permission(self, request: HttpRequest) -> bool:
-        """Whether the person may claim."""
         return request.user.has_perm(claims.PERMISSION)
 
     @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])

@@ -25,7 +25,6 @@ class CodeFilter(TextFilter):  # type: ignore[misc]
     """An exact code in any letter case, in the column named by the parameter."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The users with this code."""
         value = (self.value() or "").strip()
         return queryset.filter(**{f"{self.parameter_name}__in": {value, value.upper()}}) if value else queryset
 
@@ -65,11 +64,9 @@ class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
         super().__init__(request, *args)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The statuses other than the default."""
         return [choice for choice in Status.choices if choice[0] != self.default]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The users in this status."""
         status = self.value() or self.default
         return queryset.filter(status=status) if status else queryset
 
@@ -92,11 +89,9 @@ class ModeFilter(DropdownFilter):  # type: ignore[misc]
         super().__init__(request, params, model, model_admin)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The mode other than the default."""
         return [(Mode.SANDBOX.value, Mode.SANDBOX.label)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The rows of the users of this mode."""
         return in_mode(queryset, mode_of(request))
 
 
@@ -108,7 +103,6 @@ class WaitingTimeFilter(ChoiceFilter):
     is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The users who have waited so long."""
         column = "identity_changed_at" if queryset.model is ChangedUser else "status_since"
         soon, late = limits(timezone.now())
         ranges = {
@@ -131,7 +125,6 @@ class ClaimedFilter(ChoiceFilter):
         return bool(self.value() == ME)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The cases that are claimed so."""
         if self.value() == ME:
             return queryset.filter(pk__in=Claim.objects.filter(staff=request.user.pk).values("user"))
         return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset

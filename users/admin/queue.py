@@ -75,7 +75,6 @@ class CaseListAdmin(CaseActionsAdmin):
         return queryset.filter(search.matches(term, mode)), False
 
     def row_filter(self, request: HttpRequest) -> RowFilter | None:
-        """The users with risk flags, or without."""
         if (wanted := request.GET.get("flags")) not in {filters.YES, filters.NO}:
             return None
 
@@ -96,7 +95,6 @@ class CaseListAdmin(CaseActionsAdmin):
             user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list below its tabs."""
         context: dict[str, Any] = {"title": self.list_title}
         mode = filters.mode_of(request)
         if request.method == "GET" and self.has_view_permission(request):
@@ -127,7 +125,6 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description=gettext_lazy("user"))
     def user(self, user: Any) -> str:
-        """The name, which leads to the case, and the externalId."""
         cell = '<a href="{}">{} {}</a> <span class="bo-quiet bo-below-name">{}</span>'
         url = reverse("backoffice_case", args=(user.pk,))
         return format_html(cell, url, user.first_name, user.last_name, user.external_id)
@@ -139,7 +136,6 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description=gettext_lazy("risk flags"))
     def risk_flags(self, user: Any) -> str:
-        """The number of risk flags."""
         if not (count := user.flag_count):
             return format_html('<span class="bo-quiet">{}</span>', _("None"))
         text = ngettext("%(counter)s risk flag", "%(counter)s risk flags", count) % {"counter": count}
@@ -147,7 +143,6 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description=gettext_lazy("claimed by"))
     def claimed_by(self, user: Any) -> str:
-        """The person who works on the case."""
         if user.is_mine:
             return format_html('<strong class="bo-mine">{}</strong>', _("You"))
         return (
@@ -213,7 +208,6 @@ class ChangedUserAdmin(CaseListAdmin):
     empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """The users of the list, searched or not."""
         return super().get_queryset(request).filter(self.condition)
 
     @admin.display(description=gettext_lazy("since the change"))

@@ -36,12 +36,10 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     fields = ("created_at", "user", "from_status", "to_status", "by", "reason_label", "reason")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        """The rows of the users that match."""
         return Q(user__in=find_user_ids(term, mode_of(request)))
 
     @admin.display(description=_("externalId"))
     def external_id(self, change: StatusChange) -> str:
-        """The user's externalId."""
         return change.user.external_id
 
     @admin.display(description=_("partner"))
@@ -51,7 +49,6 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("reason code"))
     def reason_label(self, change: StatusChange) -> str:
-        """The text of the reason code."""
         return label_of(change.reason_code)
 
 
@@ -75,7 +72,6 @@ class UserEventAdmin(ReadOnlyAdmin):
     )
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        """The rows of the users that match."""
         return Q(pgh_obj__in=find_user_ids(term, mode_of(request)))
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -85,29 +81,24 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("when"))
     def when(self, event: Any) -> str:
-        """The time of the change."""
         return moment(event.pgh_created_at)
 
     @admin.display(description=_("change"))
     def change(self, event: Any) -> Any:
-        """Whether the row was created or changed."""
         return event.change
 
     @admin.display(description=_("user"))
     def user(self, event: Any) -> str:
-        """A link to the user as it is now."""
         return format_html(
             '<a href="{}">{}</a>', reverse("admin:users_user_change", args=(event.pgh_obj_id,)), event.pgh_obj_id
         )
 
     @admin.display(description=_("by"))
     def made_by(self, event: Any) -> str:
-        """The partner and key, or the staff member."""
         return history.made_by(event.pgh_context)
 
     @admin.display(description=_("through"))
     def made_through(self, event: Any) -> str:
-        """The request or the command."""
         return history.made_through(event.pgh_context)
 
 

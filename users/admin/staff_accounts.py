@@ -105,7 +105,6 @@ class RoleAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("permissions"))
     def allowed(self, group: Group) -> str:
-        """The permissions of the role."""
         names = group.permissions.order_by("content_type__app_label", "codename").values_list(
             "name", "content_type__app_label", "codename"
         )
@@ -130,5 +129,4 @@ class LogEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("message"))
     def message(self, entry: LogEntry) -> str:
-        """The message in words."""
         return entry.get_change_message()

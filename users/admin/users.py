@@ -111,10 +111,8 @@ class UserAdmin(CaseActionsAdmin):
 
     @admin.display(description=_("name"))
     def name(self, user: User) -> str:
-        """First and last name."""
         return user.full_name
 
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:
-        """The birth date and the age."""
         return birth_in_words(user.date_of_birth)

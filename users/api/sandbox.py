@@ -62,8 +62,6 @@ class SimulatedStatus(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """Move the status."""
-
         def decide() -> StoredResponse:
             user = self.get_user(external_id)
             serializer = self.serializer_class(data=request.data)

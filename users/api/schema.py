@@ -105,7 +105,6 @@ class UserSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     priority = 1
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        """The component's name."""
         if direction == "response":
             return "UserSummary"
         return "UserChanges" if self.target.partial else "NewUser"

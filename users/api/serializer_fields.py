@@ -49,11 +49,9 @@ class RuleField(serializers.Field[Any, Any, Any, Any]):
         return self.rule(data)
 
     def to_internal_value(self, data: Any) -> Any:
-        """The value to store."""
         return self.rule(data)
 
     def to_representation(self, value: Any) -> Any:
-        """The value as stored."""
         return value
 
 

@@ -168,7 +168,6 @@ class ListedUserSerializer(RowSerializer[ListedUser]):
     updatedAt = InstantField(help_text="When the profile or the status last changed.")
 
     def to_representation(self, instance: ListedUser) -> dict[str, Any]:
-        """The item of the list."""
         return {
             "userId": instance.id,
             "externalId": instance.external_id,

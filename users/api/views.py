@@ -25,7 +25,6 @@ class UserView(PartnerAPIView):
     """The base of endpoints under one user."""
 
     def get_query(self, partner_id: int, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
-        """The query for the user. Raises BadRequestError where the externalId is not valid."""
         check_external_id(external_id)
         return queries.find(partner_id, external_id)
 
@@ -46,7 +45,6 @@ class UserCollection(PartnerAPIView):
     paginator: UserPagination
 
     def get_query(self, partner_id: int) -> Query[ListedUser]:  # type: ignore[override]
-        """The query of a page. Raises BadRequestError."""
         self.paginator = self.pagination_class()
         if field_errors := self.paginator.read(self.request.parameters()):
             raise BadRequestError(field_errors=field_errors)
@@ -65,7 +63,6 @@ class UserCollection(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        """A page of the partner's users."""
         rows = self.get_rows()  # first: it makes the paginator
         page = self.paginator.paginate_rows(rows)
         return self.paginator.get_paginated_response(ListedUserSerializer.items(page))
@@ -90,8 +87,6 @@ class UserCollection(PartnerAPIView):
         },
     )
     def post(self, request: PartnerRequest) -> HttpResponse:
-        """Register a user."""
-
         def create() -> StoredResponse:
             serializer = self.serializer_class(data=request.data)
             serializer.is_valid(raise_exception=True)
@@ -128,7 +123,6 @@ class UserItem(UserView):
         },
     )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """The user's status."""
         return self.read(self.serializer_class(self.get_user()).data)
 
     @extend_schema(
@@ -148,8 +142,6 @@ class UserItem(UserView):
         },
     )
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        """Change the fields that the body has."""
-
         def update() -> StoredResponse:
             check_external_id(external_id)
             stored = queries.lock(request.user.partner_id, external_id)
