@@ -89,7 +89,9 @@ def _connection(
     """Return an entry of DATABASES. session: options of the PostgreSQL session. options: libpq's and psycopg's."""
     # Lists are read in index order, so that each page costs the same. With random_page_cost's default, for a spinning
     # disk, PostgreSQL would sort all rows of users with many. jit costs short statements more than it saves.
-    session = f"-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1 {session}"
+    # Locks that are waited for (partners/api/idempotency.py) show what was committed meanwhile only in read committed.
+    isolation = "-c default_transaction_isolation=read\\ committed"
+    session = f"-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1 {isolation} {session}"
     return url | {
         "ENGINE": engine,
         # How long to wait for an answer (config/database/pipeline.py): a server that hangs enforces no timeout.

@@ -61,7 +61,7 @@ def purge_expired(*, batch_size: int) -> list[int]:
     rows = [
         _purge(_DELETE.format(table=table, time=time, lock=lock), age, batch_size)
         for table, time, age, lock in (
-            ("partners_idempotencyrecord", "created_at", idempotency.WINDOW, _SKIP),
+            ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, _SKIP),
             # The serving role may not update these rows, and therefore not lock them.
             ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, ""),
             ("partners_apiusage", "hour", USAGE_KEPT, _SKIP),

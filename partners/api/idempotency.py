@@ -37,7 +37,7 @@ _LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {history_context.SET_CONTEXT}"
 _FIND_RESPONSE = """
     SELECT fingerprint, status, body, location
       FROM partners_idempotencyrecord
-     WHERE partner_id = %s AND key = %s::uuid AND created_at > now() - %s::interval
+     WHERE partner_id = %s AND key = %s::uuid AND completed_at > now() - %s::interval
 """
 # An expired record is replaced.
 _STORE_RESPONSE = """
@@ -46,12 +46,12 @@ _STORE_RESPONSE = """
         ON CONFLICT (partner_id, key) DO UPDATE
        SET fingerprint = excluded.fingerprint, method = excluded.method, path = excluded.path,
            status = excluded.status, body = excluded.body, location = excluded.location,
-           created_at = excluded.created_at, completed_at = excluded.completed_at
+           completed_at = excluded.completed_at
 """
 _FIND_WRITE = """
-    SELECT method, path, status, completed_at, created_at + %s::interval
+    SELECT method, path, status, completed_at, completed_at + %s::interval
       FROM partners_idempotencyrecord
-     WHERE partner_id = %s AND key = %s::uuid AND created_at > now() - %s::interval
+     WHERE partner_id = %s AND key = %s::uuid AND completed_at > now() - %s::interval
 """
 _STORE_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at)

@@ -86,7 +86,6 @@ class Migration(migrations.Migration):
                 ('status', models.PositiveSmallIntegerField()),
                 ('body', models.BinaryField()),
                 ('location', models.TextField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('completed_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
             ],
         ),
@@ -246,7 +245,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='idempotencyrecord',
-            index=models.Index(fields=['created_at'], name='idempotency_created_at'),
+            index=models.Index(fields=['completed_at'], name='idempotency_completed_at'),
         ),
         migrations.AddIndex(
             model_name='outboxentry',

@@ -1,7 +1,6 @@
 """Records of writes, and usage counters."""
 
 from django.db import models
-from django.db.models.functions import Now
 
 from partners.models.partner import ApiKey, Partner
 
@@ -19,18 +18,17 @@ class IdempotencyRecord(models.Model):
     status = models.PositiveSmallIntegerField()
     body = models.BinaryField()
     location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
-    created_at = models.DateTimeField(db_default=Now())
     completed_at = models.DateTimeField(db_default=models.Func(function="clock_timestamp"))
 
     serving_privileges = (
         "SELECT",
         "INSERT",
-        "UPDATE (fingerprint, method, path, status, body, location, created_at, completed_at)",
+        "UPDATE (fingerprint, method, path, status, body, location, completed_at)",
         "DELETE",
     )
 
     class Meta:
-        indexes = (models.Index(fields=("created_at",), name="idempotency_created_at"),)
+        indexes = (models.Index(fields=("completed_at",), name="idempotency_completed_at"),)
 
     def __str__(self) -> str:
         return str(self.key)

@@ -24,7 +24,7 @@ GRANTS = {
     "partners_apikey": ADD | {"UPDATE (encrypted_secret, expires_at, last_used_at, revoked_at)"},
     # What serves its time and goes.
     "partners_idempotencyrecord": ADD
-    | {"UPDATE (body, completed_at, created_at, fingerprint, location, method, path, status)", "DELETE"},
+    | {"UPDATE (body, completed_at, fingerprint, location, method, path, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
     "partners_apiusage": ADD | {"UPDATE (count)", "DELETE"},
     # The outbox is written by triggers; the relay makes events of it.

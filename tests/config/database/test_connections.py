@@ -410,3 +410,14 @@ def test_a_port_that_refuses_connections_opens_the_circuit(partner: Partner, mon
     query_fails()
     with pytest.raises(OperationalError, match="cannot be reached"):
         query()
+
+
+def test_locks_show_what_was_committed_meanwhile_whatever_the_database_defaults_to(partner: Partner) -> None:
+    name = connection.settings_dict["NAME"]
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
+        owner.execute(f'ALTER DATABASE "{name}" SET default_transaction_isolation = "repeatable read"')
+        try:
+            connection.close()
+            assert statements.fetch_one("SHOW transaction_isolation", ()) == ("read committed",)
+        finally:
+            owner.execute(f'ALTER DATABASE "{name}" RESET default_transaction_isolation')

@@ -180,7 +180,7 @@ def test_a_failed_update_may_be_tried_again_with_its_key(
 )
 def test_after_24_hours_a_key_is_free_again(api: PartnerClient, age: timedelta, status: int) -> None:
     api.post("/v1/users", factories.user_body(externalId="ada"), key=KEY)
-    IdempotencyRecord.objects.update(created_at=F("created_at") - age)
+    IdempotencyRecord.objects.update(completed_at=F("completed_at") - age)
     body = factories.user_body(externalId="bob")
     answer = api.post("/v1/users", body, key=KEY)
     assert (answer.status, answer.header(REPLAYED)) == (status, None)
@@ -195,15 +195,15 @@ def test_after_24_hours_a_key_is_free_again(api: PartnerClient, age: timedelta, 
 
 def test_the_window_begins_with_the_first_request(api: PartnerClient, ada: str) -> None:
     api.patch(ada, b"{}", key=KEY)
-    IdempotencyRecord.objects.update(created_at=F("created_at") - timedelta(hours=23))
-    begun = IdempotencyRecord.objects.get().created_at
+    IdempotencyRecord.objects.update(completed_at=F("completed_at") - timedelta(hours=23))
+    begun = IdempotencyRecord.objects.get().completed_at
     assert api.patch(ada, b"{}", key=KEY).header(REPLAYED) == "true"
-    assert IdempotencyRecord.objects.get().created_at == begun
+    assert IdempotencyRecord.objects.get().completed_at == begun
 
 
 def test_an_expired_key_whose_new_request_fails_stays_free(api: PartnerClient, ada: str) -> None:
     api.patch(ada, {"city": "Ottawa"}, key=KEY)
-    IdempotencyRecord.objects.update(created_at=F("created_at") - timedelta(hours=25))
+    IdempotencyRecord.objects.update(completed_at=F("completed_at") - timedelta(hours=25))
     assert_error(api.patch(ada, {"city": ""}, key=KEY), 400)
     assert api.patch(ada, {"city": "Ottawa"}, key=KEY).header(REPLAYED) is None
 

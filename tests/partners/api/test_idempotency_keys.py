@@ -55,7 +55,7 @@ def test_a_write_that_failed_is_not_found(api: PartnerClient) -> None:
 
 def test_an_expired_key_is_not_found_and_keeps_its_record(api: PartnerClient) -> None:
     api.post("/v1/users", factories.user_body(), key=KEY)
-    IdempotencyRecord.objects.update(created_at=F("created_at") - timedelta(hours=25))
+    IdempotencyRecord.objects.update(completed_at=F("completed_at") - timedelta(hours=25))
 
     assert_error(api.get(PATH), 404)
     assert IdempotencyRecord.objects.get().status == 201
@@ -75,7 +75,7 @@ def test_a_key_that_is_no_uuid_is_refused(api: PartnerClient) -> None:
 def test_an_expired_key_that_is_used_again_is_the_new_write(api: PartnerClient) -> None:
     api.post("/v1/users", factories.user_body(externalId="ada"), key=KEY)
     earlier = timedelta(hours=25)
-    IdempotencyRecord.objects.update(created_at=F("created_at") - earlier, completed_at=F("completed_at") - earlier)
+    IdempotencyRecord.objects.update(completed_at=F("completed_at") - earlier)
     api.patch("/v1/users/ada", {"city": "Ottawa"}, key=KEY)
 
     body = api.get(PATH).json()

@@ -20,7 +20,7 @@ LONG_AGO = timedelta(days=30)
 
 def remember_key(partner: Partner, age: timedelta) -> IdempotencyRecord:
     return IdempotencyRecord.objects.create(
-        partner=partner, key=uuid.uuid4(), fingerprint=bytes(32), status=200, created_at=timezone.now() - age
+        partner=partner, key=uuid.uuid4(), fingerprint=bytes(32), status=200, completed_at=timezone.now() - age
     )
 
 
