@@ -12,7 +12,6 @@ class Command(ServiceCommand):
         parser.add_argument("slug", metavar="SLUG", help="lower-case letters, digits and hyphens")
         parser.add_argument("--name", required=True, help="the partner's name, for staff")
         parser.add_argument("--rate-limit", default="", help="such as 600/minute (default: the service's)")
-
         parser.add_argument("--sandbox", action="store_true", help="for tests, with users that are not real; for good")
 
     def perform(self, *, slug: str, name: str, rate_limit: str, sandbox: bool, **_: Any) -> Outcome:
