@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 
 from partners.db import serving_role, statements
-from partners.models import IdempotencyRecord, Partner
+from partners.models import IdempotencyRecord, Mode, Partner
 from tests import factories
 from tests.live.conftest import Server, blocked_by, serving
 from tests.support.client import PartnerClient
@@ -23,6 +23,13 @@ Session = Callable[[], psycopg.Connection[Any]]
 
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
 TRY_LOCK_KEY = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s || '/' || %s, 0))"
+RECORD_CONVERSION = """
+    INSERT INTO transactions_conversion (partner_id, user_id, is_sandbox, conversion_id, created_at, type,
+                                         from_currency, from_amount, to_currency, to_amount, rate)
+    SELECT partner_id, id, is_sandbox, 'cv-1', '2026-01-01T00:00:00Z', 'conversion', 'CAD', 100, 'USD', 71.5, 0.715
+      FROM users_user
+     WHERE external_id = %s
+"""
 LOCK_KEY = TRY_LOCK_KEY.replace("_try", "")
 
 
@@ -101,3 +108,23 @@ def overtake(api: PartnerClient, session: Session, key: str | None) -> None:
         assert answer.result().status == 200
     user = User.objects.get(external_id=body["externalId"])
     assert (user.city, user.first_name) == ("Halifax", "Augusta")
+
+
+def test_simultaneous_conversions_without_a_time_are_the_same(
+    servers: tuple[Server, Server], partner: Partner, session: Session
+) -> None:
+    sandbox = factories.PartnerFactory.create(slug=f"{partner.slug}-sandbox", mode=Mode.SANDBOX)
+    client = factories.client_of(sandbox, servers[0].transport)
+    user = factories.user_body()
+    client.post("/v1/users", user)
+    sides = {"from": {"currency": "CAD", "amount": "100"}, "to": {"currency": "USD", "amount": "71.5"}, "rate": "0.715"}
+    other = session()
+    other.execute(LOCK_USER, [user["externalId"]])
+    other.execute(RECORD_CONVERSION, [user["externalId"]])
+    with ThreadPoolExecutor(1) as pool:
+        body = {"items": [sides | {"conversionId": "cv-1"}]}
+        answer = pool.submit(client.post, f"/v1/sandbox/users/{user['externalId']}/transactions", body)
+        wait_for_waiting(session, other)
+        other.commit()
+        assert answer.result().status == 201
+    assert answer.result().json()["items"][0]["createdAt"] == "2026-01-01T00:00:00.000000Z"

@@ -12,6 +12,7 @@ from transactions import keyset
 from transactions.imports.lines import parse_line
 from transactions.imports.staging import Batch, Database
 from transactions.keyset import ConversionRow
+from transactions.timestamps import parse_created_at
 from users.models import User
 
 # A partner waits for the answer, unlike an import.
@@ -37,13 +38,18 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
         raise ValueError("Conversions of real users are not simulated.")
     batch, ids = Batch(), []
     now = rfc_3339(datetime.now(UTC))
-    # Sent again without a time, a conversion is the same.
+    # Sent again without a time, a conversion is the same: of simultaneous requests, the later ones wait and find it.
     untimed = [item["conversionId"] for item in items if "conversionId" in item and "createdAt" not in item]
+    if untimed:
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
     stored = keyset.conversions_by_id(user.partner_id, untimed) if untimed else []
     times = {row.conversion_id: rfc_3339_from_text(row.created_at) for row in stored}
     for index, item in enumerate(items):
         created_at = times.get(item.get("conversionId", ""), now)
         defaults = {"conversionId": f"sandbox-{uuid.uuid4()}", "createdAt": created_at}
+        if "createdAt" in item:
+            # Any number of zeros may follow the microseconds: the line would be longer than an import's may be.
+            item = {**item, "createdAt": parse_created_at(item["createdAt"]).isoformat()}  # noqa: PLW2901
         whole = {**defaults, **item, "type": "conversion", "partner": slug, "externalId": user.external_id}
         line = json.dumps(whole).encode()
         batch.add(index, line, parse_line(line))

@@ -114,6 +114,13 @@ def test_a_conversion_twice_in_a_request_is_the_same_without_a_time(sandbox: Par
     assert first == second
 
 
+def test_a_time_may_have_any_number_of_zeros(sandbox: PartnerClient) -> None:
+    timed = ITEM | {"createdAt": f"2025-01-01T00:00:00.{'0' * 65_300}Z"}
+    answer = sandbox.post(TRANSACTIONS, {"items": [timed]})
+    assert answer.status == 201
+    assert answer.json()["items"][0]["createdAt"] == "2025-01-01T00:00:00.000000Z"
+
+
 @pytest.mark.parametrize("path", [TRANSACTIONS, DOCUMENTS, STATUS])
 def test_a_signature_simulates_once(path: str, sandbox: PartnerClient) -> None:
     timestamp = now()
