@@ -42,10 +42,12 @@ class IssueForm(forms.Form):
     )
 
     def clean_expires_at(self) -> datetime | None:
-        """Raises ValidationError for the past."""
+        """Raises ValidationError for the past, and for a time that is too far ahead."""
         value: datetime | None = self.cleaned_data["expires_at"]
         if value is not None and value <= timezone.now():
             raise ValidationError(_("This is in the past."))
+        if value is not None and value > timezone.now() + timedelta(days=keys.LONGEST_DAYS):
+            raise ValidationError(_("This is more than 100 years ahead; leave it empty for never."))
         return value
 
 

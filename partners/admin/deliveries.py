@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -119,11 +120,15 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
             note = _("The event is sent again now, with the same webhook-id.")
             texts = {"title": _("Retry the delivery"), "button": _("Retry"), "note": note}
             return self.ask(request, delivery, forms.Form(), **texts)
-        with transaction.atomic():
-            if delivery.endpoint.is_active and deliveries.retry(endpoint=delivery.endpoint, delivery=delivery):
-                self.log_change(request, delivery, "Retried.")
-            else:
-                messages.warning(request, _("The delivery cannot be attempted again."))
+        try:
+            with transaction.atomic():
+                count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)
+                if count:
+                    self.log_change(request, delivery, "Retried.")
+        except ValidationError:
+            count = 0
+        if not count:
+            messages.warning(request, _("The delivery cannot be attempted again."))
         return self.page_of(delivery)
 
 

@@ -28,6 +28,8 @@ SECRET_PREFIXES = {Mode.LIVE: "psi_secret_", Mode.SANDBOX: "psi_test_secret_"}
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
 TOUCH_INTERVAL = timedelta(minutes=5)
+# 100 years. PostgreSQL knows times after the year 9999, which Python cannot read.
+LONGEST_DAYS = 36_500
 CACHE_SIZE = 10_000
 
 

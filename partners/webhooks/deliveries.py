@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from partners.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 
@@ -26,9 +28,11 @@ def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery:
     """Have deliveries attempted now that failed, or wait for their next attempt; return their number.
 
     since: only those created since then. delivery: only this one. One that failed gets one more attempt.
+    Raises ValidationError for an endpoint that is disabled: what is due then is skipped when it is enabled.
     """
     with transaction.atomic():
-        lock([endpoint.pk])
+        if not all(locked.is_active for locked in lock([endpoint.pk])):
+            raise ValidationError(_("The webhook is disabled."))
         chosen = _unleased(endpoint).filter(event__isnull=False)
         if since is not None:
             chosen = chosen.filter(created_at__gte=since)

@@ -91,6 +91,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'staff member',
                 'verbose_name_plural': 'staff',
+                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('username'), name='staff_username_in_any_case', violation_error_message='A staff member of this name exists.')],
             },
             managers=[
                 ('objects', django.contrib.auth.models.UserManager()),

@@ -41,6 +41,14 @@ class Staff(AbstractUser):
     class Meta:
         verbose_name = _("staff member")
         verbose_name_plural = _("staff")
+        # allauth finds accounts in any letter case, and of two of one name neither.
+        constraints = (
+            models.UniqueConstraint(
+                Lower("username"),
+                name="staff_username_in_any_case",
+                violation_error_message=_("A staff member of this name exists."),
+            ),
+        )
         triggers = STAFF_TRIGGERS
 
     def clean(self) -> None:

@@ -211,6 +211,7 @@ def test_a_key_can_be_given_an_end(key: ApiKey) -> None:
     [
         ("issue", {"expires_at": "2020-01-01T00:00"}),
         ("issue", {"expires_at": "soon"}),
+        ("issue", {"expires_at": "9999-12-31T23:59"}),
         ("issue", {"label": "a" * 101}),
         ("issue", {"label": "\0"}),
         ("rotate", {"overlap_hours": ""}),

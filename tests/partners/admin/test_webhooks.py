@@ -401,6 +401,19 @@ def test_what_cannot_be_retried_is_not(manager: Client, endpoint: WebhookEndpoin
     assert not log_lines()
 
 
+def test_deliveries_of_a_disabled_webhook_are_not_retried(manager: Client, endpoint: WebhookEndpoint) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    delivery = WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=later)
+    endpoints.disable(endpoint)
+    page = manager.post(f"{WEBHOOKS}{endpoint.pk}/retry/", follow=True).content.decode()
+    assert "The webhook is disabled." in page
+    page = manager.post(f"{DELIVERIES}{delivery.pk}/retry/", follow=True).content.decode()
+    assert "cannot be attempted again" in page
+    delivery.refresh_from_db()
+    assert delivery.next_attempt_at == later
+    assert not log_lines()
+
+
 def test_rows_that_are_not_there_are_not_found(manager: Client, endpoint: WebhookEndpoint) -> None:
     for path in (
         f"{WEBHOOKS}{'1' * 8}-1111-1111-1111-{'1' * 12}/edit/",

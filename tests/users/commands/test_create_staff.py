@@ -47,6 +47,12 @@ def test_a_username_that_is_taken_is_one_line() -> None:
     assert Staff.objects.count() == 1
 
 
+def test_a_username_in_another_letter_case_is_taken() -> None:
+    outcome(*create("rita"))
+    assert "A staff member of this name exists." in refusal(*create("Rita"))
+    assert Staff.objects.count() == 1
+
+
 @pytest.mark.parametrize("username", ["sandbox", "Sandbox"])
 def test_the_name_of_simulated_decisions_is_nobody_s(username: str) -> None:
     assert refusal(*create(username)) == "username: This name is reserved for simulated decisions."
