@@ -1,5 +1,7 @@
 """Partners and their API keys."""
 
+import re
+
 import pgtrigger
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,6 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from partners.api.rates import parse_rate
 from partners.db.triggers import PermanentTrigger, refuse
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
 
 def validate_rate(value: str) -> None:
     """Raises Django's ValidationError unless `value` has a form such as 600/minute."""
@@ -19,6 +23,12 @@ def validate_rate(value: str) -> None:
         parse_rate(value)
     except ValueError as error:
         raise ValidationError(str(error)) from error
+
+
+def validate_one_line(value: str) -> None:
+    """Raises Django's ValidationError for control characters (category Cc), which commands would print as they are."""
+    if _CONTROL.search(value):
+        raise ValidationError(_("Must not contain control characters."), code="format")
 
 
 def in_force(path: str = "") -> models.Q:
@@ -48,7 +58,7 @@ class Partner(models.Model):
         ],
         help_text=_("How commands, imports and GET /v1/ping name the partner."),
     )
-    name = models.CharField(_("name"), max_length=200)
+    name = models.CharField(_("name"), max_length=200, validators=[validate_one_line])
     mode = models.CharField(
         _("mode"),
         max_length=10,
@@ -158,7 +168,7 @@ class ApiKey(models.Model):
     prefix = models.CharField(_("prefix"), max_length=25, unique=True, editable=False)
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     encrypted_secret = models.TextField(editable=False)
-    label = models.CharField(_("label"), max_length=100, blank=True)
+    label = models.CharField(_("label"), max_length=100, blank=True, validators=[validate_one_line])
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked at"), null=True, editable=False)

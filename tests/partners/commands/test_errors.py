@@ -89,6 +89,19 @@ def test_a_full_disk_behind_standard_output_is_one_line(partner: Partner) -> Non
         )
 
 
+def test_a_closed_standard_output_is_one_line_and_nothing_is_done(partner: Partner) -> None:
+    said = ended("set_partner", partner.slug, "--disable", preexec_fn=lambda: os.close(1))
+    assert said == (1, "Standard output is closed.\n")
+
+
+def test_an_output_that_lacks_a_character_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    with (tmp_path / "output").open("w") as output:
+        request = "GET /v1/users/caf\N{LATIN SMALL LETTER E WITH ACUTE} HTTP/1.1\n\n"
+        assert ended("explain_signature", "-", input=request, stdout=output) == (0, "")
+    assert "GET /v1/users/caf\\xe9" in Path(output.name).read_text()
+
+
 @pytest.mark.parametrize("arguments", [("explain_signature", "-"), ("import_conversions", "-")])
 def test_a_closed_standard_input_is_one_line(arguments: tuple[str, ...], partner: Partner) -> None:
     status, said = ended(*arguments, preexec_fn=lambda: os.close(0))

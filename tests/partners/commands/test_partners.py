@@ -143,3 +143,11 @@ def test_a_defect_is_not_passed_off_as_a_wrong_argument(monkeypatch: pytest.Monk
     monkeypatch.setattr(list_partners.Command, "perform", fail)
     with pytest.raises(KeyError):
         printed("list_partners")
+
+
+@pytest.mark.django_db
+def test_a_name_or_label_has_no_control_characters() -> None:
+    assert refusal("create_partner", "acme", "--name", "Acme\x1b[31m") == "name: Must not contain control characters."
+    outcome("create_partner", "acme", "--name", "Acmé")
+    assert refusal("issue_api_key", "acme", "--label", "a\nb") == "label: Must not contain control characters."
+    assert not Partner.objects.get().api_keys.exists()
