@@ -4,6 +4,7 @@ import uuid
 from datetime import datetime, timedelta
 
 import psycopg
+from django.db import connection
 from django.db.models import F
 
 from partners.db import serving_role
@@ -95,3 +96,5 @@ def test_a_look_up_after_a_migration_is_prepared_again(committed_partner: Partne
             assert api.get(PATH).status == 200
         finally:
             owner.execute(change.format("text"))
+            # The next test would use the statement within its own transaction, which cannot be repeated.
+            connection.close()
