@@ -90,7 +90,7 @@ class UserRow(models.Model):
                 condition=Q(created_at__gte=EARLIEST) & Q(created_at__lt=LATEST), name="%(class)s_created_at_written"
             ),
         )
-        indexes = newest_of_each_mode("%(class)s")
+        indexes = newest_of_each_mode("%(class)s", "id")
 
 
 class Conversion(UserRow):

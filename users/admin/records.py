@@ -32,7 +32,8 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     list_select_related = ("by", "user__partner")
     search_fields = ("user",)
     search_help_text = SEARCH_HELP
-    ordering = ("-id",)
+    # By time: an id is drawn before the row's trigger waits for the user and sets the time.
+    ordering = ("-created_at", "-id")
     fields = ("created_at", "user", "from_status", "to_status", "by", "reason_label", "reason")
 
     def matching(self, request: HttpRequest, term: str) -> Q:

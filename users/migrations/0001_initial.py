@@ -366,11 +366,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='statuschange',
-            index=models.Index(condition=models.Q(('is_sandbox', False)), fields=['id'], name='status_change_live'),
+            index=models.Index(condition=models.Q(('is_sandbox', False)), fields=['created_at', 'id'], name='status_change_live'),
         ),
         migrations.AddIndex(
             model_name='statuschange',
-            index=models.Index(condition=models.Q(('is_sandbox', True)), fields=['id'], name='status_change_sandbox'),
+            index=models.Index(condition=models.Q(('is_sandbox', True)), fields=['created_at', 'id'], name='status_change_sandbox'),
         ),
         migrations.AddConstraint(
             model_name='statuschange',

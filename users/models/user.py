@@ -233,7 +233,7 @@ class StatusChange(models.Model):
                 include=("partner", "from_status", "to_status", "since"),
                 name="status_change_by_day",
             ),
-            *newest_of_each_mode("status_change"),
+            *newest_of_each_mode("status_change", "created_at", "id"),
         )
         constraints = (
             models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),
