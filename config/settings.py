@@ -268,7 +268,7 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = False
-# By client address, and by account for passwords and codes.
+# `key` is the account and the client's address for passwords (users/staff_login/adapters.py), the account for codes.
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "login": "30/m/ip", "reauthenticate": "10/m/user"}
 # Pages that show a secret call it by this setting, as `partners` must not import `users`.
 REQUIRE_REAUTHENTICATION = "users.staff_login.reauthentication.require_fresh_factor"

@@ -2,12 +2,14 @@
 
 from typing import Any, TypeGuard
 
+import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -17,10 +19,25 @@ from partners.authentication import encryption
 from users.models import Staff
 from users.staff_login import factors
 
+log = structlog.get_logger("users.staff_login")
+
 
 def is_active_staff(user: object) -> TypeGuard[Staff]:
     """Whether this is an active staff account."""
     return isinstance(user, Staff) and user.is_active and user.is_staff
+
+
+def log_failed_login(cause: str, username: str) -> None:
+    """Log a failed login. cause: `password`, `code`, or `limit` after too many of them. username: as it was typed.
+
+    The line has the account's id: what was typed for a name may be a password.
+    """
+    staff_id = Staff.objects.filter(username__iexact=username).values_list("pk", flat=True).first()
+    log.warning("staff login failed", cause=cause, staff=staff_id)
+
+
+def _name(credentials: dict[str, Any]) -> str:
+    return str(credentials.get("username", "")).lower()
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -35,9 +52,24 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         user = super().authenticate(request, **credentials)
         return user if is_active_staff(user) else None
 
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Raises ValidationError after too many failed logins (ACCOUNT_RATE_LIMITS)."""
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError:
+            log_failed_login("limit", _name(credentials))
+            raise
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        """Log it."""
+        log_failed_login("password", _name(credentials))
+
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """The account that failed logins are counted for; allauth counts them for each Host header too."""
-        return str(credentials.get("username", "")).lower()
+        """The account and the client's address that wrong passwords are counted for.
+
+        Not the account alone: anybody could lock its owner out. allauth counts them for each Host header instead.
+        """
+        return f"{_name(credentials)} {self.get_client_ip(request)}"
 
     def pre_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse | None:
         """Refuse the login by passkey of an account that is not active staff."""

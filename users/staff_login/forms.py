@@ -9,6 +9,9 @@ from allauth.mfa.base import forms as base
 from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django.core.cache import cache
+from django.core.exceptions import ValidationError
+
+from users.staff_login.adapters import log_failed_login
 
 
 class _SingleUseCode:
@@ -26,7 +29,14 @@ class _SingleUseCode:
         self.fields["code"].widget.attrs |= {"inputmode": "numeric", "autofocus": True}
 
     def clean_code(self) -> str:
-        """The code. Raises ValidationError for a wrong or used one."""
+        """The code. Raises ValidationError for a wrong or used one, and after too many (ACCOUNT_RATE_LIMITS)."""
+        try:
+            return self._clean_code()
+        except ValidationError as error:
+            log_failed_login("limit" if error.code == "too_many_login_attempts" else "code", self.user.get_username())
+            raise
+
+    def _clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
         if self.authenticator.type == Authenticator.Type.TOTP:
             seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)

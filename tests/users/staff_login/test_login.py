@@ -33,6 +33,7 @@ INSIDE = "/admin/partners/partner/"
 @pytest.fixture(autouse=True)
 def required(settings: Settings) -> None:
     settings.STAFF_MFA_REQUIRED = True
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
 
 
 def person(role: str = "partner-manager", **fields: Any) -> Staff:
@@ -129,18 +130,59 @@ def test_who_is_no_longer_staff_is_out_at_the_next_page() -> None:
     assert "_auth_user_id" not in client.session
 
 
-def test_five_wrong_passwords_close_an_account_for_a_while_for_the_right_one_too() -> None:
+def client_at(address: str, **headers: str) -> Client:
+    """A browser behind the proxy, which adds the client's address to what the client sends."""
+    return Client(headers={"x-forwarded-for": address, **headers})
+
+
+def is_refused(answer: Any) -> bool:
+    return "Too many failed login attempts" in answer.content.decode()
+
+
+def test_wrong_passwords_from_elsewhere_do_not_stop_the_owner() -> None:
     staff = enrolled()
-    for port in range(5):
-        log_in(staff, password="wrong", client=Client(headers={"host": f"localhost:{port}"}))
-    assert "Too many failed login attempts" in log_in(staff)[1].content.decode()
+    for number in range(1, 31):
+        log_in(staff, password="wrong", client=client_at(f"198.51.100.{number}"))
+    client, _ = log_in(staff, client=client_at("203.0.113.1"))
+    assert client.post(CODE, {"code": totp.code()}).status_code == 302
+    assert where_to(client) == ""
 
 
-def test_five_wrong_codes_close_it_too() -> None:
-    client, _ = log_in(enrolled())
-    for _ in range(5):
+def test_five_wrong_passwords_from_an_address_close_the_account_to_it() -> None:
+    staff = enrolled()
+    for number in range(5):
+        # Neither another Host nor an address of the client's own choice gives it more attempts.
+        client = client_at(f"192.0.2.{number}, 198.51.100.1", host=f"localhost:{number}")
+        log_in(staff, password="wrong", client=client)
+    assert is_refused(log_in(staff, client=client_at("198.51.100.1"))[1])
+
+
+def test_an_address_has_ten_wrong_passwords_a_minute_for_all_accounts() -> None:
+    for _number in range(10):
+        assert not is_refused(log_in(person(), password="wrong", client=client_at("198.51.100.1"))[1])
+    assert is_refused(log_in(person(), client=client_at("198.51.100.1"))[1])
+
+
+def test_five_wrong_codes_close_an_account_from_any_address() -> None:
+    staff = enrolled()
+    for number in range(1, 6):
+        client, _ = log_in(staff, client=client_at(f"198.51.100.{number}"))
         client.post(CODE, {"code": "000000"})
-    assert client.post(CODE, {"code": totp.code()}).status_code == 200
+    client, _ = log_in(staff)
+    assert is_refused(client.post(CODE, {"code": totp.code()}))
+
+
+def test_a_failed_login_is_a_line_in_the_log_without_what_was_typed(caplog: pytest.LogCaptureFixture) -> None:
+    staff = enrolled()
+    for _attempt in range(6):
+        log_in(staff, password="wrong")
+    log_in(Staff(username="a password typed for a name"), password="wrong")
+    log_in(staff, client=client_at("203.0.113.1"))[0].post(CODE, {"code": "000000"})
+    lines: list[Any] = [record.msg for record in caplog.records if record.name == "users.staff_login"]
+    expected = [*[("password", staff.pk)] * 5, ("limit", staff.pk), ("password", None), ("code", staff.pk)]
+    assert [(line["cause"], line["staff"]) for line in lines] == expected
+    assert not {"wrong", "000000", "a password typed for a name"} & set(map(str, lines[0].values()))
+    assert "typed for a name" not in caplog.text
 
 
 def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
