@@ -84,7 +84,7 @@ types.require(
 
 
 def _connection(
-    engine: str, url: dict[str, Any], answer_seconds: float, session: str, **options: Any
+    engine: str, url: dict[str, Any], response_seconds: float, session: str, **options: Any
 ) -> dict[str, Any]:
     """Return an entry of DATABASES. session: options of the PostgreSQL session. options: libpq's and psycopg's."""
     # Lists are read in index order, so that each page costs the same. With random_page_cost's default, for a spinning
@@ -95,7 +95,7 @@ def _connection(
     return url | {
         "ENGINE": engine,
         # How long to wait for an answer (config/database/pipeline.py): a server that hangs enforces no timeout.
-        "ANSWER_SECONDS": answer_seconds,
+        "RESPONSE_SECONDS": response_seconds,
         # Each thread keeps a connection; the backend replaces broken ones.
         "CONN_MAX_AGE": None,
         "OPTIONS": {

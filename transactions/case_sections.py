@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from transactions import keyset
-from transactions.keyset import MOST_ROWS
+from transactions.keyset import MAX_ROWS
 from users.backoffice.case.sections import Section
 from users.models import User
 
@@ -17,11 +17,11 @@ from users.models import User
 def _all_rows(query: keyset.KeysetRows[Any], user: User) -> Iterator[Any]:
     """The rows in pages. Each statement returns one more row, where the next page begins."""
     owner = keyset.Owner(user.partner_id, user.external_id)
-    rows = query.fetch(owner, None, MOST_ROWS)
+    rows = query.fetch(owner, None, MAX_ROWS)
     while rows:
-        yield from rows[: MOST_ROWS - 1]
-        following = rows[MOST_ROWS - 1 :]
-        rows = query.fetch(owner, keyset.position(following[0]), MOST_ROWS) if following else []
+        yield from rows[: MAX_ROWS - 1]
+        following = rows[MAX_ROWS - 1 :]
+        rows = query.fetch(owner, keyset.position(following[0]), MAX_ROWS) if following else []
 
 
 def _conversion_cells(user: User, count: int) -> list[tuple[Any, ...]]:

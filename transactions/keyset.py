@@ -14,16 +14,16 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
 
-from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT, CursorFormat
+from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CursorFormat
 from partners.db import statements
 from partners.db.statements import Query
 
 # A page, the row before it, and one that tells whether more follow.
-MOST_ROWS = HIGHEST_LIMIT + 2
+MAX_ROWS = MAX_LIMIT + 2
 # The same for a page of the default size.
 DEFAULT_ROWS = DEFAULT_LIMIT + 2
 CURSOR = CursorFormat(19)
-HIGHEST_TIEBREAK = 2**63 - 1
+MAX_TIEBREAK = 2**63 - 1
 
 _FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT %s::bigint))"
 
@@ -38,7 +38,7 @@ class Position(NamedTuple):
     def parse(cls, cursor: str) -> "Position | None":
         """The position that a cursor names; None if it is malformed."""
         found = CURSOR.parse(cursor)
-        return cls(*found) if found and found[1] <= HIGHEST_TIEBREAK else None
+        return cls(*found) if found and found[1] <= MAX_TIEBREAK else None
 
     def cursor(self) -> str:
         """The cursor that names this position."""
@@ -115,19 +115,19 @@ class KeysetRows(Generic[Row]):
                  ORDER BY page.created_at DESC, page.tiebreak DESC LIMIT %s
             """
             for has_start in (False, True)
-            for most in (DEFAULT_ROWS, MOST_ROWS)
+            for most in (DEFAULT_ROWS, MAX_ROWS)
         }
         # As row_class._make, without a Python call for each row.
         self._row: RowMaker[Row] = partial(tuple.__new__, row_class)
 
     def query(self, owner: Owner, start: Position | None, count: int) -> Query[Row]:
-        """At most `count` (up to MOST_ROWS) rows of the user, newest first, from the row at `start` on (included).
+        """At most `count` (up to MAX_ROWS) rows of the user, newest first, from the row at `start` on (included).
 
         It returns no row for an unknown user, and a placeholder for one without rows.
         """
-        if count > MOST_ROWS:
-            raise ValueError(f"At most {MOST_ROWS} rows can be read at once.")
-        statement = self._statements[start is not None, DEFAULT_ROWS if count <= DEFAULT_ROWS else MOST_ROWS]
+        if count > MAX_ROWS:
+            raise ValueError(f"At most {MAX_ROWS} rows can be read at once.")
+        statement = self._statements[start is not None, DEFAULT_ROWS if count <= DEFAULT_ROWS else MAX_ROWS]
         parameters = (*(start or ()), *owner, count)
         return Query(statement, parameters, self._row, as_text=True)
 

@@ -2,8 +2,8 @@
 
 - prepared statements, several in one round trip, and BEGIN and COMMIT sent with a neighbour (`run`, `queue`). Execute
   wrappers, query capture and the SQL log see them like a cursor's; transactions are Django's;
-- a limit to the wait for an answer: ANSWER_SECONDS in DATABASES, none if absent. PostgreSQL's `statement_timeout` ends
-  nothing while the server hangs;
+- a limit to the wait for a response: RESPONSE_SECONDS in DATABASES, none if absent. PostgreSQL's `statement_timeout`
+  ends nothing while the server hangs;
 - a circuit breaker for a database that cannot be reached (config/database/circuit.py);
 - count and time of the statements of a request, for its log line.
 """
@@ -23,7 +23,7 @@ from django.db.transaction import TransactionManagementError
 from psycopg import errors
 
 from config.database.circuit import Circuit
-from config.database.pipeline import BEGIN, COMMIT, AnswerTimeoutError, BoundedConnection, Pipeline
+from config.database.pipeline import BEGIN, COMMIT, BoundedConnection, Pipeline, ResponseTimeoutError
 from partners.db.statements import Query, Result, is_stale_plan
 from partners.monitoring.request_context import request_context
 
@@ -46,7 +46,7 @@ class DatabaseWrapper(PostgresWrapper):
         """Return a new connection. Raises psycopg.OperationalError within `connect_timeout`."""
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = BoundedConnection.connect(**conn_params)
-        connection.answer_seconds = self.settings_dict.get("ANSWER_SECONDS")
+        connection.response_seconds = self.settings_dict.get("RESPONSE_SECONDS")
         self.pipeline = Pipeline(connection)
         self._queued.clear()
         return connection
@@ -83,7 +83,7 @@ class DatabaseWrapper(PostgresWrapper):
             try:
                 results = self.run(queries)
             except (OperationalError, InterfaceError) as error:
-                if isinstance(error.__cause__, AnswerTimeoutError):
+                if isinstance(error.__cause__, ResponseTimeoutError):
                     # It was no lock: the next request would wait as long.
                     circuit.failed(answers)
                     raise
@@ -228,19 +228,19 @@ class DatabaseWrapper(PostgresWrapper):
     # --- Limits ---
 
     @contextmanager
-    def answers_within(self, seconds: float) -> Iterator[None]:
+    def response_timeout(self, seconds: float) -> Iterator[None]:
         """Wait up to `seconds` for each answer. Use it around a transaction with the same `statement_timeout`.
 
         Around it, because COMMIT may take as long too. A connection without a limit keeps none.
         """
         self.ensure_connection()
         driver = self.connection
-        before = driver.answer_seconds
-        driver.answer_seconds = None if before is None else seconds + MARGIN_SECONDS
+        before = driver.response_seconds
+        driver.response_seconds = None if before is None else seconds + MARGIN_SECONDS
         try:
             yield
         finally:
-            driver.answer_seconds = before
+            driver.response_seconds = before
 
 
 class _TimedCursor(CursorWrapper):

@@ -28,34 +28,34 @@ BEGIN: Query[Any] = Query("BEGIN", ())
 COMMIT: Query[Any] = Query("COMMIT", ())
 
 
-class AnswerTimeoutError(OperationalError):
+class ResponseTimeoutError(OperationalError):
     """The server has not answered a statement in time; the connection is closed."""
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection that is closed if an answer takes longer than `answer_seconds` (None: no limit).
+    """A connection that is closed if an answer takes longer than `response_seconds` (None: no limit).
 
     A late answer would be taken for the answer to the next statement.
     """
 
-    answer_seconds: float | None = None
+    response_seconds: float | None = None
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """As psycopg's, with a limit. Raises AnswerTimeoutError."""
-        if timeout is not None or self.answer_seconds is None:
+        """As psycopg's, with a limit. Raises ResponseTimeoutError."""
+        if timeout is not None or self.response_seconds is None:
             return super().wait(gen, interval, timeout)
         try:
-            return super().wait(gen, interval, self.answer_seconds)
+            return super().wait(gen, interval, self.response_seconds)
         except OperationalError as error:
             # While a statement is active, the only error is that of the limit.
             if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
                 raise
-            raise self.give_up() from error
+            raise self.close_after_timeout() from error
 
-    def give_up(self) -> AnswerTimeoutError:
+    def close_after_timeout(self) -> ResponseTimeoutError:
         """Close the connection and return the error to raise."""
         self.close()
-        return AnswerTimeoutError("The database did not answer in time.")
+        return ResponseTimeoutError("The database did not answer in time.")
 
 
 class Pipeline:
@@ -157,7 +157,7 @@ class Pipeline:
         return result
 
     def _next_result(self) -> PGresult | None:
-        """Return the next result, None at the end of a statement's results. Raises AnswerTimeoutError."""
+        """Return the next result, None at the end of a statement's results. Raises ResponseTimeoutError."""
         while self._pgconn.is_busy():
             self._wait(self._poll)
             self._pgconn.consume_input()
@@ -172,14 +172,14 @@ class Pipeline:
             self._pgconn.consume_input()
 
     def _set_deadline(self) -> None:
-        seconds = self._driver.answer_seconds
+        seconds = self._driver.response_seconds
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def _wait(self, poll: select.poll) -> None:
-        """Wait until the socket is ready. Raises AnswerTimeoutError."""
+        """Wait until the socket is ready. Raises ResponseTimeoutError."""
         left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0) * 1000
         if not poll.poll(left):
-            raise self._driver.give_up()
+            raise self._driver.close_after_timeout()
 
     def _checked(self, result: PGresult) -> PGresult:
         if result.status in _OK_STATUSES:

@@ -46,7 +46,7 @@ class IssueForm(forms.Form):
         value: datetime | None = self.cleaned_data["expires_at"]
         if value is not None and value <= timezone.now():
             raise ValidationError(_("This is in the past."))
-        if value is not None and value > timezone.now() + timedelta(days=keys.LONGEST_DAYS):
+        if value is not None and value > timezone.now() + timedelta(days=keys.MAX_DAYS):
             raise ValidationError(_("This is more than 100 years ahead; leave it empty for never."))
         return value
 

@@ -6,7 +6,8 @@ body, age, conflict. `dispatch` does those up to the media type, `write` idempot
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import structlog
 from django.http import HttpRequest, HttpResponse
@@ -15,14 +16,14 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from partners.api import idempotency
-from partners.api.errors import BadRequestError, MethodNotAllowedError, NotFoundError
+from partners.api.errors import MethodNotAllowedError, NotFoundError
+from partners.api.first_round_trip import FirstRoundTrip
 from partners.api.json import JsonParser, JsonRenderer
-from partners.api.request import JsonNegotiation, PartnerRequest
+from partners.api.pagination import KeysetPagination
+from partners.api.request import PartnerRequest
 from partners.api.response import JsonResponse
 from partners.api.throttling import PartnerRateThrottle
-from partners.authentication import keys
 from partners.authentication.signature_authentication import SignatureAuthentication
-from partners.db import statements
 from partners.db.statements import Query
 from partners.sandbox import faults
 from partners.usage import recording
@@ -40,13 +41,14 @@ class PartnerAPIView(APIView):
     throttle_classes = (PartnerRateThrottle,)
     parser_classes = (JsonParser,)
     renderer_classes = (JsonRenderer,)
-    content_negotiation_class = JsonNegotiation
+    # For views with `paginator`.
+    pagination_class: ClassVar[type[KeysetPagination[Any]]]
     # HEAD and OPTIONS are not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
     request: PartnerRequest
     # Whether a write without an Idempotency-Key takes effect once for its signature. A repeated POST is a conflict.
-    once_signed = False
+    refuse_signature_reuse = False
     is_authenticated = False
     fault: faults.Fault | None = None
 
@@ -60,8 +62,8 @@ class PartnerAPIView(APIView):
         try:
             handler = self.get_handler()
             api_request.read_body()
-            if request.method == "GET":
-                api_request.read_ahead = self.get_read_ahead(api_request)
+            if request.method == "GET" and self.is_prefetched:
+                api_request.first_round_trip = FirstRoundTrip(partial(self.get_query, **self.kwargs))
             self.perform_authentication(api_request)
             # In place of DRF's order: a refused request is counted too.
             self.check_throttles(api_request)
@@ -71,8 +73,10 @@ class PartnerAPIView(APIView):
             if request.method in METHODS_WITH_BODY:
                 api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
             response: HttpResponseBase = handler(api_request, **kwargs)
-        except Exception as error:  # noqa: BLE001 - the exception handler logs and answers it
+        except Exception as error:  # noqa: BLE001 - the exception handler logs it and makes the response
             response = self.handle_exception(error)
+        # It refers to this view: a cycle that each request would leave to the garbage collector.
+        vars(api_request).pop("first_round_trip", None)
         for name, value in self.headers.items():
             response.headers[name] = value
         self.record_usage(response)
@@ -84,7 +88,6 @@ class PartnerAPIView(APIView):
             request,
             parsers=self.get_parsers(),
             authenticators=self.get_authenticators(),
-            negotiator=self.get_content_negotiator(),
         )
         # DRF's contains the request: a cycle that each request would leave to the garbage collector.
         api_request.parser_context = {}
@@ -102,25 +105,22 @@ class PartnerAPIView(APIView):
         return handler
 
     def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:
-        """The first query of a GET, if any. kwargs: from the path. Raises BadRequestError."""
+        """The first query of a GET, if any; without side effects. kwargs: from the path. Raises BadRequestError."""
         return None
 
-    def get_read_ahead(self, request: PartnerRequest) -> Query[Any] | None:
-        """The query to send with the one for the API key, which saves a round trip; for the key's known partner."""
-        with suppress(BadRequestError):  # get_rows raises it again, after authentication
-            return self.get_query(keys.last_caller(request.key_digest).partner_id, **self.kwargs)
-        return None
+    @property
+    def is_prefetched(self) -> bool:
+        """Whether the query may be sent with the one for the API key (partners/api/first_round_trip.py)."""
+        return True
 
     def get_rows(self) -> list[Any]:
         """The rows of the query. Raises BadRequestError and Django's database errors."""
-        if self.request.rows_ahead is not None:
-            return self.request.rows_ahead
-        query = self.get_query(self.request.user.partner_id, **self.kwargs)
-        return self.fetch(query) if query else []
+        return self.request.first_round_trip.fetch(self.request.user.partner_id)
 
-    def fetch(self, query: Query[Any]) -> list[Any]:
-        """Run the query if it was not sent ahead."""
-        return statements.fetch(query)
+    @cached_property
+    def paginator(self) -> KeysetPagination[Any]:
+        """The page that the URL's query asks for. Raises BadRequestError unless that is UTF-8."""
+        return self.pagination_class(self.request.parameters())
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate now; DRF's does so through `request.user`. Raises UnauthorizedError."""
@@ -138,12 +138,12 @@ class PartnerAPIView(APIView):
 
     def write(self, effect: idempotency.Effect) -> HttpResponse:
         """The response to a write, which takes effect at most once."""
-        answer = idempotency.perform(self.request, effect, once_signed=self.once_signed)
-        if answer.location is not None:
-            self.headers["Location"] = answer.location
-        if answer.replayed:
+        response = idempotency.perform(self.request, effect, refuse_signature_reuse=self.refuse_signature_reuse)
+        if response.location is not None:
+            self.headers["Location"] = response.location
+        if response.replayed:
             self.headers["Idempotent-Replayed"] = "true"
-        return JsonResponse(answer.status, answer.body)
+        return JsonResponse(response.status, response.body)
 
     def read(self, data: object) -> HttpResponse:
         """The response to a read."""

@@ -1,20 +1,26 @@
 """System checks that refuse DRF attributes and settings that are not used."""
 
+import inspect
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.urls import get_resolver
+from rest_framework.generics import GenericAPIView
 
-# PartnerAPIView.dispatch does not use these.
-UNUSED_ATTRIBUTES = {
-    *("versioning_class", "metadata_class", "throttle_scope", "settings", "filter_backends", "queryset"),
-    *("lookup_field", "lookup_url_kwarg", "initial", "finalize_response", "determine_version"),
-    *("perform_content_negotiation", "http_method_not_allowed", "options", "head"),
-    *("get_renderers", "get_renderer_context", "get_parser_context"),
+# DRF's attributes that PartnerAPIView keeps the promise of. A view may declare these, and no other one of DRF's.
+USED_ATTRIBUTES = {
+    *("authentication_classes", "throttle_classes", "permission_classes", "parser_classes", "renderer_classes"),
+    *("get_authenticators", "get_throttles", "get_permissions", "get_parsers", "get_exception_handler"),
+    *("perform_authentication", "check_throttles", "check_permissions", "throttled", "permission_denied"),
+    *("handle_exception", "initialize_request", "setup", "dispatch", "http_method_names", "schema"),
+    *("serializer_class", "pagination_class", "paginator"),
 }
 USED_SETTINGS = {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
+# By what a view declares: the attribute that its own methods have to read, as no code of the base does.
+READ_BY_VIEWS = {"pagination_class": "paginator"}
 HINT = "See PartnerAPIView in partners/api/base.py."
 
 
@@ -36,11 +42,24 @@ def check_settings(**_: Any) -> list[CheckMessage]:
 
 
 def _check_view(view: type[Any], base: type[Any]) -> Iterator[CheckMessage]:
-    declared = {name for cls in view.__mro__ if issubclass(cls, base) and cls is not base for name in vars(cls)}
-    for name in sorted(declared & UNUSED_ATTRIBUTES):
+    classes = [cls for cls in view.__mro__ if issubclass(cls, base) and cls is not base]
+    declared = {name for cls in classes for name in vars(cls)}
+    unknown = {name for name in (*dir(GenericAPIView), "head") if not name.startswith("_")} - USED_ATTRIBUTES
+    methods = [inspect.unwrap(method) for cls in classes for method in vars(cls).values() if inspect.isfunction(method)]
+    read = {name for method in methods for name in _names(method.__code__)}
+    unread = {name for name, attribute in READ_BY_VIEWS.items() if attribute not in read}
+    for name in sorted(declared & (unknown | unread)):
         yield Error(f"{view.__name__}.{name} is not used.", hint=HINT, obj=view, id="partners.E001")
     if len(view.renderer_classes) != 1:
         yield Error(f"{view.__name__}.renderer_classes must be one class.", hint=HINT, obj=view, id="partners.E002")
     if not any(issubclass(cls, base.authentication_classes) for cls in view.authentication_classes):
         message = f"{view.__name__}.authentication_classes lacks SignatureAuthentication."
         yield Error(message, hint=HINT, obj=view, id="partners.E004")
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names that a function reads, those of functions within it included."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)

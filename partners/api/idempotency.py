@@ -94,16 +94,19 @@ class AlreadyDoneError(Exception):
         self.record = record
 
 
-def perform(request: PartnerRequest, effect: Effect, *, once_signed: bool) -> StoredResponse:
+def perform(request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: bool) -> StoredResponse:
     """Perform a write at most once, in one transaction with the record of it.
 
-    once_signed: whether its signature, sent again without a key, is refused; a repeated POST may be a conflict anyway.
+    refuse_signature_reuse: whether its signature, sent again without a key, is refused; a repeated POST may be a
+    conflict anyway.
     effect: called again if PostgreSQL rolls the transaction back, for example after a deadlock.
     Raises BadRequestError for a malformed or reused key, UnauthorizedError for a repeated signature.
     """
     key = request.header("HTTP_IDEMPOTENCY_KEY")
     if key is None:
-        return statements.retry_rolled_back(partial(_perform_without_key, request, effect, once_signed=once_signed))
+        return statements.retry_rolled_back(
+            partial(_perform_without_key, request, effect, refuse_signature_reuse=refuse_signature_reuse)
+        )
     if not is_key(key):
         raise invalid_parameter(HEADER, NOT_A_UUID)
     return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect))
@@ -131,9 +134,9 @@ def _find_write(partner_id: int, key: str) -> CompletedWrite | None:
     return rows[0] if rows else None
 
 
-def _perform_without_key(request: PartnerRequest, effect: Effect, *, once_signed: bool) -> StoredResponse:
+def _perform_without_key(request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: bool) -> StoredResponse:
     context = _context(request)
-    if once_signed:
+    if refuse_signature_reuse:
         signature = request.auth
         values = (request.user.partner_id, signature.value, signature.signed_at, context)
         first: Query[statements.Row] = Query(_STORE_SIGNATURE, values, check=_require_stored)

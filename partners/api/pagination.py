@@ -1,20 +1,19 @@
 """The parameters of every list: contract, section 6."""
 
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from django.http import HttpResponse
-from rest_framework.pagination import BasePagination
 
 from partners.api.errors import FieldError
 from partners.api.json import JsonRenderer
 from partners.api.response import JsonResponse
 
 DEFAULT_LIMIT = 25
-HIGHEST_LIMIT = 100
+MAX_LIMIT = 100
 NOT_A_CURSOR = "Must be a nextCursor of this list."
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
@@ -22,12 +21,19 @@ _LIMIT = re.compile(r"0*([0-9]{1,3})")
 Start = TypeVar("Start")
 
 
-class KeysetPagination(BasePagination, Generic[Start]):
-    """Reads `cursor` and `limit`. start: what the cursor names; None without one."""
+class KeysetPagination(ABC, Generic[Start]):
+    """A page of a list, by `cursor` and `limit`. start: what the cursor names; None without one.
+
+    Not DRF's BasePagination: the view's query begins at `start`, so there is no queryset to take a page of.
+    """
 
     start: Start | None = None
     limit = DEFAULT_LIMIT
     next_cursor: str | None = None
+
+    def __init__(self, parameters: Mapping[str, Sequence[str]]) -> None:
+        """parameters: of the URL's query. errors: what is wrong with them."""
+        self.errors = self.read(parameters)
 
     @property
     def count(self) -> int:
@@ -49,12 +55,12 @@ class KeysetPagination(BasePagination, Generic[Start]):
             text = single(parameters["limit"])
             match = _LIMIT.fullmatch(text)
             self.limit = int(match[1]) if match else 0
-            if not 1 <= self.limit <= HIGHEST_LIMIT:
+            if not 1 <= self.limit <= MAX_LIMIT:
                 code = code_of(parameters["limit"], "range" if _WHOLE_NUMBER.fullmatch(text) else "format")
-                errors.append(FieldError("limit", f"Must be a whole number from 1 to {HIGHEST_LIMIT}.", code))
+                errors.append(FieldError("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.", code))
         return errors
 
-    def get_paginated_response(self, data: Sequence[Any], head: Mapping[str, object] = {}) -> HttpResponse:  # type: ignore[override]
+    def get_paginated_response(self, data: Sequence[Any], head: Mapping[str, object] = {}) -> HttpResponse:
         """The response with a page. head: fields before it, such as the user's."""
         body = {**head, "nextCursor": self.next_cursor, "items": data}
         return JsonResponse(200, JsonRenderer().render(body))

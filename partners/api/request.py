@@ -5,16 +5,14 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 from django.utils.functional import cached_property
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
+from partners.api.first_round_trip import FirstRoundTrip
 from partners.api.json import BODY_LIMIT_BYTES, JsonObject
 from partners.authentication import keys, signing
 from partners.authentication.keys import Caller
-from partners.db.statements import Query
 
 if TYPE_CHECKING:
     from partners.authentication.signature_authentication import Signature
@@ -25,29 +23,10 @@ _UTF_8 = frozenset({"utf-8", "utf8"})
 _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-class JsonNegotiation(BaseContentNegotiation):
-    """Bodies must be JSON in UTF-8; responses are JSON, whatever `Accept` is (contract, section 1)."""
-
-    def select_parser(self, request: "PartnerRequest", parsers: list[BaseParser]) -> BaseParser | None:  # type: ignore[override]
-        """The parser of the body's media type, or None."""
-        # Parameters are not decoded: Django's parser would use any codec that the caller names.
-        media_type, *parameters = request.content_type.lower().split(";")
-        pairs = [(name.strip(), value.strip().strip('"')) for name, _, value in (p.partition("=") for p in parameters)]
-        if not {value for name, value in pairs if name == "charset"} <= _UTF_8:
-            return None
-        return next((parser for parser in parsers if parser.media_type == media_type.strip()), None)
-
-    def select_renderer(  # type: ignore[override]
-        self, request: Request, renderers: list[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str | None]:
-        """The view's renderer."""
-        return renderers[0], renderers[0].media_type
-
-
 class PartnerRequest(Request):
     """A request under /v1. SignatureAuthentication sets `user` to the Caller, and `auth` to the Signature.
 
-    read_ahead: the view's query, sent together with the query for the API key. rows_ahead: its rows.
+    first_round_trip: of the request; the view sets it if it has a query to send with the one for the API key.
     """
 
     if TYPE_CHECKING:
@@ -55,9 +34,12 @@ class PartnerRequest(Request):
         request_id: str
         user: Caller  # type: ignore[assignment]
         auth: Signature
-    read_ahead: Query[Any] | None = None
-    rows_ahead: list[Any] | None = None
     body_bytes: bytes
+
+    @cached_property
+    def first_round_trip(self) -> FirstRoundTrip:
+        """Without a query of the view."""
+        return FirstRoundTrip()
 
     @cached_property
     def key_digest(self) -> bytes:
@@ -122,10 +104,15 @@ class PartnerRequest(Request):
 
     @cached_property
     def parser(self) -> BaseParser:
-        """The body's parser. Raises UnsupportedMediaTypeError."""
-        negotiator: Any = self.negotiator
-        parser: BaseParser | None = negotiator.select_parser(self, self.parsers)
-        if parser is None:
+        """The parser of the body's media type, which must be in UTF-8. Raises UnsupportedMediaTypeError."""
+        # Parameters are not decoded: Django's parser would use any codec that the caller names.
+        media_type, *parameters = self.content_type.lower().split(";")
+        pairs = [(name.strip(), value.strip().strip('"')) for name, _, value in (p.partition("=") for p in parameters)]
+        parsers: Any = self.parsers
+        parser: BaseParser | None = next(
+            (parser for parser in parsers if parser.media_type == media_type.strip()), None
+        )
+        if parser is None or not {value for name, value in pairs if name == "charset"} <= _UTF_8:
             raise UnsupportedMediaTypeError
         return parser
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from partners.api import errors
 from partners.api.idempotency import HEADER, NOT_A_UUID
-from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
+from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.request import QUERY_NOT_UTF_8
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
@@ -72,7 +72,7 @@ def cursor_parameter(
 IDEMPOTENCY_KEY = {"type": "string", "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
 LIMIT = OpenApiParameter(
     "limit",
-    type={"type": "integer", "minimum": 1, "maximum": HIGHEST_LIMIT, "default": DEFAULT_LIMIT},
+    type={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
     description="The maximum number of items.",
     examples=[OpenApiExample("limit", value=DEFAULT_LIMIT)],
 )

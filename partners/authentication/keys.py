@@ -27,9 +27,9 @@ log = structlog.get_logger("partners.authentication.keys")
 SECRET_PREFIXES = {Mode.LIVE: "psi_secret_", Mode.SANDBOX: "psi_test_secret_"}
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
-TOUCH_INTERVAL = timedelta(minutes=5)
+LAST_USED_INTERVAL = timedelta(minutes=5)
 # 100 years. PostgreSQL knows times after the year 9999, which Python cannot read.
-LONGEST_DAYS = 36_500
+MAX_DAYS = 36_500
 CACHE_SIZE = 10_000
 
 
@@ -44,7 +44,7 @@ class IssuedKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A request's API key and its partner. may_call: whether the key is in force and the partner enabled."""
+    """A request's API key and its partner. is_active: whether the key is in force and the partner enabled."""
 
     partner_id: int
     partner_slug: str
@@ -52,8 +52,8 @@ class Caller:
     key_id: int
     key_prefix: str
     secret: str = field(repr=False)
-    may_call: bool
-    should_touch: bool
+    is_active: bool
+    last_used_is_stale: bool
     mode: Mode = Mode.LIVE
     # No present key of SECRETS_ENCRYPTION_KEYS decrypts the secret; `secret` is random instead.
     secret_is_lost: bool = False
@@ -128,13 +128,14 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
 
 
 # `partners.models.in_force` in SQL, and the partner enabled; of `key` and `partner` in a statement.
-MAY_CALL = """
+IS_ACTIVE = """
     partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
 """
 
 _FIND_CALLER = f"""
     SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, partner.mode,
-           {MAY_CALL}, (key.last_used_at >= now() - interval '{TOUCH_INTERVAL.total_seconds():.0f} seconds') IS NOT TRUE
+           {IS_ACTIVE},
+           (key.last_used_at >= now() - interval '{LAST_USED_INTERVAL.total_seconds():.0f} seconds') IS NOT TRUE
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s
 """
@@ -143,14 +144,14 @@ _FIND_CALLER = f"""
 def find_caller(key_digest: bytes, *queries: Query[Any]) -> tuple[Caller | None, list[list[Any]]]:
     """The caller with this key digest, read now, and the rows of each of `queries`.
 
-    queries: sent in the same round trip; their rows must not be used for a caller that may not call.
+    queries: sent in the same round trip; their rows must not be used for a caller that is not active.
     Raises Django's database errors.
     """
     callers, *rows = statements.fetch_first(Query(_FIND_CALLER, (key_digest,)), *queries)
     if not callers:
         _last_callers.pop(key_digest, None)
         return None, rows
-    key_id, prefix, encrypted, partner_id, slug, rate_limit, mode, may_call, should_touch = callers[0]
+    key_id, prefix, encrypted, partner_id, slug, rate_limit, mode, is_active, last_used_is_stale = callers[0]
     try:
         secret, is_lost = _decrypt(encrypted), False
     except InvalidToken:
@@ -160,7 +161,7 @@ def find_caller(key_digest: bytes, *queries: Query[Any]) -> tuple[Caller | None,
     if len(_last_callers) >= CACHE_SIZE:
         _last_callers.clear()
     caller = _last_callers[key_digest] = Caller(
-        partner_id, slug, rate_limit, key_id, prefix, secret, may_call, should_touch, Mode(mode), is_lost
+        partner_id, slug, rate_limit, key_id, prefix, secret, is_active, last_used_is_stale, Mode(mode), is_lost
     )
     return caller, rows
 
@@ -168,7 +169,7 @@ def find_caller(key_digest: bytes, *queries: Query[Any]) -> tuple[Caller | None,
 def last_caller(key_digest: bytes) -> Caller:
     """The caller as this process last read it, or `unknown_caller()`.
 
-    Its partner is still right (a trigger on ApiKey); its secret and `may_call` may be outdated.
+    Its partner is still right (a trigger on ApiKey); its secret and `is_active` may be outdated.
     """
     return _last_callers.get(key_digest) or unknown_caller()
 
@@ -176,10 +177,10 @@ def last_caller(key_digest: bytes) -> Caller:
 @lru_cache(maxsize=1)
 def unknown_caller() -> Caller:
     """The caller for an unknown key, with a random secret: its signature is checked at the same cost."""
-    return Caller(0, "", "", 0, "", secrets.token_hex(ENTROPY_BYTES), may_call=False, should_touch=False)
+    return Caller(0, "", "", 0, "", secrets.token_hex(ENTROPY_BYTES), is_active=False, last_used_is_stale=False)
 
 
-def touch(key_id: int) -> None:
+def record_use(key_id: int) -> None:
     """Set last_used_at, unless the row is locked or the database is read-only."""
     try:
         statements.run(

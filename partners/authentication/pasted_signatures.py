@@ -76,7 +76,7 @@ def verify(diagnosis: Diagnosis) -> Verification:
 
 def _state(caller: keys.Caller) -> str:
     state = ApiKey.objects.get(pk=caller.key_id).state
-    if state == "active" and not caller.may_call:
+    if state == "active" and not caller.is_active:
         return "partnerDisabled"
     return "secretLost" if state == "active" and caller.secret_is_lost else state
 

@@ -4,6 +4,7 @@ A 401 says what is public, or one text for all other causes; the cause goes to t
 """
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import NamedTuple
 
 import structlog
@@ -41,33 +42,24 @@ class SignatureAuthentication(BaseAuthentication):
         signature = _required_header(request, "X-Request-Signature")
         signed_at, skew = _checked_clock(request, timestamp)
 
-        # Every request reads its key, so that a revoked one is refused by the next, in every process. The view's query
-        # is sent in the same round trip only if the signature is right under the last known secret: other callers
-        # cause no further reads, and learn nothing from the time that they would take.
         canonical = request.canonical_request(timestamp)
-        last_secret = keys.last_caller(request.key_digest).secret
-        query = request.read_ahead
-        is_expected = query is not None and signing.verify(last_secret, canonical, signature)
-        caller, rows = keys.find_caller(request.key_digest, *([query] if query and is_expected else []))
-
+        is_signed_under = cache(lambda secret: signing.verify(secret, canonical, signature))
+        caller = request.first_round_trip.find_caller(request.key_digest, is_signed_under)
         # An unknown key costs as much work as a known one.
-        secret = (caller or keys.unknown_caller()).secret
-        is_signed = (is_expected and secret == last_secret) or signing.verify(secret, canonical, signature)
+        is_signed = is_signed_under((caller or keys.unknown_caller()).secret)
 
         if caller is None:
             raise unauthorized(request, AuthenticationFailure.UNKNOWN_KEY)
         request_context.partner, request_context.key = caller.partner_slug, caller.key_prefix
-        if caller.secret_is_lost and caller.may_call:
+        if caller.secret_is_lost and caller.is_active:
             metrics.count_undecryptable_secret()
             raise InternalError
         if not is_signed:
             raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, skew_seconds=skew)
-        if not caller.may_call:
+        if not caller.is_active:
             raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, skew_seconds=skew)
-        if caller.should_touch:
-            keys.touch(caller.key_id)
-        if rows:
-            (request.rows_ahead,) = rows
+        if caller.last_used_is_stale:
+            keys.record_use(caller.key_id)
         return caller, Signature(signing.signature_bytes(signature), signed_at, skew)
 
     def authenticate_header(self, request: object) -> str:

@@ -94,9 +94,9 @@ def run_queued() -> None:
     _connection().run_queued()
 
 
-def answers_within(seconds: float) -> AbstractContextManager[None]:
+def response_timeout(seconds: float) -> AbstractContextManager[None]:
     """Wait up to `seconds` for each answer; for use around a transaction with that `statement_timeout`."""
-    context: AbstractContextManager[None] = _connection().answers_within(seconds)
+    context: AbstractContextManager[None] = _connection().response_timeout(seconds)
     return context
 
 

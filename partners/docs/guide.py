@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from partners import retention
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
-from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
+from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.rates import parse_rate
 from partners.authentication import keys
 from partners.docs import example_files
@@ -78,6 +78,6 @@ def page(base_url: str) -> str:
         "counts_by_process": not settings.REDIS_URL,
         "event_days": retention.EVENTS_KEPT.days,
         "default_limit": DEFAULT_LIMIT,
-        "highest_limit": HIGHEST_LIMIT,
+        "max_limit": MAX_LIMIT,
     }
     return render_to_string("docs/guide.html", context)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from psycopg.rows import RowMaker
 
-from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
+from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.db.statements import Query
 
 # A page, and one that tells whether more follow.
-MOST_ROWS = HIGHEST_LIMIT + 1
+MAX_ROWS = MAX_LIMIT + 1
 # The same for a page of the default size.
 DEFAULT_ROWS = DEFAULT_LIMIT + 1
 
@@ -32,7 +32,7 @@ _STATEMENTS = {
          WHERE feed.partner_id = %s
          ORDER BY page.position LIMIT %s
     """
-    for most in (DEFAULT_ROWS, MOST_ROWS)
+    for most in (DEFAULT_ROWS, MAX_ROWS)
 }
 
 
@@ -53,13 +53,13 @@ _row: RowMaker[EventRow] = partial(tuple.__new__, EventRow)
 
 
 def query(partner_id: int, start: int | None, count: int) -> Query[EventRow]:
-    """At most `count` (up to MOST_ROWS) events of the partner after position `start`; None: from the oldest kept.
+    """At most `count` (up to MAX_ROWS) events of the partner after position `start`; None: from the oldest kept.
 
     It returns no row for a partner that never had an event, and a placeholder if none follows.
     """
-    if count > MOST_ROWS:
-        raise ValueError(f"At most {MOST_ROWS} rows can be read at once.")
-    statement = _STATEMENTS[DEFAULT_ROWS if count <= DEFAULT_ROWS else MOST_ROWS]
+    if count > MAX_ROWS:
+        raise ValueError(f"At most {MAX_ROWS} rows can be read at once.")
+    statement = _STATEMENTS[DEFAULT_ROWS if count <= DEFAULT_ROWS else MAX_ROWS]
     return Query(statement, (start, partner_id, count), _row, as_text=True)
 
 

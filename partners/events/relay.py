@@ -15,7 +15,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, connections, transaction
 
 from partners.db import statements
-from partners.db.statements import Query, answers_within
+from partners.db.statements import Query, response_timeout
 from partners.events import outbox
 
 log = structlog.get_logger("partners.events.relay")
@@ -130,7 +130,7 @@ class Relay:
 @contextmanager
 def _long_statements() -> Iterator[None]:
     """A transaction in which a statement may take STATEMENT_SECONDS: a long queue is read at once."""
-    with answers_within(STATEMENT_SECONDS), transaction.atomic(durable=True):
+    with response_timeout(STATEMENT_SECONDS), transaction.atomic(durable=True):
         statements.queue(Query(_STATEMENT_TIMEOUT, (f"{STATEMENT_SECONDS}s",)))
         yield
 

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from partners.api.pagination import HIGHEST_LIMIT
+from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import InstantField, RowSerializer
 from partners.db.statements import rfc_3339_from_text
 from partners.events import wire
@@ -55,4 +55,4 @@ class EventPageSerializer(serializers.Serializer[Any]):
         CURSOR, help_text="Where to continue, now or later: to be kept, and sent back unchanged. Never null."
     )
     hasMore = serializers.BooleanField(help_text="Whether more events follow now.")
-    items = serializers.ListField(child=EventSerializer(), max_length=HIGHEST_LIMIT)
+    items = serializers.ListField(child=EventSerializer(), max_length=MAX_LIMIT)

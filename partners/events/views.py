@@ -23,9 +23,8 @@ class EventList(PartnerAPIView):
     paginator: FeedPagination
 
     def get_query(self, partner_id: int) -> Query[EventRow]:  # type: ignore[override]
-        self.paginator = self.pagination_class()
-        if errors := self.paginator.read(self.request.parameters()):
-            raise BadRequestError(field_errors=errors)
+        if self.paginator.errors:
+            raise BadRequestError(field_errors=self.paginator.errors)
         return feed.query(partner_id, self.paginator.start, self.paginator.count)
 
     @extend_schema(
@@ -42,6 +41,5 @@ class EventList(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        rows = self.get_rows()
-        page = self.paginator.paginate_rows(rows)
+        page = self.paginator.paginate_rows(self.get_rows())
         return self.paginator.get_paginated_response(self.serializer_class.items(page))

@@ -172,7 +172,7 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked at"), null=True, editable=False)
-    # Accurate to TOUCH_INTERVAL: a write per request would cost more than the request.
+    # Accurate to LAST_USED_INTERVAL: a write per request would cost more than the request.
     last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)")

@@ -29,7 +29,7 @@ MAX_KEYS = 1000
 _SECRETS_OF_KEYS_IN_FORCE = f"""
     SELECT key.encrypted_secret
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
-     WHERE {keys.MAY_CALL}
+     WHERE {keys.IS_ACTIVE}
      ORDER BY key.last_used_at DESC NULLS LAST LIMIT {MAX_KEYS}
 """
 

@@ -27,7 +27,7 @@ class SandboxView(PartnerAPIView):
 
     permission_classes = (IsSandbox,)
     # A repeated POST would simulate once more.
-    once_signed = True
+    refuse_signature_reuse = True
 
     def get_handler(self) -> Callable[..., HttpResponseBase]:
         """The view's method, by name. A wrong one is refused later: only sandbox partners may learn of it."""

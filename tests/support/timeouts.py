@@ -18,7 +18,7 @@ def lengthen(databases: dict[str, dict[str, Any]]) -> None:
     """
     options = databases["default"]["OPTIONS"]
     # Longer than the server's own limits, as in production.
-    databases["default"]["ANSWER_SECONDS"] = 95.0
+    databases["default"]["RESPONSE_SECONDS"] = 95.0
     options["connect_timeout"] = CONNECT_SECONDS
     # PostgreSQL takes the last of several values of one parameter.
     options["options"] += f" {SESSION_TIMEOUTS}"

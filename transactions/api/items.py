@@ -6,7 +6,7 @@ from typing import Any
 from partners.api.errors import BadRequestError, FieldError
 from partners.api.json import JsonObject
 from partners.api.serializers import printable
-from transactions.api.serializers import MOST_ITEMS
+from transactions.api.serializers import MAX_ITEMS
 from transactions.imports.lines import SIDE_FIELDS, value_problems
 
 _SIDES = ("from", "to")
@@ -21,8 +21,8 @@ def checked_items(body: JsonObject) -> list[dict[str, Any]]:
     if "items" in body:
         if not isinstance(items, list):
             problems.append(FieldError("items", "Must be a list.", "type"))
-        elif not 1 <= len(items) <= MOST_ITEMS:
-            problems.append(FieldError("items", f"Must have 1 to {MOST_ITEMS} items.", "length"))
+        elif not 1 <= len(items) <= MAX_ITEMS:
+            problems.append(FieldError("items", f"Must have 1 to {MAX_ITEMS} items.", "length"))
         else:
             problems += [problem for index, item in enumerate(items) for problem in _item_errors(index, item)]
     if problems:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from partners.api.pagination import HIGHEST_LIMIT
+from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
 from partners.db.statements import rfc_3339_from_text
 from transactions.documents.file_types import EXTENSIONS
@@ -14,7 +14,7 @@ from users.api.serializer_fields import ChoiceField, ExternalIdField, TextField
 from users.api.serializers import USER_ID_HELP
 
 # Of a simulated import.
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 AMOUNT = r"^(0|[1-9]\d{0,19})(\.\d{1,18})?$"
 
 
@@ -99,13 +99,13 @@ class PageSerializer(serializers.Serializer[Any]):
 class ConversionPageSerializer(PageSerializer):
     """A page of a user's conversions."""
 
-    items = serializers.ListField(child=ConversionSerializer(), max_length=HIGHEST_LIMIT)
+    items = serializers.ListField(child=ConversionSerializer(), max_length=MAX_LIMIT)
 
 
 class DocumentPageSerializer(PageSerializer):
     """A page of a user's documents."""
 
-    items = serializers.ListField(child=DocumentSerializer(), max_length=HIGHEST_LIMIT)
+    items = serializers.ListField(child=DocumentSerializer(), max_length=MAX_LIMIT)
 
 
 class EventDataSerializer(serializers.Serializer[Any]):
@@ -157,13 +157,13 @@ class SimulatedConversionSerializer(StrictSerializer[Any]):
 class SimulatedConversionsSerializer(StrictSerializer[Any]):
     """Conversions to be recorded, all or none."""
 
-    items = serializers.ListField(child=SimulatedConversionSerializer(), min_length=1, max_length=MOST_ITEMS)
+    items = serializers.ListField(child=SimulatedConversionSerializer(), min_length=1, max_length=MAX_ITEMS)
 
 
 class RecordedConversionsSerializer(serializers.Serializer[Any]):
     """The conversions as they are in the list."""
 
-    items = serializers.ListField(child=ConversionSerializer(), max_length=MOST_ITEMS)
+    items = serializers.ListField(child=ConversionSerializer(), max_length=MAX_ITEMS)
 
 
 class SimulatedDocumentSerializer(StrictSerializer[Any]):

@@ -46,18 +46,20 @@ class UserRowList(PartnerAPIView):
     paginator: CursorPagination
 
     def get_query(self, partner_id: int, external_id: str) -> Query[Any]:  # type: ignore[override]
-        self.paginator = self.pagination_class()
-        if errors := [*external_id_errors(external_id), *self.paginator.read(self.request.parameters())]:
+        if errors := [*external_id_errors(external_id), *self.paginator.errors]:
             raise BadRequestError(field_errors=errors)
         return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
 
-    def get_read_ahead(self, request: PartnerRequest) -> Query[Any] | None:
-        """The query, unless a replica runs it."""
-        return None if replica.is_configured() else super().get_read_ahead(request)
+    @property
+    def is_prefetched(self) -> bool:
+        """The replica runs the query, if there is one."""
+        return not replica.is_configured()
 
-    def fetch(self, query: Query[Any]) -> list[Any]:
+    def get_rows(self) -> list[Any]:
         """The rows of the query, from the replica if there is one."""
-        return replica.fetch(query, self.paginator.start) if replica.is_configured() else super().fetch(query)
+        if self.is_prefetched:
+            return super().get_rows()
+        return replica.fetch(self.get_query(self.request.user.partner_id, **self.kwargs), self.paginator.start)
 
     def page(self, external_id: str) -> HttpResponse:
         """The response with the page. Raises BadRequestError and NotFoundError."""

@@ -18,7 +18,7 @@ SIDE_FIELDS = frozenset({"currency", "amount"})
 # Of 12 names and 10 strings. With more quotes, a name may be repeated.
 QUOTES = 44
 # A conversion is about 400 bytes. Longer lines are not kept in memory.
-LONGEST_LINE_BYTES = 64 * 1024
+MAX_LINE_BYTES = 64 * 1024
 
 
 class _Form(NamedTuple):
@@ -53,8 +53,8 @@ class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an
 
 def parse_line(line: bytes) -> str:
     """The values of a line in COPY's text format, after its number (staging.py). Raises LineProblem."""
-    if len(line) > LONGEST_LINE_BYTES:
-        raise LineProblem(f"longer than {LONGEST_LINE_BYTES} bytes")
+    if len(line) > MAX_LINE_BYTES:
+        raise LineProblem(f"longer than {MAX_LINE_BYTES} bytes")
     record = _object(line)
     if record.keys() != FIELDS:
         raise LineProblem(_wrong_names(record.keys()))

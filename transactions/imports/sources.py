@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from transactions.imports.lines import LONGEST_LINE_BYTES
+from transactions.imports.lines import MAX_LINE_BYTES
 
 STANDARD_INPUT = "standard input"
 # Seconds after which the lines read so far are stored, although more may follow.
@@ -70,7 +70,7 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes] | None]:
         """Lines that are not blank, numbered from 1; None about every PAUSE.
 
-        Lines are truncated after LONGEST_LINE_BYTES + 1 bytes. Raises SourceProblem for a compressed source, OSError,
+        Lines are truncated after MAX_LINE_BYTES + 1 bytes. Raises SourceProblem for a compressed source, OSError,
         and Interrupted; a line that is incomplete then is dropped.
         """
         number, begun = 0, b""
@@ -82,7 +82,7 @@ class Source:
                 _refuse_compressed(begun + chunk)
             pieces = chunk.split(b"\n")
             pieces[0] = begun + pieces[0]
-            begun = pieces.pop()[: LONGEST_LINE_BYTES + 1]
+            begun = pieces.pop()[: MAX_LINE_BYTES + 1]
             for piece in pieces:
                 number += 1
                 line = _truncated(number, piece)
@@ -111,7 +111,7 @@ class Source:
 
 
 def _truncated(number: int, line: bytes) -> bytes:
-    return (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)[: LONGEST_LINE_BYTES + 1]
+    return (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)[: MAX_LINE_BYTES + 1]
 
 
 def _refuse_compressed(start: bytes) -> None:

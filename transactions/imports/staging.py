@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from partners.db import statements
-from partners.db.statements import answers_within
+from partners.db.statements import response_timeout
 from transactions.models import ImportRun
 
 UNKNOWN_PARTNER = "partner not found"
@@ -166,7 +166,7 @@ class Database:
         return self._store(batch)
 
     def _store(self, batch: Batch) -> Stored:
-        with answers_within(self.statement_seconds), transaction.atomic():
+        with response_timeout(self.statement_seconds), transaction.atomic():
             statements.fetch_one(_SET_UP, (f"{self.statement_seconds}s", f"{self.lock_seconds}s"))
             _stage(batch)
             imported, problems = self._insert(len(batch.rows))

@@ -9,7 +9,7 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import get_error_detail
 
 from partners.api.errors import ApiError, UnprocessableEntityError
-from partners.api.pagination import HIGHEST_LIMIT
+from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
 from partners.db.statements import rfc_3339_from_text
 from users.api.pagination import CURSOR
@@ -186,7 +186,7 @@ class UserPageSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text="The cursor of the next page, to be sent back unchanged; null on the last page.",
     )
-    items = serializers.ListField(child=ListedUserSerializer(), max_length=HIGHEST_LIMIT)
+    items = serializers.ListField(child=ListedUserSerializer(), max_length=MAX_LIMIT)
 
 
 class CreatedUserSerializer(serializers.Serializer[Any]):

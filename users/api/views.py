@@ -45,9 +45,8 @@ class UserCollection(PartnerAPIView):
     paginator: UserPagination
 
     def get_query(self, partner_id: int) -> Query[ListedUser]:  # type: ignore[override]
-        self.paginator = self.pagination_class()
-        if field_errors := self.paginator.read(self.request.parameters()):
-            raise BadRequestError(field_errors=field_errors)
+        if self.paginator.errors:
+            raise BadRequestError(field_errors=self.paginator.errors)
         return queries.page(partner_id, self.paginator.status, self.paginator.start, self.paginator.count)
 
     @extend_schema(
@@ -63,8 +62,7 @@ class UserCollection(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        rows = self.get_rows()  # first: it makes the paginator
-        page = self.paginator.paginate_rows(rows)
+        page = self.paginator.paginate_rows(self.get_rows())
         return self.paginator.get_paginated_response(ListedUserSerializer.items(page))
 
     @extend_schema(
@@ -109,7 +107,7 @@ class UserItem(UserView):
     """/v1/users/{externalId}."""
 
     serializer_class = UserSerializer
-    once_signed = True
+    refuse_signature_reuse = True
 
     @extend_schema(
         operation_id="getUser",

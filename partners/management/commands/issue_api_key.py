@@ -16,7 +16,7 @@ class Command(ServiceCommand):
         parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
         parser.add_argument("--label", default="", help="what the key is for, such as production")
         parser.add_argument(
-            "--expires-in-days", type=whole_number(1, keys.LONGEST_DAYS), metavar="N", help="default: never"
+            "--expires-in-days", type=whole_number(1, keys.MAX_DAYS), metavar="N", help="default: never"
         )
 
     def perform(self, *, slug: str, label: str, expires_in_days: int | None, **_: Any) -> Outcome:

@@ -16,7 +16,7 @@ from psycopg.pq import ExecStatus
 
 from config.database import base, circuit
 from config.database.circuit import Circuit
-from config.database.pipeline import AnswerTimeoutError, BoundedConnection
+from config.database.pipeline import BoundedConnection, ResponseTimeoutError
 from partners.db import serving_role, statements
 from partners.db.statements import Query
 from partners.models import Partner
@@ -187,11 +187,11 @@ def answer_timeout(seconds: float) -> Iterator[None]:
     """Set the answer timeout during the block."""
     connection.ensure_connection()
     driver: Any = connection.connection
-    before, driver.answer_seconds = driver.answer_seconds, seconds
+    before, driver.response_seconds = driver.response_seconds, seconds
     try:
         yield
     finally:
-        driver.answer_seconds = before
+        driver.response_seconds = before
 
 
 SLEEP = "SELECT pg_sleep(%s)"
@@ -211,7 +211,7 @@ def test_an_answer_timeout_closes_the_connection(partner: Partner, send: Callabl
     driver: Any = connection.connection
     with answer_timeout(0.2), pytest.raises(OperationalError) as failure:
         send()
-    assert isinstance(failure.value.__cause__, AnswerTimeoutError)
+    assert isinstance(failure.value.__cause__, ResponseTimeoutError)
     assert driver.closed
     connection.close_if_unusable_or_obsolete()
     assert statements.fetch_one(ONE, (1,)) == (2,)

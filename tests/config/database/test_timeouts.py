@@ -16,7 +16,7 @@ def test_production_has_short_timeouts() -> None:
     with patch.dict(os.environ, deployment() | {"REPLICA_DATABASE_URL": ""}):
         default = runpy.run_path(f"{settings.BASE_DIR}/config/settings.py")["DATABASES"]["default"]
     options = default["OPTIONS"]
-    assert default["ANSWER_SECONDS"] == 4.5
+    assert default["RESPONSE_SECONDS"] == 4.5
     assert options["connect_timeout"] == 2
     assert "-c statement_timeout=4s -c lock_timeout=3s" in options["options"]
 

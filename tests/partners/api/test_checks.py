@@ -12,6 +12,8 @@ from rest_framework.versioning import URLPathVersioning
 
 from partners.api.base import PartnerAPIView
 from partners.api.json import JsonRenderer
+from transactions.api.pagination import CursorPagination
+from users.api.serializers import UserSerializer
 
 urlpatterns: list[object] = []
 
@@ -37,6 +39,9 @@ def test_the_views_and_settings_of_the_service_pass() -> None:
         ({"initial": lambda *_: None}, "E001"),
         ({"queryset": []}, "E001"),
         ({"get_renderers": list}, "E001"),
+        ({"content_negotiation_class": object}, "E001"),
+        ({"lookup_url_kwarg": "id"}, "E001"),
+        ({"pagination_class": CursorPagination, "get": lambda view, *_: None}, "E001"),
         ({"renderer_classes": (JsonRenderer, JsonRenderer)}, "E002"),
         ({"authentication_classes": ()}, "E004"),
     ],
@@ -49,7 +54,12 @@ def test_a_view_with_an_unused_attribute_is_refused(urls: list[object], declared
 
 
 def test_a_view_with_used_attributes_passes(urls: list[object]) -> None:
-    view: Any = type("Another", (PartnerAPIView,), {"permission_classes": (), "throttle_classes": ()})
+    def get(view: Any, *_: object) -> None:
+        view.paginator.get_paginated_response(view.serializer_class([]).data)
+
+    used = {"permission_classes": (), "throttle_classes": (), "get": get}
+    used |= {"serializer_class": UserSerializer, "pagination_class": CursorPagination}
+    view: Any = type("Another", (PartnerAPIView,), used)
     urls.append(path("v1/another", view.as_view()))
     call_command("check")
 

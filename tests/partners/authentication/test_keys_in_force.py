@@ -188,9 +188,9 @@ def test_a_request_is_counted_while_no_transaction_is_open(
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
 def test_the_use_of_a_key_is_noted_every_few_minutes(known: Known, send: Callable[[Known], Response]) -> None:
     of_partner = ApiKey.objects.filter(partner=known.partner)
-    of_partner.update(last_used_at=Now() - keys.TOUCH_INTERVAL * 2)
+    of_partner.update(last_used_at=Now() - keys.LAST_USED_INTERVAL * 2)
     send(known)
-    assert of_partner.filter(last_used_at__gt=Now() - keys.TOUCH_INTERVAL).exists()
+    assert of_partner.filter(last_used_at__gt=Now() - keys.LAST_USED_INTERVAL).exists()
 
 
 @pytest.mark.parametrize(("failure", "status"), [(RuntimeError, 500), (OperationalError, 503)])

@@ -211,7 +211,7 @@ def test_no_secret_signs_for_an_unknown_key(request_: Request) -> None:
     request_.sign_again(secret="none")
     header(KEY, "psi_key_unknown")(request_)
     assert assert_error(request_.answer(), 401)["message"] == NOT_VALID
-    assert not keys.unknown_caller().may_call
+    assert not keys.unknown_caller().is_active
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
-from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
+from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.rates import parse_rate
 from partners.docs import guide as guide_page
 from tests import factories
@@ -245,7 +245,7 @@ def test_numbers_come_from_the_code(guide: Page) -> None:
         f"At most {settings.CLOCK_SKEW_SECONDS} seconds from our clock",
         f"{BODY_LIMIT_BYTES // 1024} KiB ({BODY_LIMIT_BYTES} bytes)",
         f"within {hours} hours",
-        f"1 to {HIGHEST_LIMIT}, default {DEFAULT_LIMIT}",
+        f"1 to {MAX_LIMIT}, default {DEFAULT_LIMIT}",
         f"{rate.amount} requests in {rate.seconds} seconds",
         f'RateLimit-Policy: "default";q={rate.amount};w={rate.seconds}',
         f"The user is under {ADULT_YEARS}.",

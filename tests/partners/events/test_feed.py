@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from partners.events import feed
-from partners.events.feed import DEFAULT_ROWS, MOST_ROWS
+from partners.events.feed import DEFAULT_ROWS, MAX_ROWS
 from partners.events.pagination import CURSOR_TOO_OLD
 from partners.models import Event, EventFeed, Partner
 from partners.retention import EVENTS_KEPT
@@ -291,10 +291,10 @@ def test_the_feed_is_read_from_the_primary(
     assert len(read(api)["items"]) == 1
 
 
-@pytest.mark.parametrize("count", [10, DEFAULT_ROWS, MOST_ROWS])
+@pytest.mark.parametrize("count", [10, DEFAULT_ROWS, MAX_ROWS])
 @pytest.mark.parametrize("start", [None, 250], ids=["first page", "deep page"])
 def test_a_page_is_read_from_the_index_whatever_its_depth(partner: Partner, start: int | None, count: int) -> None:
-    add_events(partner, 250 + MOST_ROWS)
+    add_events(partner, 250 + MAX_ROWS)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
     found = generic_plan(feed.query(partner.pk, start, count))
@@ -303,4 +303,4 @@ def test_a_page_is_read_from_the_index_whatever_its_depth(partner: Partner, star
     assert '"position" >' in page["Index Cond"]
     assert "Filter" not in page
     assert found["Actual Rows"] == count
-    assert max(node["Actual Rows"] for node in nodes(found)) <= (DEFAULT_ROWS if count <= DEFAULT_ROWS else MOST_ROWS)
+    assert max(node["Actual Rows"] for node in nodes(found)) <= (DEFAULT_ROWS if count <= DEFAULT_ROWS else MAX_ROWS)

@@ -14,7 +14,7 @@ from tests import factories
 from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
 from tests.support.transports import transport
-from transactions.keyset import HIGHEST_TIEBREAK, Position
+from transactions.keyset import MAX_TIEBREAK, Position
 from transactions.models import Conversion
 from users.models import User
 
@@ -209,7 +209,7 @@ def test_another_users_cursor_is_refused(api: PartnerClient, ada: User, create_u
     assert failing_fields(api.get(f"/v1/users/bob/transactions?cursor={cursor}")) == ["cursor"]
 
 
-@given(st.datetimes(min_value=datetime(1000, 1, 1)), st.integers(0, HIGHEST_TIEBREAK))  # noqa: DTZ001 - UTC
+@given(st.datetimes(min_value=datetime(1000, 1, 1)), st.integers(0, MAX_TIEBREAK))  # noqa: DTZ001 - UTC
 def test_a_position_is_read_back_from_its_cursor(moment: datetime, tiebreak: int) -> None:
     position = Position(moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), tiebreak)
     assert Position.parse(position.cursor()) == position

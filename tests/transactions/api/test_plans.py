@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from partners.api.pagination import DEFAULT_LIMIT, HIGHEST_LIMIT
+from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.authentication import keys
 from partners.db import statements
 from partners.db.statements import Query
@@ -18,13 +18,13 @@ from tests.support.documents import add_documents
 from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without
 from tests.support.tables import vacuum
 from transactions import keyset
-from transactions.keyset import DEFAULT_ROWS, MOST_ROWS, KeysetRows, Owner, Position
+from transactions.keyset import DEFAULT_ROWS, MAX_ROWS, KeysetRows, Owner, Position
 from users import queries as user_queries
 from users.models import Status, StatusChange, User
 
 MANY = 1000
 # Of one user: several pages of the greatest size.
-ROWS = 4 * MOST_ROWS
+ROWS = 4 * MAX_ROWS
 NEWEST = datetime(2026, 1, 15, 12, tzinfo=UTC)
 LISTS = {"conversion_page": keyset.CONVERSIONS, "document_page": keyset.DOCUMENTS}
 
@@ -75,7 +75,7 @@ def row_at(rows: KeysetRows[Any], user: User, number: int) -> Position:
     return keyset.position(rows.fetch(Owner(user.partner_id, user.external_id), None, number + 1)[number])
 
 
-@pytest.mark.parametrize("count", [10, DEFAULT_ROWS, MOST_ROWS])
+@pytest.mark.parametrize("count", [10, DEFAULT_ROWS, MAX_ROWS])
 @pytest.mark.parametrize("start", [None, 60], ids=["first page", "further page"])
 @pytest.mark.parametrize(("index", "rows"), LISTS.items(), ids=LISTS)
 def test_a_page_is_read_from_the_index_and_no_more_than_it(
@@ -89,7 +89,7 @@ def test_a_page_is_read_from_the_index_and_no_more_than_it(
     assert ("ROW(created_at, tiebreak) <=" in page["Index Cond"]) == (start is not None)
     assert "Filter" not in page
     # The limit within the statement is one of two numbers, so that it can be planned once.
-    most = DEFAULT_ROWS if count <= DEFAULT_ROWS else MOST_ROWS
+    most = DEFAULT_ROWS if count <= DEFAULT_ROWS else MAX_ROWS
     assert page["Actual Rows"] <= most
     sorts = [node for node in nodes(found) if node["Node Type"] in {"Sort", "Incremental Sort"}]
     assert all(node["Actual Rows"] <= most for node in sorts)
@@ -118,7 +118,7 @@ def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partne
         cursor.execute("ANALYZE users_user, transactions_conversion")
     rows, first = keyset.CONVERSIONS, User.objects.get(pk=users[0])
     for start in (None, row_at(rows, first, 90)):
-        for count in (DEFAULT_ROWS, MOST_ROWS):
+        for count in (DEFAULT_ROWS, MAX_ROWS):
             found = generic_plan(rows.query(Owner(partner.pk, first.external_id), start, count))
             (page,) = [node for node in nodes(found) if node.get("Index Name") == "conversion_page"]
             assert (page["Node Type"], page["Scan Direction"]) == ("Index Scan", "Backward")
@@ -140,7 +140,7 @@ def user_at(partner_id: int, number: int) -> tuple[str, str]:
 def test_a_page_of_users_is_read_from_the_index_and_no_more_than_it(
     ada: User, plan_of: Callable[[Query[Any]], dict[str, Any]], status: Status | None, index: str, start: int | None
 ) -> None:
-    count = HIGHEST_LIMIT + 1
+    count = MAX_LIMIT + 1
     position = None if start is None else user_at(ada.partner_id, start)
     with planning_without(*UNORDERED):
         found = plan_of(user_queries.page(ada.partner_id, status, position, count))
@@ -173,7 +173,7 @@ def test_a_key_is_found_by_its_digest(ada: User) -> None:
     assert '"Index Cond": "(digest =' in found
 
 
-@pytest.mark.parametrize("count", [DEFAULT_LIMIT + 2, MOST_ROWS])
+@pytest.mark.parametrize("count", [DEFAULT_LIMIT + 2, MAX_ROWS])
 @pytest.mark.parametrize("rows", LISTS.values(), ids=LISTS)
 def test_a_page_is_planned_once_and_for_all(ada: User, rows: KeysetRows[Any], count: int) -> None:
     connection.close()
