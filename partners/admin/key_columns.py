@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
+from partners.admin.badges import badge
 from partners.admin.date_formatting import moment
 from partners.models import ApiKey
 
@@ -59,8 +60,3 @@ def keys_in_force(partner: Any) -> Any:
     if timezone.now() - partner.oldest_key > MAX_AGE:
         return format_html("{} {}", partner.keys_in_force, badge(TOO_OLD, "warning"))
     return partner.keys_in_force
-
-
-def badge(text: Any, kind: str) -> str:
-    """A coloured label. kind: good, warning, bad or off; the text alone has the meaning too."""
-    return format_html('<span class="bo-badge bo-{}">{}</span>', kind, text)

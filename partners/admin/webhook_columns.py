@@ -10,8 +10,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from partners.admin.badges import badge
 from partners.admin.date_formatting import moment
-from partners.admin.key_columns import badge
 from partners.admin.pages import Table
 from partners.models import DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import endpoints

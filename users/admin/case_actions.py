@@ -18,8 +18,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from partners.admin.badges import badge, icon_and_text
 from partners.admin.date_formatting import moment
-from partners.admin.key_columns import badge
 from partners.admin.pages import ReadOnlyAdmin
 from users.backoffice.access import request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
@@ -154,11 +154,6 @@ def age_cell(since: datetime, *, is_due: bool = True) -> str:
     state = badge(icon_and_text(icon, age.state.label), kind) if is_due else ""
     cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
     return format_html(cell, state, age.text, moment(since))
-
-
-def icon_and_text(icon: str, text: object) -> str:
-    """A text after an icon that screen readers skip."""
-    return format_html('<span class="material-symbols-outlined" aria-hidden="true">{}</span>{}', icon, text)
 
 
 def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The tables of a user's decisions and profile history."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.admin.date_formatting import moment
 from partners.admin.pages import TABLE_ROWS, Table, latest_rows
+from users.backoffice.change_origin import made_by, made_through
 from users.backoffice.lists import query_of
 from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import PROFILE_COLUMNS
@@ -19,25 +20,6 @@ from users.services.reasons import label_of
 
 # updated_at changes each time.
 _COMPARED = (*PROFILE_COLUMNS, "status")
-
-
-def made_by(context: Mapping[str, str] | None) -> str:
-    """The partner and key, or the staff member; see partners/db/history_context.py."""
-    values = context or {}
-    return " ".join(values[name] for name in ("partner", "key", "staff") if values.get(name)) or "–"
-
-
-def made_through(context: Mapping[str, str] | None) -> str:
-    """The rest of the context: a request's id, or a command."""
-    rest = {name: value for name, value in (context or {}).items() if name not in {"partner", "key", "staff"} and value}
-    return ", ".join(
-        _("request %(id)s") % {"id": value}
-        if name == "requestId"
-        else str(value)
-        if name == "source"
-        else f"{name} {value}"
-        for name, value in rest.items()
-    )
 
 
 def status_changes(user: User) -> Table:

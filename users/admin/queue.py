@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilter
 
+from partners.admin.badges import badge, icon_and_text
 from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
-from partners.admin.key_columns import badge
 from partners.models import Mode
 from users.admin import filters
-from users.admin.case_actions import CaseActionsAdmin, age_cell, icon_and_text
+from users.admin.case_actions import CaseActionsAdmin, age_cell
 from users.backoffice.access import staff_of
 from users.backoffice.lists import MODE
 from users.models import ChangedUser, Claim, QueuedUser, Status, User

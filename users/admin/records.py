@@ -12,8 +12,8 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from partners.admin.date_formatting import moment
 from partners.admin.pages import ReadOnlyAdmin
-from users.admin import history
 from users.admin.filters import ModeFilter, mode_of
+from users.backoffice import change_origin
 from users.backoffice.access import record_access
 from users.models import AccessKind, AccessRecord, StatusChange, UserEvent
 from users.models.columns import PROFILE_COLUMNS
@@ -96,11 +96,11 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("by"))
     def made_by(self, event: Any) -> str:
-        return history.made_by(event.pgh_context)
+        return change_origin.made_by(event.pgh_context)
 
     @admin.display(description=_("through"))
     def made_through(self, event: Any) -> str:
-        return history.made_through(event.pgh_context)
+        return change_origin.made_through(event.pgh_context)
 
 
 @admin.register(AccessRecord)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from users.admin.history import made_by, made_through
+from users.backoffice.change_origin import made_by, made_through
 from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 from users.services.changes import FieldChange, differences
