@@ -75,7 +75,7 @@ deploy-test: install ## deploy/: the service behind nginx, the systemd units
 	  { echo "deploy-test needs nginx on the PATH: apt-get install nginx-light systemd" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/deploy
 
-bench: install ## the cost of a request; BENCH: options, such as '--against HEAD~1 --json FILE'
+bench: install ## the cost of a request; BENCH: options, such as '--against HEAD~1'
 	@command -v wrk > /dev/null || { echo "bench needs wrk on the PATH: apt-get install wrk" >&2; exit 1; }
 	@$(BIN)/python -m bench $(BENCH)
 

@@ -1,4 +1,4 @@
-"""The cost of a request: `make bench`, or `python -m bench [--workloads list,get] [--against REVISION] [--json FILE]`.
+"""The cost of a request: `make bench`, or `python -m bench [--workloads list,get] [--against REVISION]`.
 
 Starts the service in production settings on a seeded PostgreSQL of its own, sends signed requests by wrk, and prints
 processor time a request of server and PostgreSQL, rates and latencies. Round 0 warms up and does not count. With
@@ -6,19 +6,15 @@ processor time a request of server and PostgreSQL, rates and latencies. Round 0 
 """
 
 import argparse
-import json
-import os
-import platform
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import baseline, cluster, measure, revision, service, usage, workloads
+from bench import cluster, measure, revision, service, workloads
 from bench.cluster import Cluster
 from bench.errors import BenchError
 from bench.measure import Load
@@ -28,7 +24,7 @@ from bench.workloads import WORKLOADS, Dataset
 from config.embedded.server import EmbeddedServerError
 
 # Requests are signed in advance, and signatures are valid for five minutes.
-LONGEST_SECONDS = 120
+MAX_SECONDS = 120
 WARM_UP_SECONDS = 2
 # Tests the benchmark; the figures mean nothing.
 SMOKE = {"users": 50, "conversions": 10_000, "rounds": 1, "seconds": 1}
@@ -52,26 +48,24 @@ def main() -> int:
         _say(f"bench: {error}")
         return 1
     sys.stdout.write("\n".join(run.lines()) + "\n")
-    if options.json:
-        options.json.write_text(json.dumps(run.as_json(), indent=2) + "\n")
     return 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench")
     parser.add_argument("--workloads", type=_names, default=[*WORKLOADS], help=f"of {','.join(WORKLOADS)} (all)")
-    parser.add_argument("--rounds", type=_whole(1, 1000), default=5, help="without the warm-up (5)")
-    parser.add_argument("--seconds", type=_whole(1, LONGEST_SECONDS), default=5, help="of each workload (5)")
-    parser.add_argument("--connections", type=_whole(1, 150), default=16, help="of wrk and pgbench (16)")
-    parser.add_argument("--workers", type=_whole(1, 64), default=1, help="processes of the server (1)")
-    parser.add_argument("--users", type=_whole(20, 1_000_000), default=1000, help="to seed (1000)")
-    parser.add_argument("--conversions", type=_whole(1, 100_000_000), default=1_000_000, help="to seed (1000000)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
+    parser.add_argument("--rounds", type=int, default=5, help="without the warm-up (5)")
+    parser.add_argument("--seconds", type=int, default=5, help=f"of each workload, at most {MAX_SECONDS} (5)")
+    parser.add_argument("--connections", type=int, default=16, help="of wrk (16)")
+    parser.add_argument("--users", type=int, default=1000, help="to seed (1000)")
+    parser.add_argument("--conversions", type=int, default=1_000_000, help="to seed (1000000)")
     parser.add_argument("--against", metavar="REVISION", help="compare with this commit of the repository")
     parser.add_argument("--smoke", action="store_true", help="test the benchmark with few rows, in a minute")
     options = parser.parse_args()
     if options.smoke:
         vars(options).update(SMOKE)
+    if options.seconds > MAX_SECONDS:
+        parser.error(f"--seconds: at most {MAX_SECONDS}")
     return options
 
 
@@ -82,20 +76,12 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _whole(lowest: int, highest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and lowest <= int(text) <= highest):
-            raise argparse.ArgumentTypeError(f"a whole number from {lowest} to {highest}")
-        return int(text)
-
-    return parse
-
-
 def _run(options: argparse.Namespace) -> Run:
     if shutil.which("wrk") is None:
         raise BenchError("wrk is not on the PATH: apt-get install wrk")
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="psi-bench-", dir=_place(options))))
+        parent = _parent_folder(options)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="psi-bench-", dir=parent)))
         postgres = stack.enter_context(cluster.running(folder / "postgres"))
         revisions = [revision.present()]
         if options.against:
@@ -106,17 +92,13 @@ def _run(options: argparse.Namespace) -> Run:
             _say(f"Seeding for {code.name} …")
             seeded = Seeded(code, postgres, f"bench_{number}", folder / f"bench_{number}")
             seeded.fill(users=options.users, conversions=options.conversions)
-            running = stack.enter_context(service.serving(seeded, workers=options.workers))
+            running = stack.enter_context(service.serving(seeded))
             targets.append(Target(running, workloads.read_dataset(running, postgres), Side(code.name)))
-        run = Run(_facts(options, postgres), [target.side for target in targets], {} if baseline.available() else None)
-        _measure(targets, postgres, run, options)
-        for target in targets:
-            target.side.memory = usage.memory(target.service.pid)
-        run.facts["loadAverageAfter"] = os.getloadavg()
-    return run
+        _measure(targets, postgres, options)
+    return Run([target.side for target in targets])
 
 
-def _place(options: argparse.Namespace) -> Path | None:
+def _parent_folder(options: argparse.Namespace) -> Path | None:
     """Return the folder for all files: on the checkout's disk, whose fsync counts; for a smoke run, the default."""
     if options.smoke:
         return None
@@ -125,18 +107,7 @@ def _place(options: argparse.Namespace) -> Path | None:
     return folder
 
 
-def _facts(options: argparse.Namespace, postgres: Cluster) -> dict[str, object]:
-    return {
-        "python": platform.python_version(),
-        "postgresql": postgres.version,
-        "cores": os.cpu_count(),
-        # Above the number of cores, only processor time can be compared.
-        "loadAverageBefore": os.getloadavg(),
-        "options": {name: value for name, value in vars(options).items() if name != "json"},
-    }
-
-
-def _measure(targets: list[Target], postgres: Cluster, run: Run, options: argparse.Namespace) -> None:
+def _measure(targets: list[Target], postgres: Cluster, options: argparse.Namespace) -> None:
     rates: dict[tuple[str, str], float] = {}
     for number in range(options.rounds + 1):
         for target in targets:
@@ -158,10 +129,6 @@ def _measure(targets: list[Target], postgres: Cluster, run: Run, options: argpar
                 )
                 if number:
                     target.side.rounds.setdefault(name, []).append(figures)
-            if number and run.baseline is not None:
-                run.baseline.setdefault(name, []).append(
-                    baseline.measure(targets[0].service, postgres, targets[0].dataset, name, load)
-                )
 
 
 def _say(text: str) -> None:

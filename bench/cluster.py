@@ -30,8 +30,6 @@ class Cluster:
 
     def __init__(self, server: EmbeddedServer) -> None:
         self._server = server
-        with self.connect("postgres") as connection:
-            self.version = str(connection.info.parameter_status("server_version"))
 
     @property
     def pid(self) -> int:

@@ -1,12 +1,18 @@
 """Measures one workload against one service."""
 
+import resource
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from bench import usage, workloads, wrk
+import psutil
+
+from bench import workloads, wrk
 from bench.cluster import Cluster
+from bench.errors import BenchError
 from bench.service import Service
 from bench.workloads import Dataset, Workload
 
@@ -14,10 +20,12 @@ from bench.workloads import Dataset, Workload
 REPEATED = 5000
 # Writes a second to prepare before their rate is known.
 UNKNOWN_RATE = 20_000
-# By how much a round may be faster than those before.
+# A round may be this many times as fast as those before.
 MARGIN = 2
 # The least rate to prepare for: the machine may have been busy in earlier rounds.
-LEAST_RATE = 5000
+MIN_RATE = 5000
+# A process that ends is counted by its parent a moment later.
+_PAUSE_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ def measure(
     service: Service, cluster: Cluster, dataset: Dataset, workload: Workload, load: Load, rate: float | None
 ) -> Figures:
     """Measure a workload. rate: the highest so far, a second. Raises BenchError if a request fails."""
-    rate = UNKNOWN_RATE if rate is None else max(rate * MARGIN, LEAST_RATE)
+    rate = UNKNOWN_RATE if rate is None else max(rate * MARGIN, MIN_RATE)
     count = REPEATED if workload.repeatable else int(rate * load.seconds)
     with tempfile.TemporaryDirectory(prefix="psi-bench-") as folder:
         path = Path(folder, "requests")
@@ -82,4 +90,29 @@ def measure(
 
 
 def _processor_seconds(service: Service, cluster: Cluster) -> tuple[float, float, float]:
-    return usage.processor_seconds(service.pid), usage.processor_seconds(cluster.pid), usage.ended_seconds()
+    """Return user and system time so far: of the server, of PostgreSQL, and of wrk, whose runs have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return _seconds_of_tree(service.pid), _seconds_of_tree(cluster.pid), ended.ru_utime + ended.ru_stime
+
+
+def _seconds_of_tree(pid: int) -> float:
+    """Return the time of a process and its descendants, ended ones included. Raises BenchError if it has ended."""
+    while True:
+        with suppress(psutil.NoSuchProcess):
+            tree = _tree(pid)
+            # Ended processes, such as backends of closed sessions, are in their parent's children_*.
+            total = sum(
+                times.user + times.system + times.children_user + times.children_system
+                for times in (process.cpu_times() for process in tree)
+            )
+            # A process that ends during the sum would be counted twice or not at all.
+            if _tree(pid) == tree:
+                return total
+        if not psutil.pid_exists(pid):
+            raise BenchError(f"The measured process {pid} has ended.")
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _tree(pid: int) -> list[psutil.Process]:
+    root = psutil.Process(pid)
+    return [root, *root.children(recursive=True)]

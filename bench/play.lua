@@ -1,9 +1,9 @@
 -- wrk plays the raw requests of a file in their order; one thread alone (-t 1).
 --   wrk -t 1 … -s play.lua URL -- FILE cycle|once STATUS [STATUS]
--- FILE: of each request its length in bytes, a line feed, and the request. cycle: begins anew at the end of the file;
--- once: the end of the file is an error. STATUS: what answers may have. Prints one line of JSON at the end.
+-- FILE: the length of each request in bytes, a line feed, and the request. cycle: begins again at the end of the file;
+-- once: the end of the file is an error. STATUS: what responses may have. Prints one line of JSON at the end.
 
-local requests, place, cycle, expected = {}, 0, false, {}
+local requests, position, cycle, expected = {}, 0, false, {}
 local only
 
 -- Read by done(), which runs apart from the thread: numbers, as wrk hands over nothing else faithfully.
@@ -26,15 +26,15 @@ function init(arguments)
 end
 
 function request()
-  place = place + 1
-  if place > #requests then
+  position = position + 1
+  if position > #requests then
     if not cycle then
       ran_out = 1
       wrk.thread:stop()
     end
-    place = 1
+    position = 1
   end
-  return requests[place]
+  return requests[position]
 end
 
 function response(status)

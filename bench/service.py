@@ -7,8 +7,8 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from partners.client import SignedClient
 # The partner of bench.load with the most users.
 PARTNER = "load-01"
 START_SECONDS = 60
-# Longer than the service waits for requests.
+# The service waits less long for its requests.
 STOP_SECONDS = 60
-_SECRET_CHARACTERS = 50
+_SECRETS = {name: secrets.token_urlsafe(50) for name in ("SECRET_KEY", "SECRETS_ENCRYPTION_KEYS")}
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,6 @@ class Seeded:
     cluster: Cluster
     database: str
     folder: Path
-    _secrets: dict[str, str] = field(
-        default_factory=lambda: {
-            name: secrets.token_urlsafe(_SECRET_CHARACTERS) for name in ("SECRET_KEY", "SECRETS_ENCRYPTION_KEYS")
-        },
-        repr=False,
-    )
 
     def fill(self, *, users: int, conversions: int) -> None:
         """Create the database, its schema and its rows. Raises BenchError."""
@@ -54,7 +48,7 @@ class Seeded:
 
     def production(self, **further: str) -> dict[str, str]:
         """Return production settings. Each variable is set, so that the checkout's `.env` has no effect."""
-        return os.environ | self._secrets | {
+        return os.environ | _SECRETS | {
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "DEBUG": "false",
             "STAFF_MFA_REQUIRED": "true",
@@ -89,28 +83,22 @@ class Seeded:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running service. pid: of its master process. staff_port: for the back office; may be `port`."""
+    """A running service. pid: of its first process."""
 
     seeded: Seeded
     pid: int
     port: int
-    staff_port: int
     client: SignedClient
 
 
 @contextmanager
-def serving(seeded: Seeded, *, workers: int, staff_apart: bool = False) -> Iterator[Service]:
-    """Run the service of a seeded revision. staff_apart: with STAFF_PORT. Raises BenchError."""
+def serving(seeded: Seeded) -> Iterator[Service]:
+    """Run the service of a seeded revision, in one process. Raises BenchError."""
     api_key, secret = seeded.issue_key()
     port = _free_port()
-    staff_port = _free_port() if staff_apart else port
-    environment = seeded.production(
-        PORT=str(port),
-        STAFF_PORT=str(staff_port) if staff_apart else "0",
-        INTERNAL_PORT=str(_free_port()),
-        WEB_WORKERS=str(workers),
-    )
-    log = seeded.folder / f"server-{port}.log"
+    # Only revisions with a master process read the other three.
+    environment = seeded.production(PORT=str(port), STAFF_PORT="0", INTERNAL_PORT=str(_free_port()), WEB_WORKERS="1")
+    log = seeded.folder / "server.log"
     # The log is written, as in production.
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603
@@ -122,9 +110,8 @@ def serving(seeded: Seeded, *, workers: int, staff_apart: bool = False) -> Itera
             stderr=output,
         )
     try:
-        for listener in {port, staff_port}:
-            _await(process, listener, log)
-        yield Service(seeded, process.pid, port, staff_port, SignedClient(f"http://127.0.0.1:{port}", api_key, secret))
+        _await(process, port, log)
+        yield Service(seeded, process.pid, port, SignedClient(f"http://127.0.0.1:{port}", api_key, secret))
     finally:
         process.terminate()
         try:
@@ -136,22 +123,13 @@ def serving(seeded: Seeded, *, workers: int, staff_apart: bool = False) -> Itera
 
 def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while not _answers(port):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise BenchError(f"The server does not start:\n{log.read_text(errors='replace')[-2000:]}")
+    while process.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError), closing(HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)) as connection:
+            connection.request("GET", "/v1/ping")
+            connection.getresponse().read()
+            return
         time.sleep(0.1)
-
-
-def _answers(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)
-    try:
-        connection.request("GET", "/v1/ping")
-        connection.getresponse().read()
-    except OSError:
-        return False
-    finally:
-        connection.close()
-    return True
+    raise BenchError(f"The server does not start:\n{log.read_text(errors='replace')[-2000:]}")
 
 
 def _free_port() -> int:

@@ -43,11 +43,6 @@ class Dataset:
     cursors: Sequence[tuple[str, str]]
     user_cursors: Sequence[str]
 
-    @property
-    def highest(self) -> int:
-        """The highest number of a user."""
-        return int(max(self.users).removeprefix(PREFIX))
-
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -79,13 +74,13 @@ def read_dataset(service: Service, cluster: Cluster) -> Dataset:
 def _cursors(client: SignedClient, path: str, limit: int) -> Iterable[str]:
     cursor = None
     while True:
-        reply = client.send("GET", _page(path, limit, cursor))
-        if reply.status == HTTPStatus.METHOD_NOT_ALLOWED:
-            # Of a revision without this list.
+        response = client.send("GET", _page(path, limit, cursor))
+        if response.status == HTTPStatus.METHOD_NOT_ALLOWED:
+            # The revision has no such list.
             return
-        if reply.status != HTTPStatus.OK:
-            raise BenchError(f"A list has status {reply.status}: {reply.body.decode(errors='replace')[:500]}")
-        cursor = reply.json()["nextCursor"]
+        if response.status != HTTPStatus.OK:
+            raise BenchError(f"A list has status {response.status}: {response.body.decode(errors='replace')[:500]}")
+        cursor = response.json()["nextCursor"]
         if cursor is None:
             return
         yield cursor
@@ -93,18 +88,13 @@ def _cursors(client: SignedClient, path: str, limit: int) -> Iterable[str]:
 
 def write(requests: Iterable[Request], client: SignedClient, file: IO[bytes]) -> None:
     """Sign requests and write them for play.lua; they are valid for five minutes."""
-    for request in requests:
-        raw = signed(request, client)
+    for method, target, body, key in requests:
+        headers = client.headers(method, target, body, key)
+        if method in METHODS_WITH_BODY:
+            headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1", *map(": ".join, headers.items()), "", ""]
+        raw = "\r\n".join(lines).encode() + body
         file.write(b"%d\n%b" % (len(raw), raw))
-
-
-def signed(request: Request, client: SignedClient) -> bytes:
-    """Return the bytes of a signed request."""
-    headers = client.headers(request.method, request.target, request.body, request.key)
-    if request.method in METHODS_WITH_BODY:
-        headers |= {"Content-Type": "application/json", "Content-Length": str(len(request.body))}
-    lines = [f"{request.method} {request.target} HTTP/1.1", "Host: 127.0.0.1", *map(": ".join, headers.items()), "", ""]
-    return "\r\n".join(lines).encode() + request.body
 
 
 def _page(path: str, limit: int, cursor: str | None = None) -> str:

@@ -2,10 +2,10 @@
 
 import random
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 from users.models import Status
 
@@ -38,9 +38,7 @@ LAST_NAMES = _words(
     " Gauthier Anderson Morin Williams Jones Nguyen Patel Chen Wong Li Fraser Scott Thompson Khan Ali Wang Zhang"
     " Okafor Diallo García Rossi Müller Kowalski Ivanov Haddad Cohen Silva Fernandes Kim Park Tanaka O'Brien Fortin"
 )
-SYLLABLES = _words(
-    "ba be bo ca da do el fa ga go ha is ja ka ko la le lo ma mi mo na ni or pa ra re ri ro sa se ta ti va"
-)
+SYLLABLES = _words("ba be bo ca da do el fa ga go ha is ja ka ko la le lo ma mi mo na ni or pa ra re ri ro sa se ta ti")
 # City, province, country, prefix of the postal code, and weight. The last prefix belongs to another province.
 PLACES = (
     ("Toronto", "ON", "CA", "M5V 2", 300),
@@ -60,11 +58,9 @@ PLACES = (
     ("Ottawa", "ON", "CA", "J8X 3", 10),
 )
 OCCUPATIONS = ("Engineer", "Nurse", "Teacher", "Carpenter", "Translator", "Accountant", "Student", "Driver", "Cook")
-_MAILS = ("example.com", "example.org", "example.net")
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """A change of status. since: when the user got the status `start`."""
 
     start: Status
@@ -73,34 +69,12 @@ class Move:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
-    """A generated user."""
+class Person(NamedTuple):
+    """A generated user. columns: of `users_user`, without partner and externalId."""
 
-    id: uuid.UUID
     number: int
-    first_name: str
-    last_name: str
-    email: str
-    born: date
-    address: str
-    city: str
-    province: str
-    country: str
-    postal_code: str
-    occupation: str
-    is_ciro_affiliate: bool
-    created_at: datetime
-    status: Status
-    status_since: datetime
-    profile_changed_at: datetime | None
-    identity_changed_at: datetime | None
-    moves: Sequence[Move] = field(default=())
-
-    @property
-    def updated_at(self) -> datetime:
-        """The time of the latest change."""
-        return max(self.status_since, self.profile_changed_at or self.created_at)
+    columns: dict[str, Any]
+    moves: tuple[Move, ...]
 
 
 def people(*, first: int, last: int, now: datetime) -> Iterator[Person]:
@@ -126,28 +100,28 @@ def _person(
     changed = _changed_at(rng, instants[-1], now)
     # One of thirty changes is of a name or birth date.
     identity = changed if path[-1] == ACTIVE and rng.random() < 1 / 30 else None
-    shared = rng.random() < 0.004  # noqa: PLR2004 - a mailbox that a family shares
-    return Person(
-        id=uuid.UUID(int=rng.getrandbits(128), version=4),
-        number=number,
-        first_name=first_name,
-        last_name=last_name,
-        email=_email(first_name, last_name, number // 50 if shared else number),
-        born=_born(rng, now),
-        address=f"{rng.randrange(1, 3000)} King St",
-        city=city,
-        province=province,
-        country=country,
-        postal_code=_postal_code(rng, country, prefix),
-        occupation=rng.choice(OCCUPATIONS),
-        is_ciro_affiliate=rng.random() < 0.03,  # noqa: PLR2004 - three of a hundred
-        created_at=instants[0],
-        status=path[-1],
-        status_since=instants[-1],
-        profile_changed_at=changed,
-        identity_changed_at=identity,
-        moves=moves,
-    )
+    has_shared_mailbox = rng.random() < 0.004  # noqa: PLR2004 - of a family
+    columns = {
+        "id": uuid.UUID(int=rng.getrandbits(128), version=4),
+        "email": _email(first_name, last_name, number // 50 if has_shared_mailbox else number),
+        "first_name": first_name,
+        "last_name": last_name,
+        "date_of_birth": _born(rng, now),
+        "address_line1": f"{rng.randrange(1, 3000)} King St",
+        "city": city,
+        "postal_code": _postal_code(rng, country, prefix),
+        "province": province,
+        "country": country,
+        "occupation": rng.choice(OCCUPATIONS),
+        "is_ciro_affiliate": rng.random() < 0.03,  # noqa: PLR2004 - three of a hundred
+        "status": path[-1].value,
+        "status_since": instants[-1],
+        "profile_changed_at": changed,
+        "identity_changed_at": identity,
+        "created_at": instants[0],
+        "updated_at": max(instants[-1], changed or instants[0]),
+    }
+    return Person(number, columns, moves)
 
 
 def _last_name(rng: random.Random) -> str:
@@ -159,7 +133,7 @@ def _last_name(rng: random.Random) -> str:
 
 def _email(first_name: str, last_name: str, number: int) -> str:
     name = f"{first_name}.{last_name}".lower().replace("'", "").encode("ascii", "ignore").decode()
-    return f"{name}{number}@{_MAILS[number % len(_MAILS)]}"
+    return f"{name}{number}@example.{('com', 'org', 'net')[number % 3]}"
 
 
 def _postal_code(rng: random.Random, country: str, prefix: str) -> str:

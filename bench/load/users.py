@@ -3,7 +3,7 @@
 The triggers that write history row by row are disabled in this transaction; their rows are written here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,29 +28,6 @@ _REASONS = {
     Status.SUSPENDED: "Unusual conversions are under review.",
     Status.CLOSED: "Closed at the user's request.",
 }
-_USER_COLUMNS = [
-    "id",
-    "partner_id",
-    "external_id",
-    "email",
-    "first_name",
-    "last_name",
-    "date_of_birth",
-    "address_line1",
-    "city",
-    "postal_code",
-    "province",
-    "country",
-    "occupation",
-    "is_ciro_affiliate",
-    "status",
-    "status_since",
-    "profile_changed_at",
-    "identity_changed_at",
-    "created_at",
-    "updated_at",
-]
-_CHANGE_COLUMNS = ["user_id", "partner_id", "from_status", "to_status", "by_id", "reason", "since", "created_at"]
 
 
 def fill(*, users: int) -> None:
@@ -64,9 +41,8 @@ def fill(*, users: int) -> None:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         for first in range(1, users + 1, BATCH_SIZE):
             group = list(people(first=first, last=min(first + BATCH_SIZE - 1, users), now=now))
-            _copy(cursor, "users_user", _USER_COLUMNS, (_user(person, partners) for person in group))
-            changes = (change for person in group for change in _changes(person, partners, reviewers))
-            _copy(cursor, "users_statuschange", _CHANGE_COLUMNS, changes)
+            _copy(cursor, "users_user", [_user(person, partners) for person in group])
+            _copy(cursor, "users_statuschange", [row for one in group for row in _changes(one, partners, reviewers)])
         _write_history(cursor)
         # A table with pending checks of deferred foreign keys cannot be altered.
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -94,49 +70,35 @@ def _partner_of(person: Person, partners: list[int]) -> int:
     return partners[(person.number * 7919 % 1000) ** 2 * len(partners) // 1_000_000]
 
 
-def _user(person: Person, partners: list[int]) -> tuple[Any, ...]:
-    return (
-        person.id,
-        _partner_of(person, partners),
-        f"{PREFIX}{person.number:08d}",
-        person.email,
-        person.first_name,
-        person.last_name,
-        person.born,
-        person.address,
-        person.city,
-        person.postal_code,
-        person.province,
-        person.country,
-        person.occupation,
-        person.is_ciro_affiliate,
-        person.status.value,
-        person.status_since,
-        person.profile_changed_at,
-        person.identity_changed_at,
-        person.created_at,
-        person.updated_at,
-    )
+def _user(person: Person, partners: list[int]) -> dict[str, Any]:
+    return {
+        "partner_id": _partner_of(person, partners),
+        "external_id": f"{PREFIX}{person.number:08d}",
+        **person.columns,
+    }
 
 
-def _changes(person: Person, partners: list[int], reviewers: list[int]) -> Iterable[tuple[Any, ...]]:
+def _changes(person: Person, partners: list[int], reviewers: list[int]) -> Iterable[dict[str, Any]]:
     for step, move in enumerate(person.moves):
-        yield (
-            person.id,
-            _partner_of(person, partners),
-            move.start.value,
-            move.end.value,
-            reviewers[(person.number + step) % len(reviewers)],
-            _REASONS[move.end],
-            move.since,
-            move.at,
-        )
+        yield {
+            "user_id": person.columns["id"],
+            "partner_id": _partner_of(person, partners),
+            "from_status": move.start.value,
+            "to_status": move.end.value,
+            "by_id": reviewers[(person.number + step) % len(reviewers)],
+            "reason": _REASONS[move.end],
+            "since": move.since,
+            "created_at": move.at,
+        }
 
 
-def _copy(cursor: Any, table: str, columns: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
+def _copy(cursor: Any, table: str, rows: list[dict[str, Any]]) -> None:
+    """Insert rows of the same columns."""
+    if not rows:
+        return
     # Django's cursor hands psycopg's errors of a COPY through as they are.
-    with cursor.db.wrap_database_errors, cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
-        copy.write("".join("\t".join(map(_text, row)) + "\n" for row in rows))
+    with cursor.db.wrap_database_errors, cursor.copy(f"COPY {table} ({', '.join(rows[0])}) FROM STDIN") as copy:
+        copy.write("".join("\t".join(map(_text, row.values())) + "\n" for row in rows))
 
 
 def _text(value: object) -> str:
@@ -147,7 +109,7 @@ def _text(value: object) -> str:
 
 
 def _write_history(cursor: Any) -> None:
-    """What the triggers write: a user as they were created, and as the last change left them."""
+    """Write what the triggers would: each user as they were created, and as the last change left them."""
     columns = [str(field.column) for field in User._meta.concrete_fields]  # noqa: SLF001 - Django's public name
     as_created = {
         "status": f"'{Status.PENDING_COMPLIANCE.value}'",
@@ -156,11 +118,8 @@ def _write_history(cursor: Any) -> None:
         "identity_changed_at": "NULL",
         "updated_at": "created_at",
     }
-    as_left: dict[str, str] = {}
-    for label, values, condition in (
-        ("insert", as_created, "true"),
-        ("update", as_left, "updated_at > created_at"),
-    ):
+    as_left: Mapping[str, str] = {}
+    for label, values, condition in (("insert", as_created, "true"), ("update", as_left, "updated_at > created_at")):
         cursor.execute(
             f"INSERT INTO {UserEvent._meta.db_table}"  # noqa: SLF001
             f" ({', '.join(columns)}, pgh_label, pgh_context, pgh_created_at, pgh_obj_id)"

@@ -1,10 +1,10 @@
-"""The output of wrk and pgbench; a failed run has no figures."""
+"""The output of wrk; a failed run has no figures."""
 
 import json
 
 import pytest
 
-from bench import baseline, wrk
+from bench import wrk
 from bench.errors import BenchError
 
 OUTPUT = {
@@ -50,17 +50,3 @@ def test_failed_requests_are_an_error(values: dict[str, int], message: str) -> N
 def test_missing_output_is_a_failure() -> None:
     with pytest.raises(BenchError, match="no figures"):
         wrk.parse("unable to connect to 127.0.0.1:1 Connection refused\n")
-
-
-def test_pgbench_counts_transactions() -> None:
-    text = (
-        "scaling factor: 1\nnumber of transactions actually processed: 512\n"
-        "number of failed transactions: 0 (0.000%)\ntps = 498.125000 (without initial connection time)\n"
-    )
-
-    assert baseline.parse(text) == (512, 498.125)
-
-
-def test_pgbench_without_a_transaction_is_a_failure() -> None:
-    with pytest.raises(BenchError):
-        baseline.parse("number of transactions actually processed: 0\ntps = 0.0\n")
