@@ -20,18 +20,18 @@ PAUSE = 1.0
 
 _READ_BYTES = 256 * 1024
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# The first bytes of compressed files.
+# The first bytes of compressed files; their formats, and the programs that decompress them.
 _COMPRESSED = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"PK\x03\x04": "zip",
-    b"BZh": "bzip2",
-    b"\xfd7zX": "xz",
+    b"\x1f\x8b": ("gzip", "zcat"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "zstdcat"),
+    b"PK\x03\x04": ("zip", "unzip -p"),
+    b"BZh": ("bzip2", "bzcat"),
+    b"\xfd7zX": ("xz", "xzcat"),
 }
 
 
-class SourceProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
-    """Why reading stops, without the source's content."""
+class CompressedError(ValueError):
+    """The source is compressed; the text says how to import it."""
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -70,8 +70,8 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes] | None]:
         """Lines that are not blank, numbered from 1; None about every PAUSE.
 
-        Lines are truncated after MAX_LINE_BYTES + 1 bytes. Raises SourceProblem for a compressed source, OSError,
-        and Interrupted; a line that is incomplete then is dropped.
+        Lines are truncated after MAX_LINE_BYTES + 1 bytes. Raises CompressedError, OSError and Interrupted; a line that is
+        incomplete then is dropped.
         """
         number, begun = 0, b""
         for chunk in self._chunks():
@@ -115,7 +115,9 @@ def _truncated(number: int, line: bytes) -> bytes:
 
 
 def _refuse_compressed(start: bytes) -> None:
-    """Raises SourceProblem for a compressed file, whose lines would all be rejected."""
-    for magic, name in _COMPRESSED.items():
+    """Raises CompressedError: each line of a compressed file would be rejected."""
+    for magic, (name, program) in _COMPRESSED.items():
         if start.startswith(magic):
-            raise SourceProblem(f"it is compressed with {name}: decompress it into import_conversions -")
+            raise CompressedError(
+                f"The source is compressed with {name}. Decompress it: {program} FILE | manage.py import_conversions -"
+            )

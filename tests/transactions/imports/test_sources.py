@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from partners.models import Partner
 from tests.transactions.imports.running import Line, Result, manage, ndjson, stored
@@ -21,20 +22,23 @@ def numbered(path: Path) -> list[tuple[int, bytes]]:
 
 
 @pytest.mark.parametrize(
-    ("first", "name"),
+    ("first", "name", "program"),
     [
-        (b"\x1f\x8b\x08", "gzip"),
-        (b"\x28\xb5\x2f\xfd", "zstd"),
-        (b"PK\x03\x04", "zip"),
-        (b"BZh9", "bzip2"),
-        (b"\xfd7zXZ\x00", "xz"),
+        (b"\x1f\x8b\x08", "gzip", "zcat"),
+        (b"\x28\xb5\x2f\xfd", "zstd", "zstdcat"),
+        (b"PK\x03\x04", "zip", "unzip -p"),
+        (b"BZh9", "bzip2", "bzcat"),
+        (b"\xfd7zXZ\x00", "xz", "xzcat"),
     ],
 )
-def test_a_compressed_source_is_refused_and_named(tmp_path: Path, line: Line, first: bytes, name: str) -> None:
+def test_a_compressed_source_is_refused_in_one_line(
+    tmp_path: Path, committed_partner: Partner, first: bytes, name: str, program: str
+) -> None:
     (tmp_path / "f").write_bytes(first + bytes(100))
-    result = Result(tmp_path / "f")
-    assert (result.counts, result.status) == ((0, 0, 0), 1)
-    assert f"compressed with {name}:" in result.reason
+    with pytest.raises(CommandError) as refused:
+        call_command("import_conversions", str(tmp_path / "f"))
+    advice = f"Decompress it: {program} FILE | manage.py import_conversions -"
+    assert (str(refused.value), refused.value.returncode) == (f"The source is compressed with {name}. {advice}", 1)
 
 
 def test_a_compressed_file_is_imported_through_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:
