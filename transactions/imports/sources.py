@@ -70,8 +70,8 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes] | None]:
         """Lines that are not blank, numbered from 1; None about every PAUSE.
 
-        Lines are truncated after MAX_LINE_BYTES + 1 bytes. Raises CompressedError, OSError and Interrupted; a line that is
-        incomplete then is dropped.
+        Lines are truncated after MAX_LINE_BYTES + 1 bytes. Raises CompressedError, OSError and Interrupted; a line that
+        is incomplete then is dropped.
         """
         number, begun = 0, b""
         for chunk in self._chunks():
