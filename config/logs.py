@@ -83,7 +83,7 @@ def add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict
         _replace_exception(event)
     if request_context.request_id is not None:
         event.setdefault("request_id", request_context.request_id)
-    if request_context.partner is not None:
+    if request_context.key is not None:
         event.setdefault("partner", request_context.partner)
         event.setdefault("key", request_context.key)
     return event

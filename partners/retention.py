@@ -1,4 +1,4 @@
-"""Removes expired rows: idempotency records, used signatures, usage counters, deliveries, events."""
+"""Removes expired rows: idempotency records, used signatures, deliveries, events."""
 
 from datetime import timedelta
 
@@ -8,8 +8,6 @@ from partners.models import WebhookEndpoint
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
-# Reports need seven days and a whole hour.
-USAGE_KEPT = timedelta(days=8)
 # Contract, section 10.
 EVENTS_KEPT = timedelta(days=30)
 
@@ -53,7 +51,7 @@ _DELETE_EVENTS = """
 
 
 def purge_expired(*, batch_size: int) -> list[int]:
-    """Remove expired idempotency records (contract, section 4), signatures, usage counters, deliveries and events.
+    """Remove expired idempotency records (contract, section 4), signatures, deliveries and events.
 
     Returns their numbers, in this order. Removed webhooks go when their last delivery has gone (section 10).
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
@@ -64,7 +62,6 @@ def purge_expired(*, batch_size: int) -> list[int]:
             ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, _SKIP),
             # The serving role may not update these rows, and therefore not lock them.
             ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, ""),
-            ("partners_apiusage", "hour", USAGE_KEPT, _SKIP),
             # Before the events, of which it leaves little to do.
             ("partners_webhookdelivery", "created_at", EVENTS_KEPT, _SKIP),
         )

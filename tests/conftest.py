@@ -12,7 +12,6 @@ from datetime import time as datetime_time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -27,7 +26,6 @@ from config.embedded.server import SUPERUSER
 from partners.api import throttling
 from partners.db import serving_role
 from partners.models import Partner
-from partners.usage import recording
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, in_process
 from tests.support.timeouts import WAIT_SECONDS
@@ -99,7 +97,7 @@ def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         # Triggers refuse it to everybody else.
         superuser.execute("SET session_replication_role = replica")
         while True:
-            # A live server may write its counts at this moment, and lock the tables in another order.
+            # A live server may still handle a request, and lock the tables in another order.
             with suppress(psycopg.errors.DeadlockDetected):
                 superuser.execute(f"TRUNCATE {tables}, staff_cache, django_session CASCADE")
                 break
@@ -126,23 +124,6 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         connections.close_all()
         owner.creation.destroy_test_db("psi", verbosity=0)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def start_writer() -> Iterator[Callable[[], bool]]:
-    """Start the thread that writes usage counters, which no other test does."""
-    start = recording._start_writer
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "_start_writer", Mock(return_value=True))
-        yield start
-
-
-@pytest.fixture(autouse=True)
-def no_usage_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fresh usage counters, and an hour that does not change."""
-    monkeypatch.setattr(recording, "_counters", recording._Counters())
-    hour = recording.present_hour()
-    monkeypatch.setattr(recording, "present_hour", lambda: hour)
 
 
 @pytest.fixture(autouse=True)

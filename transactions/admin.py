@@ -1,7 +1,6 @@
 """The admin of conversions and documents: read-only lists, and downloads of files."""
 
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -18,12 +17,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 
-from partners.admin.date_formatting import moment
-from partners.admin.pages import ReadOnlyAdmin, Table
+from partners.admin.pages import ReadOnlyAdmin
 from partners.models import Partner
 from partners.streaming import STAFF, TooManyStreamsError
 from transactions.documents.downloads import FaultError, respond
-from transactions.models import Conversion, Document, FaultCause
+from transactions.models import Conversion, Document
 from users.admin.filters import ModeFilter, mode_of
 from users.backoffice.access import record_access
 from users.backoffice.exports.streams import too_many_downloads
@@ -123,17 +121,6 @@ class DocumentAdmin(UserRowAdmin):
         """Without the file for those who may not download it."""
         return [name for name in self.fields if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
 
-    def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
-        """The causes for which the file could not be sent, if any."""
-        faults = obj.faults.order_by("-last_at")
-        if rows := [(FaultCause(one.cause).label, one.count, moment(one.last_at)) for one in faults]:
-            yield Table(
-                title=_("This document could not be sent"),
-                headings=(_("cause"), _("times"), _("latest")),
-                rows=rows,
-                note=_("The download was broken off or refused, so that nobody has received another file."),
-            )
-
     def get_urls(self) -> list[URLPattern]:
         """Django's, and that of the file."""
         wrap = self.admin_site.admin_view
@@ -155,5 +142,5 @@ class DocumentAdmin(UserRowAdmin):
         except TooManyStreamsError:
             return too_many_downloads(request)
         except FaultError as fault:
-            messages.error(request, f"{_('This document could not be sent')}: {fault.cause.label}.")
+            messages.error(request, _("This document could not be sent: %s.") % fault.cause.label)
             return self.page_of(document)

@@ -200,38 +200,6 @@ class Document(UserRow):
         return str(self.document_id)
 
 
-class FaultCause(models.TextChoices):
-    """Why a document's file could not be sent whole. The log has the values."""
-
-    MISSING = "missing", _("The file is not there")
-    SHORTER = "shorter", _("The file is shorter than published")
-    LONGER = "longer", _("The file is longer than published")
-    OTHER_BYTES = "other bytes", _("The file holds other bytes than published")
-    STORAGE_FAILED = "storage failed", _("The storage failed or could not be reached")
-
-
-class DocumentFault(models.Model):
-    """How often a document's file could not be sent for one cause, and when last."""
-
-    document = models.ForeignKey(
-        Document, models.PROTECT, verbose_name=_("document"), related_name="faults", db_index=False
-    )
-    cause = models.CharField(max_length=20, choices=FaultCause)
-    count = models.BigIntegerField(default=1)
-    last_at = models.DateTimeField(db_default=Now())
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count, last_at)")
-
-    class Meta:
-        constraints = (
-            models.UniqueConstraint(fields=("document", "cause"), name="fault_of_document"),
-            models.CheckConstraint(condition=Q(cause__in=FaultCause.values), name="fault_cause_known"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.cause} {self.document_id}"
-
-
 class RunState(models.TextChoices):
     """The state of an import. One that was killed, or lost the database, stays `running`."""
 

@@ -20,7 +20,6 @@ from partners.admin.webhook_forms import AddWebhookForm
 from partners.admin.webhooks import secrets_of_partner, show_webhook_secret
 from partners.authentication import keys
 from partners.models import ApiKey, Partner, in_force
-from partners.usage.tables import failures_table, requests_table
 from partners.webhooks import endpoints
 
 admin.site.index_title = _("Back office")
@@ -53,7 +52,7 @@ class PartnerAdmin(ReadOnlyAdmin):
         return Q(slug__icontains=term) | Q(name__icontains=term)
 
     def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
-        """The partner's keys, webhooks, requests, and authentication failures."""
+        """The partner's keys and webhooks."""
         if not request.user.has_perm("partners.view_apikey"):
             return
         newest = (
@@ -72,8 +71,6 @@ class PartnerAdmin(ReadOnlyAdmin):
         )
         if request.user.has_perm("partners.view_webhookendpoint"):
             yield table_of(obj)
-        yield requests_table(obj)
-        yield failures_table(obj)
 
     @action(  # type: ignore[untyped-decorator]
         description=_("Issue an API key"), permissions=["view", MAY_ISSUE], icon="key", variant=ActionVariant.PRIMARY

@@ -5,11 +5,9 @@ body, age, conflict. `dispatch` does those up to the media type, `write` idempot
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-import structlog
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
@@ -26,10 +24,6 @@ from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.signature_authentication import SignatureAuthentication
 from partners.db.statements import Query
 from partners.sandbox import faults
-from partners.usage import recording
-from partners.usage.failures import UNAUTHORIZED
-
-log = structlog.get_logger("partners.api.views")
 
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
@@ -49,7 +43,6 @@ class PartnerAPIView(APIView):
     request: PartnerRequest
     # Whether a write without an Idempotency-Key takes effect once for its signature. A repeated POST is a conflict.
     refuse_signature_reuse = False
-    is_authenticated = False
     fault: faults.Fault | None = None
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
@@ -79,7 +72,6 @@ class PartnerAPIView(APIView):
         vars(api_request).pop("first_round_trip", None)
         for name, value in self.headers.items():
             response.headers[name] = value
-        self.record_usage(response)
         return faults.LostAnswer() if self.fault is faults.Fault.LOST_ANSWER else response
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
@@ -129,7 +121,6 @@ class PartnerAPIView(APIView):
             if result := authenticator.authenticate(request):
                 request.user, request.auth = result
                 break
-        self.is_authenticated = True
 
     @property
     def renderer(self) -> JsonRenderer:
@@ -148,22 +139,6 @@ class PartnerAPIView(APIView):
     def read(self, data: object) -> HttpResponse:
         """The response to a read."""
         return JsonResponse(200, self.renderer.render(data))
-
-    def record_usage(self, response: HttpResponseBase) -> None:
-        """Count the response; authentication counts a 401 itself, with its cause."""
-        if not self.is_authenticated or response.status_code == UNAUTHORIZED:
-            return
-        try:
-            recording.record_answer(
-                self.request.key_digest,
-                response.status_code,
-                replayed="Idempotent-Replayed" in self.headers,
-                skew_seconds=self.request.auth.skew_seconds,
-            )
-        except Exception:
-            # The request has taken effect: its response stays, even if logging fails too.
-            with suppress(Exception):
-                log.exception("usage could not be recorded")
 
 
 class UnknownPath(PartnerAPIView):

@@ -18,10 +18,10 @@ from django.db import transaction
 
 from partners.api.errors import ApiError, invalid_parameter
 from partners.api.request import PartnerRequest
+from partners.authentication.failures import AuthenticationFailure
 from partners.authentication.signature_authentication import unauthorized
 from partners.db import history_context, statements
 from partners.db.statements import Query, Result
-from partners.usage.failures import AuthenticationFailure
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)

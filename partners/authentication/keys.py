@@ -74,9 +74,9 @@ def digest(api_key: str) -> bytes:
 
 
 def visible_prefix(api_key: str) -> str:
-    """What staff and logs see of a key."""
+    """What staff and logs see of a key; empty if it does not look like one."""
     prefix = next((one for one in KEY_PREFIXES.values() if api_key.startswith(one)), "")
-    return api_key[: len(prefix) + VISIBLE_CHARACTERS]
+    return api_key[: len(prefix) + VISIBLE_CHARACTERS] if prefix else ""
 
 
 def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = None) -> IssuedKey:

@@ -1,6 +1,6 @@
 """Authentication (contract, section 3), in this order: headers, clock, key, signature, key in force.
 
-A 401 says what is public, or one text for all other causes; the cause goes to the log and the usage counters.
+A 401 says what is public, or one text for all other causes; the cause goes to the log and the metrics.
 """
 
 from datetime import UTC, datetime
@@ -15,21 +15,19 @@ from partners.api.errors import REALM, InternalError, UnauthorizedError
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.authentication import keys, signing
+from partners.authentication.failures import AuthenticationFailure
 from partners.authentication.keys import Caller
 from partners.monitoring import metrics
 from partners.monitoring.request_context import request_context
-from partners.usage import recording
-from partners.usage.failures import AuthenticationFailure
 
 log = structlog.get_logger("partners.authentication")
 
 
 class Signature(NamedTuple):
-    """The signature of an authenticated request. value: 32 bytes. skew_seconds: the caller's clock minus ours."""
+    """The signature of an authenticated request. value: 32 bytes."""
 
     value: bytes
     signed_at: datetime
-    skew_seconds: float
 
 
 class SignatureAuthentication(BaseAuthentication):
@@ -60,7 +58,7 @@ class SignatureAuthentication(BaseAuthentication):
             raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, skew_seconds=skew)
         if caller.last_used_is_stale:
             keys.record_use(caller.key_id)
-        return caller, Signature(signing.signature_bytes(signature), signed_at, skew)
+        return caller, Signature(signing.signature_bytes(signature), signed_at)
 
     def authenticate_header(self, request: object) -> str:
         """The value of WWW-Authenticate."""
@@ -77,7 +75,7 @@ def _required_header(request: PartnerRequest, name: str) -> str:
 
 
 def _checked_clock(request: PartnerRequest, timestamp: str) -> tuple[datetime, float]:
-    """When the request was signed, and the clock skew in seconds."""
+    """When the request was signed, and the clock skew: the caller's clock minus ours, in seconds."""
     try:
         signed_at = signing.parse_timestamp(timestamp)
     except ValueError:
@@ -97,9 +95,11 @@ def _checked_clock(request: PartnerRequest, timestamp: str) -> tuple[datetime, f
 def unauthorized(
     request: PartnerRequest, failure: AuthenticationFailure, message: str = "", *, skew_seconds: float | None = None
 ) -> UnauthorizedError:
-    """Log and count an authentication failure; return the error to raise. skew_seconds: if known."""
+    """Log an authentication failure; return the error to raise. skew_seconds: if known."""
+    request_context.cause = failure.value
+    if request_context.key is None:
+        # Refused before the key was read.
+        request_context.key = keys.visible_prefix(request.header("HTTP_X_API_KEY") or "") or None
     skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
     log.info("unauthorized", cause=failure.value, **skew)
-    request_context.cause = failure.value
-    recording.record_failure(failure, request.key_digest, skew_seconds=skew_seconds)
     return UnauthorizedError(message)

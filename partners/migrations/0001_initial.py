@@ -117,13 +117,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='WebhookAttemptCount',
-            fields=[
-                ('outcome', models.CharField(max_length=20, primary_key=True, serialize=False)),
-                ('count', models.BigIntegerField()),
-            ],
-        ),
-        migrations.CreateModel(
             name='WebhookEndpoint',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='webhookId')),
@@ -181,20 +174,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='ApiUsage',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('partner', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
-                ('hour', models.DateTimeField()),
-                ('status', models.PositiveSmallIntegerField()),
-                ('replayed', models.BooleanField(default=False)),
-                ('failure', models.CharField(blank=True, max_length=40)),
-                ('skew_seconds', models.BigIntegerField(null=True)),
-                ('count', models.BigIntegerField()),
-                ('key', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.apikey')),
-            ],
-        ),
-        migrations.CreateModel(
             name='EventFeed',
             fields=[
                 ('partner', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='feed', serialize=False, to='partners.partner')),
@@ -218,14 +197,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='event',
             constraint=models.UniqueConstraint(fields=('partner', 'position'), name='event_position'),
-        ),
-        migrations.AddIndex(
-            model_name='apiusage',
-            index=models.Index(fields=['hour'], name='api_usage_hour'),
-        ),
-        migrations.AddConstraint(
-            model_name='apiusage',
-            constraint=models.UniqueConstraint(fields=('partner', 'hour', 'key', 'status', 'replayed', 'failure', 'skew_seconds'), name='api_usage_unique', nulls_distinct=False),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='apikey',

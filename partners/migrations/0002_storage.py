@@ -8,7 +8,6 @@ PARAMETERS = {
     "partners_usedsignature": {"autovacuum_vacuum_scale_factor": 0.05},
     # A column without an index, again and again.
     "partners_apikey": {"fillfactor": 50},
-    "partners_apiusage": {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.05},
 }
 
 

@@ -2,11 +2,10 @@
 
 from partners.models.events import Event, EventFeed, EventType, OutboxEntry
 from partners.models.partner import KEY_PREFIXES, ApiKey, Mode, Partner, in_force
-from partners.models.requests import ApiUsage, IdempotencyRecord, UsedSignature
+from partners.models.requests import IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
     DeliveryState,
     DisabledReason,
-    WebhookAttemptCount,
     WebhookDelivery,
     WebhookEndpoint,
     WebhookSecret,
@@ -15,7 +14,6 @@ from partners.models.webhooks import (
 __all__ = (
     "KEY_PREFIXES",
     "ApiKey",
-    "ApiUsage",
     "DeliveryState",
     "DisabledReason",
     "Event",
@@ -26,7 +24,6 @@ __all__ = (
     "OutboxEntry",
     "Partner",
     "UsedSignature",
-    "WebhookAttemptCount",
     "WebhookDelivery",
     "WebhookEndpoint",
     "WebhookSecret",

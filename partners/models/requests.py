@@ -1,8 +1,8 @@
-"""Records of writes, and usage counters."""
+"""Records of writes that have taken effect."""
 
 from django.db import models
 
-from partners.models.partner import ApiKey, Partner
+from partners.models.partner import Partner
 
 
 class IdempotencyRecord(models.Model):
@@ -49,36 +49,3 @@ class UsedSignature(models.Model):
 
     def __str__(self) -> str:
         return f"signature of {self.signed_at}"
-
-
-class ApiUsage(models.Model):
-    """The number of requests of one kind within an hour (partners/usage/)."""
-
-    hour = models.DateTimeField()
-    # Both None if the key is unknown or missing.
-    partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False, null=True)
-    key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+", db_index=False, null=True)
-    status = models.PositiveSmallIntegerField()
-    replayed = models.BooleanField(default=False)
-    # The value of an AuthenticationFailure for status 401, else empty.
-    failure = models.CharField(max_length=40, blank=True)
-    # The caller's clock minus the server's, rounded (partners/usage/clock_skew.py); None if unknown.
-    skew_seconds = models.BigIntegerField(null=True)
-    count = models.BigIntegerField()
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)", "DELETE")
-
-    class Meta:
-        constraints = (
-            # Begins with the columns that reports filter by.
-            models.UniqueConstraint(
-                fields=("partner", "hour", "key", "status", "replayed", "failure", "skew_seconds"),
-                name="api_usage_unique",
-                nulls_distinct=False,
-            ),
-        )
-        # For the purge.
-        indexes = (models.Index(fields=("hour",), name="api_usage_hour"),)
-
-    def __str__(self) -> str:
-        return f"{self.status} {self.hour}"

@@ -177,15 +177,3 @@ class WebhookDelivery(models.Model):
 
     def __str__(self) -> str:
         return str(self.event_uuid)
-
-
-class WebhookAttemptCount(models.Model):
-    """How many attempts ended so, since the service exists; for metrics. outcome: see partners/webhooks/sending.py."""
-
-    outcome = models.CharField(primary_key=True, max_length=20)
-    count = models.BigIntegerField()
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (count)")
-
-    def __str__(self) -> str:
-        return f"{self.outcome}: {self.count}"

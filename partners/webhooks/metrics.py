@@ -1,14 +1,15 @@
 """Events and webhooks for metrics: read at each scrape, whichever machine sends them."""
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 
 from partners.monitoring.probes import Session
 
-_ATTEMPTS = "SELECT outcome, count FROM partners_webhookattemptcount"
 # Those of active endpoints of enabled partners; of each, the index gives its first.
 _DELIVERIES = """
-    SELECT coalesce(sum(pending), 0)::bigint, coalesce(max(extract(epoch FROM now() - due)), 0)::float8
-      FROM (SELECT (SELECT count(*) FROM partners_webhookdelivery
+    SELECT coalesce(sum(pending), 0)::bigint, coalesce(max(extract(epoch FROM now() - due)), 0)::float8,
+           count(failing_since)
+      FROM (SELECT failing_since,
+                   (SELECT count(*) FROM partners_webhookdelivery
                      WHERE endpoint_id = endpoint.id AND state = 'pending') AS pending,
                    (SELECT min(next_attempt_at) FROM partners_webhookdelivery
                      WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now()) AS due
@@ -26,18 +27,15 @@ _FEED_LAG = """
 
 
 def webhooks(database: Session) -> list[Metric]:
-    """Attempts by outcome, deliveries that wait, disabled endpoints, and the lag of the feed."""
-    attempts = CounterMetricFamily("psi_webhook_attempts", "Attempts of webhooks.", labels=["outcome"])
-    for outcome, count in database.execute(_ATTEMPTS).fetchall():
-        attempts.add_metric([outcome], count)
+    """Deliveries that wait, failing and disabled endpoints, and the lag of the feed."""
     disabled = GaugeMetricFamily("psi_webhooks_disabled", "Disabled webhooks.", labels=["reason"])
     for reason, count in database.execute(_DISABLED).fetchall():
         disabled.add_metric([reason], count)
-    pending, due_seconds = database.execute(_DELIVERIES).fetchone() or (0, 0.0)
+    pending, due_seconds, failing = database.execute(_DELIVERIES).fetchone() or (0, 0.0, 0)
     lag = database.execute(_FEED_LAG).fetchone() or (0.0,)
     return [
-        attempts,
         disabled,
+        GaugeMetricFamily("psi_webhooks_failing", "Active webhooks whose latest attempt failed.", value=failing),
         GaugeMetricFamily("psi_webhook_deliveries_pending", "Deliveries to active webhooks.", value=pending),
         GaugeMetricFamily(
             "psi_webhook_oldest_due_seconds", "How long the oldest delivery has been due.", value=due_seconds

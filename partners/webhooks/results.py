@@ -1,6 +1,5 @@
 """Records results of attempts: a delivery ends or waits, an endpoint may be disabled (contract, section 10)."""
 
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from django.db.models.functions import Now
 
 from partners.api.json import rfc_3339
 from partners.db import statements
+from partners.db.statements import Query
 from partners.models import DeliveryState, DisabledReason, WebhookDelivery, WebhookEndpoint
 from partners.webhooks.deliveries import lock
 from partners.webhooks.leases import WITHOUT_FLUSH, Lease
@@ -24,13 +24,6 @@ FAILING_LIMIT = timedelta(days=5)
 # A busy endpoint's last success is not written with each.
 _SUCCESS_PRECISION = timedelta(seconds=1)
 _OK, _GONE = range(200, 300), 410
-
-_COUNT = f"""
-    INSERT INTO partners_webhookattemptcount AS counter (outcome, count)
-    SELECT * FROM unnest(%s::text[], %s::bigint[]) ORDER BY 1
-        ON CONFLICT (outcome) DO UPDATE SET count = counter.count + excluded.count
-     RETURNING {WITHOUT_FLUSH}
-"""
 
 
 class Outcome(NamedTuple):
@@ -46,11 +39,6 @@ class Outcome(NamedTuple):
     def is_success(self) -> bool:
         """Whether the receiver has the event."""
         return self.status in _OK
-
-    @property
-    def label(self) -> str:
-        """Its kind in metrics: `2xx` to `5xx`, or the error."""
-        return self.error or f"{(self.status or 0) // 100}xx"
 
     def as_stored(self) -> dict[str, Any]:
         """The object in `WebhookDelivery.attempts`."""
@@ -76,8 +64,7 @@ def record_all(results: Iterable[tuple[Lease, Outcome]]) -> int:
         held = [(lease, outcome) for lease, outcome in results if _end_attempt(lease, outcome)]
         for endpoint in endpoints:
             _update_health(endpoint, [outcome for lease, outcome in held if _concerns(lease, endpoint)])
-        if counts := Counter(outcome.label for _, outcome in held):
-            statements.run(_COUNT, ([*counts], [*counts.values()]))
+        statements.queue(Query(f"SELECT {WITHOUT_FLUSH}", ()))
     return len(held)
 
 

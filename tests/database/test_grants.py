@@ -26,7 +26,6 @@ GRANTS = {
     "partners_idempotencyrecord": ADD
     | {"UPDATE (body, completed_at, fingerprint, location, method, path, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
-    "partners_apiusage": ADD | {"UPDATE (count)", "DELETE"},
     # The outbox is written by triggers; the relay makes events of it.
     "partners_outboxentry": READ | {"DELETE"},
     "partners_event": ADD | {"DELETE"},
@@ -42,7 +41,6 @@ GRANTS = {
     "partners_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},
     "partners_webhookdelivery": ADD
     | {"UPDATE (attempt_count, attempts, ended_at, leased_until, next_attempt_at, state)", "DELETE"},
-    "partners_webhookattemptcount": ADD | {"UPDATE (count)"},
     # Users: what a partner may change; status and times are the triggers'.
     "users_user": READ
     | {f"INSERT ({', '.join(sorted(f'{PROFILE}, external_id, id, partner_id'.split(', ')))})"}
@@ -54,7 +52,6 @@ GRANTS = {
     "transactions_conversion": ADD,
     "transactions_document": ADD,
     "django_admin_log": ADD,
-    "transactions_documentfault": ADD | {"UPDATE (count, last_at)"},
     "transactions_importrun": ADD
     | {"UPDATE (bytes_read, ended_at, imported, line, rejected, state, unchanged, updated_at)"},
     "users_claim": ADD | {"DELETE"},

@@ -21,7 +21,7 @@ MIGRATIONS = tuple(f"{app}.migrations.0002_storage" for app in APPS)
 # On every node alike, or on one alone: docs/scaling.md.
 NOT_DISTRIBUTED = (
     *("partners_partner", "partners_apikey", "users_staff", "users_accessrecord", "transactions_importrun"),
-    *("partners_webhookendpoint", "partners_webhooksecret", "partners_webhookdelivery", "partners_webhookattemptcount"),
+    *("partners_webhookendpoint", "partners_webhooksecret", "partners_webhookdelivery"),
 )
 
 _UNIQUE = """

@@ -123,9 +123,9 @@ _BLOCKED = """
 
 
 def blocked_by(blocker: psycopg.Connection[Any], observer: psycopg.Connection[Any]) -> list[int]:
-    """The service's database sessions that wait for a lock of `blocker`, and for no other's.
+    """The service's database sessions that wait for a lock of `blocker`.
 
-    Servers write their counts meanwhile, and may wait for each other. observer: a session that commits each statement.
+    observer: a session that commits each statement.
     """
     return [pid for (pid,) in observer.execute(_BLOCKED, [blocker.info.backend_pid])]
 

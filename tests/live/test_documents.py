@@ -23,7 +23,7 @@ from tests.support.documents import LONG, add_document, path_of, stored_at
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
 from transactions.documents.downloads import CHUNK_BYTES
-from transactions.models import Document, DocumentFault
+from transactions.models import Document
 from users.models import User
 
 MIB = 1024 * 1024
@@ -77,28 +77,24 @@ def begun(client: PartnerClient, server: Server, document: Document) -> Iterator
         connection.close()
 
 
-def faults(document: Document) -> dict[str, int]:
-    return dict(DocumentFault.objects.filter(document=document).values_list("cause", "count"))
-
-
 def test_a_file_arrives_whole(client: PartnerClient, user: User) -> None:
     answer = client.get(url(add_document(user, LONG)))
     assert (answer.status, answer.header("Content-Length"), answer.body == LONG) == (200, str(len(LONG)), True)
 
 
 @pytest.mark.parametrize(
-    ("cause", "damage"),
+    "damage",
     [
-        ("other bytes", lambda whole: whole[:-1] + b"!"),
-        ("other bytes", lambda whole: b"!" + whole[1:]),
-        ("shorter", lambda whole: whole[:-1]),
-        ("longer", lambda whole: whole + b"!"),
-        ("longer", lambda whole: whole + whole),
+        lambda whole: whole[:-1] + b"!",
+        lambda whole: b"!" + whole[1:],
+        lambda whole: whole[:-1],
+        lambda whole: whole + b"!",
+        lambda whole: whole + whole,
     ],
     ids=["last byte", "first byte", "a byte less", "a byte more", "twice"],
 )
 def test_a_changed_document_is_cut_off_before_its_last_byte(
-    client: PartnerClient, user: User, kept: Path, cause: str, damage: Callable[[bytes], bytes]
+    client: PartnerClient, user: User, kept: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     document = add_document(user, LONG)
     path_of(kept, document).write_bytes(damage(LONG))
@@ -107,7 +103,6 @@ def test_a_changed_document_is_cut_off_before_its_last_byte(
         client.get(url(document))
     partial = getattr(raised.value, "partial", b"")
     assert len(partial) <= len(LONG) - len(b"the end")
-    assert faults(document) == {cause: 1}
     # The connection is spent, the server is not.
     assert client.get("/v1/ping").status == 200
 
@@ -124,7 +119,6 @@ def test_a_file_that_changes_while_it_is_sent_is_broken_off(
             file.truncate(len(content) - CHUNK_BYTES)
         with pytest.raises(http.client.IncompleteRead):
             answer.read()
-    assert faults(document) == {"shorter": 1}
 
 
 def test_a_client_that_disconnects_leaves_no_trace_in_the_server(
@@ -135,7 +129,6 @@ def test_a_client_that_disconnects_leaves_no_trace_in_the_server(
         with begun(client, server, document) as answer:
             answer.read(CHUNK_BYTES)
     assert client.get(url(document)).status == 200
-    assert faults(document) == {}
 
 
 def test_slow_readers_leave_threads_for_everybody_else(

@@ -138,9 +138,11 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     request_finished.disconnect(close_old_connections)
     try:
         result: Any = application(environ, start_response)
-        content = b"".join(result)
-        if hasattr(result, "close"):  # PEP 3333 asks for it where there is one
-            result.close()
+        try:
+            content = b"".join(result)
+        finally:
+            if hasattr(result, "close"):  # PEP 3333 asks for it where there is one
+                result.close()
     finally:
         request_started.connect(close_old_connections)
         request_finished.connect(close_old_connections)

@@ -1,5 +1,7 @@
 """Documents of tests: published by the service's function, into a folder of the test."""
 
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from pytest_django import Settings
 
 from config.document_storage import document_storage
 from tests.factories import NOON, DocumentFactory, add_documents
+from tests.support.metrics import totals
 from transactions.documents.downloads import CHUNK_BYTES
 from transactions.models import Document
 from users.models import User
@@ -18,6 +21,8 @@ __all__ = ("NOON", "add_documents")
 # More than two pieces, so that the first is sent before the last is known.
 LONG = bytes(range(256)) * (5 * CHUNK_BYTES // 256) + b"the end"
 
+Faults = Callable[[], Counter[str]]
+
 
 @pytest.fixture
 def folder(tmp_path: Path, settings: Settings) -> Path:
@@ -25,6 +30,17 @@ def folder(tmp_path: Path, settings: Settings) -> Path:
     kept = tmp_path / "documents"
     settings.STORAGES = stored_at(kept.as_uri())
     return kept
+
+
+@pytest.fixture
+def faults() -> Faults:
+    """How many downloads failed in this test, by cause, as metrics have it."""
+
+    def counted() -> Counter[str]:
+        return totals("psi_document_faults_total", "cause")
+
+    before = counted()
+    return lambda: counted() - before
 
 
 def stored_at(url: str) -> dict[str, Any]:

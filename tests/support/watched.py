@@ -60,8 +60,8 @@ class Watched(Server):
         return self._files_of(self.children()["workers"][0].pid)[0].parent
 
     def _files_of(self, process: int) -> list[Path]:
-        """Return the metrics files of a process; only workers have some."""
-        return list(self.log.parent.glob(f"psi-metrics-*/*_{process}.db"))
+        """Return the metrics files of a process that hold gauges; only workers have some."""
+        return list(self.log.parent.glob(f"psi-metrics-*/gauge_*_{process}.db"))
 
 
 def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) -> None:

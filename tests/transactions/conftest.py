@@ -8,10 +8,10 @@ import pytest
 from partners.models import Partner
 from tests import factories
 from tests.support.client import in_process
-from tests.support.documents import folder
+from tests.support.documents import faults, folder
 from tests.transactions.imports.running import Line
 
-__all__ = ("folder",)
+__all__ = ("faults", "folder")
 
 
 @pytest.fixture

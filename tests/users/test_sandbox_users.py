@@ -18,7 +18,6 @@ from django.utils import translation
 from partners.admin import bounded_lists
 from partners.db import serving_role
 from partners.models import ApiKey, Mode, Partner
-from partners.usage.tables import requests_table
 from tests import factories
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
@@ -149,8 +148,6 @@ def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple
     yield "case in hand", claims.case_in_hand(live.by)
     yield "next cases", [claims.next_case(staff=one) for one in factories.StaffFactory.create_batch(3)]
     yield "metrics", imports(connection.connection)
-    yield "requests", requests_table(live.partner)
-    yield "report", outcome("partner_report", live.partner.slug)["last7Days"]
     yield "imports", outcome("list_imports")
 
 
@@ -382,9 +379,6 @@ def test_partners_are_listed_with_their_mode(client: Client, live: Rows, sandbox
     by_slug = {one["slug"]: one["mode"] for one in outcome("list_partners")["partners"]}
     assert by_slug == {live.partner.slug: "live", sandbox.partner.slug: "sandbox"}
     assert "sandbox" in printed("list_partners")
-    for rows, mode in ((live, "live"), (sandbox, "sandbox")):
-        assert outcome("partner_report", rows.partner.slug)["mode"] == mode
-        assert f", {mode}, enabled" in printed("partner_report", rows.partner.slug)
     assert "Sandbox" in text_of(client.get("/admin/partners/apikey/"))
 
 

@@ -24,10 +24,10 @@ from transactions.api.serializers import (
     DocumentPageSerializer,
     DocumentSerializer,
 )
-from transactions.documents.downloads import FaultError, respond
+from transactions.documents.downloads import FaultCause, FaultError, respond
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import KeysetRows, Owner
-from transactions.models import Document, FaultCause
+from transactions.models import Document
 from users.api.errors import BAD_PATH, external_id_errors, user_not_found
 from users.api.views import UserView
 

@@ -70,16 +70,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='DocumentFault',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('cause', models.CharField(choices=[('missing', 'The file is not there'), ('shorter', 'The file is shorter than published'), ('longer', 'The file is longer than published'), ('other bytes', 'The file holds other bytes than published'), ('storage failed', 'The storage failed or could not be reached')], max_length=20)),
-                ('count', models.BigIntegerField(default=1)),
-                ('last_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('document', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='faults', to='transactions.document', verbose_name='document')),
-            ],
-        ),
-        migrations.CreateModel(
             name='ImportRun',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -222,14 +212,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='document',
             trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func='\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.documentPublished\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id, \'documentId\', NEW.document_id, \'type\', NEW.type, \'createdAt\', to_char(NEW.created_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')) FROM users_user u WHERE u.id = NEW.user_id\n    ; RETURN NULL;', hash='65f5e571441491d97f1eee90c3a99041ec74669b', operation='INSERT', pgid='pgtrigger_event_69304', table='transactions_document', when='AFTER')),
-        ),
-        migrations.AddConstraint(
-            model_name='documentfault',
-            constraint=models.UniqueConstraint(fields=('document', 'cause'), name='fault_of_document'),
-        ),
-        migrations.AddConstraint(
-            model_name='documentfault',
-            constraint=models.CheckConstraint(condition=models.Q(('cause__in', ['missing', 'shorter', 'longer', 'other bytes', 'storage failed'])), name='fault_cause_known'),
         ),
         # Written by hand: Django has no foreign key of two columns.
         migrations.RunSQL(

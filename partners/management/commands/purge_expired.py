@@ -9,8 +9,8 @@ MAX_BATCH_SIZE = 100_000
 
 class Command(ServiceCommand):
     help = (
-        "Removes idempotency records after 24 hours, used signatures that no request can repeat, usage counters after"
-        " 8 days, and events and deliveries after 30 days, in batches; safe while serving. Run it every day."
+        "Removes idempotency records after 24 hours, used signatures that no request can repeat, and events and"
+        " deliveries after 30 days, in batches; safe while serving. Run it every day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,13 +23,12 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
-        records, signatures, counters, deliveries, events = purge_expired(batch_size=batch_size)
-        requests = f"{records} idempotency records, {signatures} used signatures, {counters} usage counters"
+        records, signatures, deliveries, events = purge_expired(batch_size=batch_size)
+        requests = f"{records} idempotency records, {signatures} used signatures"
         return Outcome(
             {
                 "idempotencyRecords": records,
                 "usedSignatures": signatures,
-                "usageCounters": counters,
                 "webhookDeliveries": deliveries,
                 "events": events,
             },

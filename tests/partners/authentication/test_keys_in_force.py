@@ -1,5 +1,6 @@
 """Revoked keys, disabled partners and new limits take effect with the next request."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,15 +18,15 @@ from partners.api import throttling
 from partners.api.errors import UnauthorizedError
 from partners.api.rates import Rate
 from partners.authentication import keys
+from partners.authentication.failures import AuthenticationFailure
 from partners.db import serving_role
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
-from partners.usage import recording, reports
-from partners.usage.failures import AuthenticationFailure
 from tests import factories
 from tests.conftest import database_url
 from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.documents import LONG, add_document, folder
+from tests.support.metrics import totals
 from users.api.views import UserView
 from users.models import User, UserEvent
 
@@ -115,20 +116,18 @@ def counted_in_window() -> int:
     return sum(count for count, _ in throttling._counter()._windows.values())
 
 
-def counted(partner: Partner) -> tuple[int, dict[int, int], dict[AuthenticationFailure, int]]:
-    """Against the limit, and as staff see it."""
-    recording.flush()
-    answered = reports.requests_of(partner.pk, period=reports.DAY).by_status
-    refused = {one.failure: one.requests for one in reports.failures_of(partner.pk)}
-    return counted_in_window(), dict(answered), refused
+def counted(partner: Partner) -> tuple[int, Counter[str], Counter[str]]:
+    """Against the limit; by status; and refusals by cause."""
+    by_status = totals("psi_requests_total", "status", partner=partner.slug)
+    return counted_in_window(), by_status, totals("psi_unauthorized_total", "cause")
 
 
 @pytest.mark.parametrize(("status", "send"), REQUESTS.values(), ids=REQUESTS)
 def test_a_request_is_counted_once(known: Known, status: int, send: Callable[[Known], Response]) -> None:
-    in_window, answered, _ = counted(known.partner)
+    in_window, answered, refused = counted(known.partner)
     answer = send(known)
     assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
-    assert counted(known.partner) == (in_window + 1, answered | {status: answered.get(status, 0) + 1}, {})
+    assert counted(known.partner) == (in_window + 1, answered + Counter({str(status): 1}), refused)
 
 
 @pytest.mark.parametrize("withdraw", WITHDRAWN.values(), ids=WITHDRAWN)
@@ -137,7 +136,7 @@ def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
     known: Known, send: Callable[[Known], Response], withdraw: Callable[[Partner], object]
 ) -> None:
     withdraw(known.partner)
-    before, (in_window, answered, _) = stored(known.partner), counted(known.partner)
+    before, (in_window, answered, refused) = stored(known.partner), counted(known.partner)
     for refusals in (1, 2):
         answer = send(known)
         assert assert_error(answer, 401)["message"] == UnauthorizedError.default_detail
@@ -145,8 +144,8 @@ def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
         assert stored(known.partner) == before
         assert counted(known.partner) == (
             in_window,
-            answered | {401: refusals},
-            {AuthenticationFailure.NOT_IN_FORCE: refusals},
+            answered + Counter({"401": refusals}),
+            refused + Counter({AuthenticationFailure.NOT_IN_FORCE.value: refusals}),
         )
 
 
@@ -201,10 +200,10 @@ def test_a_failure_of_ours_is_counted_and_a_key_that_is_not_in_force_is_refused_
         raise failure
 
     monkeypatch.setattr(UserView, "get_user", fail)
-    in_window, answered, _ = counted(known.partner)
+    in_window, answered, refused = counted(known.partner)
     answer = known.api.get(ADA)
     assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
-    assert counted(known.partner) == (in_window + 1, answered | {status: 1}, {})
+    assert counted(known.partner) == (in_window + 1, answered + Counter({str(status): 1}), refused)
     keys.revoke(known.partner.api_keys.get())
     assert known.api.get(ADA).status == 401
 

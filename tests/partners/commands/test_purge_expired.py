@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from partners.api import idempotency
 from partners.db import serving_role
-from partners.models import ApiUsage, IdempotencyRecord, Partner, UsedSignature, WebhookDelivery, WebhookEndpoint
+from partners.models import IdempotencyRecord, Partner, UsedSignature, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import endpoints
 from tests import factories
 from tests.support.client import PartnerClient
@@ -30,13 +30,9 @@ def remember_signature(partner: Partner, age: timedelta) -> UsedSignature:
     )
 
 
-def remember_usage(partner: Partner, age: timedelta) -> ApiUsage:
-    return ApiUsage.objects.create(partner=partner, status=200, count=1, hour=timezone.now() - age)
-
-
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
-    names = ("idempotencyRecords", "usedSignatures", "usageCounters", "webhookDeliveries", "events")
+    names = ("idempotencyRecords", "usedSignatures", "webhookDeliveries", "events")
     return dict.fromkeys(names, 0) | removed
 
 
@@ -57,20 +53,11 @@ def test_only_signatures_that_no_request_can_repeat_go(partner: Partner) -> None
     assert UsedSignature.objects.filter(partner=partner, signature=kept.signature).exists()
 
 
-def test_only_usage_that_no_report_shows_goes(partner: Partner) -> None:
-    remember_usage(partner, timedelta(days=8, minutes=1))
-    kept = remember_usage(partner, timedelta(days=7, hours=23))
-    assert outcome("purge_expired") == purged(usageCounters=1)
-    assert list(ApiUsage.objects.filter(partner=partner)) == [kept]
-
-
 def test_all_batches_are_purged(partner: Partner) -> None:
     for _ in range(5):
         remember_key(partner, LONG_AGO)
         remember_signature(partner, LONG_AGO)
-        remember_usage(partner, LONG_AGO)
-    everything = purged(idempotencyRecords=5, usedSignatures=5, usageCounters=5)
-    assert outcome("purge_expired", "--batch-size", "2") == everything
+    assert outcome("purge_expired", "--batch-size", "2") == purged(idempotencyRecords=5, usedSignatures=5)
     assert outcome("purge_expired") == purged()
 
 
@@ -100,7 +87,7 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 def test_the_output_for_people_has_the_counts(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
     assert printed("purge_expired") == (
-        "Removed 1 idempotency records, 0 used signatures, 0 usage counters, 0 webhook deliveries and 0 events.\n"
+        "Removed 1 idempotency records, 0 used signatures, 0 webhook deliveries and 0 events.\n"
     )
 
 

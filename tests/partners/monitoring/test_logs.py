@@ -56,6 +56,17 @@ def test_a_requests_log_line_has_partner_route_and_status(
     }
 
 
+def test_the_log_line_of_a_refusal_has_cause_key_and_partner(
+    service: Watched, api: PartnerClient, committed_partner: Partner
+) -> None:
+    request_id = api.get("/v1/ping", secret="psi_secret_x").header("X-Request-Id")
+    (line,) = [
+        line for line in service.lines() if (line["event"], line.get("request_id")) == ("unauthorized", request_id)
+    ]
+    found = (line["cause"], line["key"], line["partner"])
+    assert found == ("bad signature", keys.find(api.api_key).prefix, committed_partner.slug)
+
+
 def test_statements_are_counted_for_the_request_that_runs_them(service: Watched, api: PartnerClient) -> None:
     assert api.post("/v1/users", factories.user_body(externalId=ADA)).status == 201
 

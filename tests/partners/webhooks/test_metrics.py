@@ -6,7 +6,7 @@ import psycopg
 from django.utils import timezone
 
 from partners.db import serving_role
-from partners.models import Partner, WebhookAttemptCount
+from partners.models import Partner, WebhookEndpoint
 from partners.webhooks import endpoints
 from partners.webhooks.metrics import webhooks
 from tests.conftest import database_url
@@ -28,6 +28,7 @@ def test_they_are_read_from_the_tables(committed_partner: Partner) -> None:
     assert before["psi_webhook_deliveries_pending"] == 0
     assert before["psi_webhook_oldest_due_seconds"] == 0
     assert before["psi_event_feed_lag_seconds"] == 0
+    assert before["psi_webhooks_failing"] == 0
 
     endpoint, disabled = WebhookEndpointFactory.create_batch(2, partner=committed_partner)
     hour_ago = timezone.now() - timedelta(hours=1)
@@ -35,7 +36,7 @@ def test_they_are_read_from_the_tables(committed_partner: Partner) -> None:
         WebhookDeliveryFactory.create(endpoint=one, next_attempt_at=hour_ago)
     WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=timezone.now() + timedelta(hours=1))
     endpoints.disable(disabled)
-    WebhookAttemptCount.objects.create(outcome="2xx", count=3)
+    WebhookEndpoint.objects.update(failing_since=hour_ago)
     UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
 
     after = scraped()
@@ -43,4 +44,5 @@ def test_they_are_read_from_the_tables(committed_partner: Partner) -> None:
     assert 3600 <= after["psi_webhook_oldest_due_seconds"] < 7200
     assert after["psi_event_feed_lag_seconds"] > 0
     assert after["psi_webhooks_disabled:staff"] == 1
-    assert after["psi_webhook_attempts_total:2xx"] == 3
+    # The disabled one is not among them.
+    assert after["psi_webhooks_failing"] == 1

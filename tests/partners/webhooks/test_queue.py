@@ -16,12 +16,11 @@ from partners.models import (
     DisabledReason,
     Event,
     Partner,
-    WebhookAttemptCount,
     WebhookDelivery,
     WebhookEndpoint,
 )
 from partners.webhooks import deliveries, endpoints, fan_out, leases
-from partners.webhooks.results import Outcome, record, record_all
+from partners.webhooks.results import Outcome, record
 from tests.factories import (
     EventFactory,
     StatusChangeFactory,
@@ -428,16 +427,6 @@ def test_a_test_is_sent_once_and_says_nothing_of_the_endpoint(endpoint: WebhookE
     endpoint.refresh_from_db()
     assert (endpoint.state, endpoint.failing_since, endpoint.last_success_at) == ("active", None, None)
     assert deliveries.retry(endpoint=endpoint) == 0
-
-
-def test_attempts_are_counted_by_outcome(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner, users=2)
-    results = [outcome(204), outcome(None, error="tls")]
-    assert record_all(zip(leases.lease(limit=10), results, strict=True)) == 2
-    make(partner)
-    record(leases.lease(limit=10)[0], outcome(200))
-    counted = {row.outcome: row.count for row in WebhookAttemptCount.objects.all()}
-    assert counted == {"2xx": 2, "tls": 1}
 
 
 # What staff ask for

@@ -12,11 +12,11 @@ from structlog.testing import capture_logs
 
 from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
-from tests.support.documents import LONG, add_document, path_of
+from tests.support.documents import LONG, Faults, add_document, path_of
 from tests.support.transports import transport
 from transactions.documents.downloads import CHUNK_BYTES, FaultError, respond
 from transactions.documents.storage.folder import DocumentFolder
-from transactions.models import Document, DocumentFault
+from transactions.models import Document
 from users.models import User
 
 __all__ = ("transport",)
@@ -31,10 +31,6 @@ def ada(create_user: Callable[..., Response], folder: Path) -> User:
 
 def url(document: Document) -> str:
     return f"{LIST}/{document.document_id}"
-
-
-def faults(document: Document) -> dict[str, int]:
-    return dict(DocumentFault.objects.filter(document=document).values_list("cause", "count"))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +149,7 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 @pytest.mark.parametrize("size", [10, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 4 * CHUNK_BYTES, len(LONG)])
 @pytest.mark.parametrize(("cause", "damage"), DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_file_is_never_sent_whole(
-    api: PartnerClient, ada: User, folder: Path, size: int, cause: str, damage: Callable[[bytes], bytes]
+    api: PartnerClient, ada: User, folder: Path, size: int, cause: str, damage: Callable[[bytes], bytes], faults: Faults
 ) -> None:
     made = add_document(ada, LONG[:size])
     path_of(folder, made).write_bytes(damage(LONG[:size]))
@@ -166,23 +162,25 @@ def test_a_damaged_file_is_never_sent_whole(
         # Known before the first byte was sent.
         assert assert_error(answer, 500)["error"] == "internal_error"
         assert answer.header("ETag") is None
-    assert faults(made) == {cause: 1}
+    assert faults() == {cause: 1}
 
 
-def test_a_missing_file_is_an_error_that_is_counted(api: PartnerClient, ada: User, folder: Path) -> None:
+def test_a_missing_file_is_an_error_that_is_counted(
+    api: PartnerClient, ada: User, folder: Path, faults: Faults
+) -> None:
     made = add_document(ada)
     path_of(folder, made).unlink()
     answers = [api.get(url(made)) for _ in range(3)]
     assert [assert_error(answer, 500)["error"] for answer in answers] == ["internal_error"] * 3
-    assert faults(made) == {"missing": 3}
+    assert faults() == {"missing": 3}
 
 
-def test_an_unreachable_storage_can_be_retried(api: PartnerClient, ada: User, folder: Path) -> None:
+def test_an_unreachable_storage_can_be_retried(api: PartnerClient, ada: User, folder: Path, faults: Faults) -> None:
     made = add_document(ada)
     folder.rename(folder.with_name("elsewhere"))
     answer = api.get(url(made))
     assert (assert_error(answer, 503)["error"], answer.header("Retry-After")) == ("internal_error", "2")
-    assert faults(made) == {"storage failed": 1}
+    assert faults() == {"storage failed": 1}
     folder.with_name("elsewhere").rename(folder)
     assert api.get(url(made)).status == 200
 
@@ -220,12 +218,12 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[_Failing]:
 
 
 def test_a_storage_that_fails_midway_aborts_the_response(
-    api: PartnerClient, ada: User, failing: list[_Failing]
+    api: PartnerClient, ada: User, failing: list[_Failing], faults: Faults
 ) -> None:
     made = add_document(ada, LONG)
     with capture_logs() as lines, pytest.raises(FaultError) as raised:
         api.get(url(made))
-    assert faults(made) == {"storage failed": 1}
+    assert faults() == {"storage failed": 1}
     assert "secret" not in f"{raised.value}"
     assert [file.closed for file in failing] == [True]
     (failed,) = [line for line in lines if line["event"] == "document download failed"]

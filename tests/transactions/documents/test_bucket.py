@@ -21,10 +21,10 @@ from pytest_django import Settings
 from config.environment import deployment
 from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response
-from tests.support.documents import LONG, add_document, stored_at
+from tests.support.documents import LONG, Faults, add_document, stored_at
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE, FaultError
 from transactions.documents.publishing import StorageError, publish
-from transactions.models import Document, DocumentFault
+from transactions.models import Document
 from users.models import User
 
 BUCKET = "documents-of-tests"
@@ -88,10 +88,6 @@ def keys(s3: Any) -> list[str]:
     return [one["Key"] for one in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
 
 
-def faults(document: Document) -> dict[str, int]:
-    return dict(DocumentFault.objects.filter(document=document).values_list("cause", "count"))
-
-
 @pytest.mark.parametrize("content", [b"%PDF", LONG, LONG * 30], ids=["small", "pieces", "of several parts"])
 def test_a_document_is_kept_in_the_bucket_and_comes_back(
     api: PartnerClient, ada: User, s3: Any, content: bytes
@@ -113,19 +109,19 @@ def test_no_object_names_anybody_or_is_open_to_the_world(ada: User, s3: Any) -> 
     assert [grant["Grantee"]["Type"] for grant in grants] == ["CanonicalUser"]
 
 
-def test_an_object_that_is_gone_is_counted(api: PartnerClient, ada: User, s3: Any) -> None:
+def test_an_object_that_is_gone_is_counted(api: PartnerClient, ada: User, s3: Any, faults: Faults) -> None:
     made = add_document(ada)
     s3.delete_object(Bucket=BUCKET, Key=keys(s3)[0])
     assert assert_error(api.get(url(made)), 500)["error"] == "internal_error"
-    assert faults(made) == {"missing": 1}
+    assert faults() == {"missing": 1}
 
 
-def test_an_object_that_was_replaced_is_not_sent(api: PartnerClient, ada: User, s3: Any) -> None:
+def test_an_object_that_was_replaced_is_not_sent(api: PartnerClient, ada: User, s3: Any, faults: Faults) -> None:
     made = add_document(ada, LONG)
     s3.put_object(Bucket=BUCKET, Key=keys(s3)[0], Body=LONG[:-1] + b"!")
     with pytest.raises(FaultError):
         api.get(url(made))
-    assert faults(made) == {"other bytes": 1}
+    assert faults() == {"other bytes": 1}
 
 
 def test_a_bucket_that_is_gone_is_worth_another_try(api: PartnerClient, ada: User, s3: Any) -> None:
@@ -137,13 +133,15 @@ def test_a_bucket_that_is_gone_is_worth_another_try(api: PartnerClient, ada: Use
     assert (assert_error(answer, 503)["error"], answer.header("Retry-After")) == ("internal_error", "2")
 
 
-def test_a_server_that_is_away_is_worth_another_try(api: PartnerClient, ada: User, use: Callable[[str], None]) -> None:
+def test_a_server_that_is_away_is_worth_another_try(
+    api: PartnerClient, ada: User, use: Callable[[str], None], faults: Faults
+) -> None:
     made = add_document(ada)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         use(f"http://127.0.0.1:{nobody.getsockname()[1]}")
         assert assert_error(api.get(url(made)), 503)["error"] == "internal_error"
-        assert faults(made) == {"storage failed": 1}
+        assert faults() == {"storage failed": 1}
         with pytest.raises(StorageError):
             add_document(ada)
     assert Document.objects.count() == 1
@@ -187,13 +185,13 @@ def cutter(endpoint: str) -> Iterator[Cutter]:
 
 
 def test_a_connection_that_breaks_on_the_way_breaks_the_answer_off(
-    api: PartnerClient, ada: User, use: Callable[[str], None], cutter: Cutter
+    api: PartnerClient, ada: User, use: Callable[[str], None], cutter: Cutter, faults: Faults
 ) -> None:
     made = add_document(ada, LONG)
     use(cutter.endpoint)
     with pytest.raises(FaultError):
         api.get(url(made))
-    assert faults(made) == {"storage failed": 1}
+    assert faults() == {"storage failed": 1}
 
 
 def test_nothing_is_left_of_an_upload_that_fails(ada: User, s3: Any) -> None:

@@ -1,1 +1,0 @@
-"""Counts of requests by hour, key, status, authentication failure and clock skew."""

@@ -1,0 +1,18 @@
+"""The metrics of this process."""
+
+from collections import Counter
+
+from prometheus_client import REGISTRY
+
+
+def totals(name: str, label: str, **others: str) -> Counter[str]:
+    """A counter's values by one of its labels. others: further labels that the samples must have.
+
+    Two results subtract to what was counted between them, without zeros.
+    """
+    found: Counter[str] = Counter()
+    for metric in REGISTRY.collect():
+        for sample in metric.samples:
+            if sample.name == name and others.items() <= sample.labels.items():
+                found[sample.labels[label]] += int(sample.value)
+    return found
