@@ -1,4 +1,4 @@
-"""Django's request and WSGI handler, hardened: no client chooses a codec, no slow reader of a file holds a thread.
+"""Django's request and WSGI handler, hardened: no client chooses a codec, no slow reader of a response holds a thread.
 
 Django decodes parameters of RFC 2231 (`x*=punycode''…`) and forms with the codec that the client names. Some of
 Python's take quadratic time, and an unknown one raises before Django can respond.
@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.http.response import HttpResponseBase
 
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.middleware import is_api_path
@@ -37,6 +38,7 @@ class ServiceRequest(WSGIRequest):
 
     def __init__(self, environ: dict[str, Any]) -> None:
         self.path_bytes = environ["PATH_INFO"].encode("latin-1")
+        self.has_body = environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
         content_type = environ.get("CONTENT_TYPE", "")
         if content_type:
             environ["CONTENT_TYPE"] = plain_content_type(content_type)
@@ -63,29 +65,21 @@ class ServiceHandler(WSGIHandler):
     request_class = ServiceRequest
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # type: ignore[override]
-        """Respond to a request; stream only responses that count their threads (partners/streaming.py)."""
-        if is_api_path(environ["PATH_INFO"]):
-            return self._respond_api(environ, start_response)
+        """Respond to a request, by a list: the server sends it at once, however slowly the client reads it.
+
+        An iterator, such as Django's responses and WhiteNoise's files, would hold a thread until then.
+        """
         response = super().__call__(environ, start_response)
-        if not response.streaming or isinstance(response, LimitedStreamingResponse):
+        is_streamed = getattr(response, "streaming", False)  # wsgiref wraps files
+        if is_streamed and (isinstance(response, LimitedStreamingResponse) or is_api_path(environ["PATH_INFO"])):
             return response
-        # WhiteNoise's files, in pieces, would each hold a thread until the slowest reader has them.
         with closing(response):
             return [b"".join(response)]
 
-    def _respond_api(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Respond without Django's signals around each request: 20 µs of some 500.
-
-        Their receivers check the database connections, as `run_first` does (config/database/base.py), and reset a cache
-        and a query log that such a request does not have.
-        """
-        request = self.request_class(environ)
-        response: Any = self.get_response(request)
-        headers = [*response.headers.items()]
-        has_body = environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
-        if has_body and not request.body_is_read and environ.get("SERVER_SOFTWARE") == GRANIAN:
-            # Unread bytes would be taken for the next request.
-            headers.append(("Connection", "close"))
-        start_response(f"{response.status_code} {response.reason_phrase}", headers)
-        # A list: the server sends it at once, and need not close it, which would send a signal.
-        return response if response.streaming else [response.content]
+    def get_response(self, request: ServiceRequest) -> HttpResponseBase:  # type: ignore[override]
+        """As Django's, but end a connection with unread bytes, which would be taken for the next request."""
+        response: HttpResponseBase = super().get_response(request)
+        is_unread = request.has_body and not request.body_is_read and is_api_path(request.path_info)
+        if is_unread and request.environ.get("SERVER_SOFTWARE") == GRANIAN:
+            response.headers["Connection"] = "close"
+        return response

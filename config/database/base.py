@@ -77,7 +77,6 @@ class DatabaseWrapper(PostgresWrapper):
         """
         circuit = _circuits[self.alias]
         answers = circuit.check()
-        self._renew()
         may_reconnect = self.connection is not None
         while True:
             try:
@@ -103,14 +102,14 @@ class DatabaseWrapper(PostgresWrapper):
                 circuit.answered()
                 return results
 
-    def _renew(self) -> None:
-        """Close a connection that an earlier request may have left broken; the next statement opens another."""
-        if self.in_atomic_block:
-            return
-        if self.errors_occurred:
-            # Django would test it first, and wait for seconds if the server hangs.
+    def close_if_unusable_or_obsolete(self) -> None:
+        """As Django's, around each request, but close a connection after an error; the next statement opens another.
+
+        Django would test it, and wait for seconds if the server hangs.
+        """
+        if self.errors_occurred and not self.in_atomic_block:
             self.close()
-        self.close_if_unusable_or_obsolete()
+        super().close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
         """Send a statement with the next one of its transaction, or with COMMIT if it has no `check`.

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import NotSupportedError, OperationalError, connection, transaction
+from django.db import NotSupportedError, OperationalError, close_old_connections, connection, transaction
 from django.db.utils import DataError
 from psycopg.pq import ExecStatus
 
@@ -74,6 +74,14 @@ def name(partner: Partner) -> str:
 
 
 # --- Lost connections ---
+
+
+def test_a_connection_with_an_error_is_closed_around_requests(partner: Partner) -> None:
+    with pytest.raises(OperationalError):
+        statements.fetch_all("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(%s)", (60,))
+    close_old_connections()
+    assert connection.connection is None
+    assert statements.fetch_all(NAME, (partner.pk,)) == [("before",)]
 
 
 def test_a_lost_connection_is_an_operational_error(partner: Partner) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.dispatch import Signal
 from pytest_django.fixtures import Settings
 
 from partners.models import Partner
@@ -194,6 +196,23 @@ REQUESTS: list[tuple[str, Callable[[PartnerClient], Response]]] = [
     ("create", lambda api: api.post("/v1/users", factories.user_body(externalId=str(uuid4())), key=str(uuid4()))),
     ("update", lambda api: api.patch("/v1/users/ada", {"city": str(uuid4())}, key=str(uuid4()))),
 ]
+
+
+@pytest.mark.parametrize("target", ["/v1/ping", "/v1/unknown", "/docs"])
+def test_django_sends_its_signals_around_every_request(api: PartnerClient, target: str) -> None:
+    sent: list[Signal] = []
+
+    def receive(signal: Signal, **_: object) -> None:
+        sent.append(signal)
+
+    for signal in (request_started, request_finished):
+        signal.connect(receive)
+    try:
+        in_process("GET", target, api.headers("GET", target, b"", key=None, timestamp=None, secret=None), b"")
+    finally:
+        for signal in (request_started, request_finished):
+            signal.disconnect(receive)
+    assert sent == [request_started, request_finished]
 
 
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS], ids=[name for name, _ in REQUESTS])
