@@ -20,7 +20,7 @@ USED_ATTRIBUTES = {
 }
 USED_SETTINGS = {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
 # By what a view declares: the attribute that its own methods have to read, as no code of the base does.
-READ_BY_VIEWS = {"pagination_class": "paginator"}
+READ_BY_VIEWS = {"serializer_class": "serializer_class", "pagination_class": "paginator"}
 HINT = "See PartnerAPIView in partners/api/base.py."
 
 

@@ -1,6 +1,6 @@
 """The base serializer under /v1: strict about names, with all errors in one response."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -22,7 +22,8 @@ NAME_LENGTH_IN_ERRORS = 100
 
 Instance = TypeVar("Instance")
 Row = TypeVar("Row")
-Errors = dict[str, list[Any]]
+# A list of ErrorDetail by name; of a nested serializer or list such errors again, by name or index.
+Errors = dict[str, Any]
 
 # DRF's codes that are other ones on the wire.
 _CODES = {"null": "type"}
@@ -49,6 +50,8 @@ class StrictSerializer(serializers.Serializer[Instance]):
 
     # Refused in an update.
     create_only_fields: ClassVar[Collection[str]] = ()
+    # The message where a nested serializer finds something else.
+    not_an_object: ClassVar[str] = "Must be an object."
 
     def __init__(self, instance: Instance | None = None, data: Any = empty, **kwargs: Any) -> None:
         # DRF copies the declared fields for each serializer, which takes 170 µs for a user, of which validation takes
@@ -85,9 +88,8 @@ class StrictSerializer(serializers.Serializer[Instance]):
             return BadRequestError("The body must be a JSON object.")
         return BadRequestError(
             field_errors=[
-                FieldError(printable(name), message, _CODES.get(message.code, message.code))
-                for name, messages in self.errors.items()
-                for message in messages
+                FieldError(name, message, _CODES.get(message.code, message.code))
+                for name, message in _flat(self.errors)
             ]
         )
 
@@ -99,7 +101,7 @@ class StrictSerializer(serializers.Serializer[Instance]):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """The values by source. Raises ValidationError."""
         if not isinstance(data, Mapping):
-            raise serializers.ValidationError({api_settings.NON_FIELD_ERRORS_KEY: ["Must be a JSON object."]})
+            raise serializers.ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [self.not_an_object]}, "type")
         values, errors = self._validate_fields(data)
         self.validate_together(values, errors)
         known = self.writable_fields.keys()
@@ -132,7 +134,7 @@ class StrictSerializer(serializers.Serializer[Instance]):
                     value = getattr(self, f"validate_{name}")(value)
                 values[field.source or name] = value
             except serializers.ValidationError as error:
-                errors[name] = list(error.detail)
+                errors[name] = error.detail
             except DjangoValidationError as error:
                 errors[name] = list(get_error_detail(error))
             except SkipField:  # not sent, and without a default
@@ -148,6 +150,20 @@ def _shared_attributes(serializer_class: type[StrictSerializer[Any]]) -> dict[st
     # cached_property stores these among the attributes.
     _ = serializer.writable_fields, serializer.validate_methods, serializer.validators
     return vars(serializer)
+
+
+def _flat(errors: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The errors by the name of their field in the body, such as items[0].from.amount."""
+    for name, found in errors.items():
+        path = f"{prefix}.{printable(name)}" if prefix and isinstance(name, str) else printable(str(name))
+        if isinstance(name, int):
+            path = f"{prefix}[{name}]"
+        elif name == api_settings.NON_FIELD_ERRORS_KEY:
+            path = prefix
+        if isinstance(found, Mapping):
+            yield from _flat(found, path)
+        else:
+            yield from ((path, message) for message in found)
 
 
 def printable(name: str) -> str:

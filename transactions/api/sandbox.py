@@ -12,7 +12,6 @@ from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from transactions.api import schema
-from transactions.api.items import checked_items
 from transactions.api.serializers import (
     ConversionSerializer,
     DocumentSerializer,
@@ -55,9 +54,11 @@ class SimulatedTransactions(SandboxUserView):
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         def record() -> StoredResponse:
             user = self.get_user(external_id)
-            items = checked_items(request.data)
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            items, slug = serializer.validated_data["items"], request.user.partner_slug
             try:
-                rows = simulate_conversions(user=user, slug=request.user.partner_slug, items=items)
+                rows = simulate_conversions(user=user, slug=slug, items=items)
             except OtherContentError as error:
                 raise ConflictError(f"items[{error.index}]: {OTHER_CONTENT}") from None
             return StoredResponse(201, self.renderer.render({"items": ConversionSerializer.items(rows)}))

@@ -1,34 +1,40 @@
 """Conversions, documents and their pages on the wire."""
 
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
 from partners.db.statements import rfc_3339_from_text
 from transactions.documents.file_types import EXTENSIONS
+from transactions.imports import lines
+from transactions.imports.lines import LineProblem
 from transactions.keyset import CURSOR, ConversionRow, DocumentRow
 from transactions.models import TITLE_LENGTH, DocumentType
-from users.api.serializer_fields import ChoiceField, ExternalIdField, TextField
+from users.api.serializer_fields import ChoiceField, ExternalIdField, RuleField, TextField
 from users.api.serializers import USER_ID_HELP
 
 # Of a simulated import.
 MAX_ITEMS = 100
 AMOUNT = r"^(0|[1-9]\d{0,19})(\.\d{1,18})?$"
+CURRENCY = "^[A-Z0-9]{3,10}$"
+CONVERSION_ID = "^[A-Za-z0-9_.-]{1,64}$"
 
 
 class MoneySerializer(serializers.Serializer[Any]):
     """An amount in a currency."""
 
-    currency = serializers.RegexField("^[A-Z0-9]{3,10}$", help_text="A currency code.")
+    currency = serializers.RegexField(CURRENCY, help_text="A currency code.")
     amount = serializers.RegexField(AMOUNT, help_text="Plain decimal notation, the digits as recorded.")
 
 
 class ConversionSerializer(RowSerializer[ConversionRow]):
     """A conversion from one currency to another."""
 
-    conversionId = serializers.RegexField("^[A-Za-z0-9_.-]{1,64}$")
+    conversionId = serializers.RegexField(CONVERSION_ID)
     createdAt = InstantField(help_text="When the conversion was made.")
     type = serializers.ChoiceField(["conversion"])
     from_ = MoneySerializer()
@@ -133,31 +139,88 @@ class PublishedDocumentSerializer(EventDataSerializer):
     createdAt = InstantField(help_text="When the document was issued.")
 
 
+class LineField(RuleField):
+    """A value under the rule of an import's line (transactions/imports/lines.py), which stays as it was sent."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Apply the rule to null too; DRF would not."""
+        if data is empty:
+            return super().run_validation(data)
+        try:
+            self.rule(data)
+        except LineProblem as error:
+            message = f"{error.problem[:1].upper()}{error.problem[1:]}."
+            raise serializers.ValidationError(message, error.code) from None
+        return data
+
+
 class SimulatedMoneySerializer(StrictSerializer[Any]):
     """An amount in a currency, to be recorded."""
 
-    currency = serializers.RegexField("^[A-Z0-9]{3,10}$", help_text="A currency code.")
-    amount = serializers.RegexField(AMOUNT, help_text="Plain decimal notation.")
+    not_an_object = f"M{lines.NOT_A_SIDE[1:]}."
+
+    currency = LineField(
+        partial(lines.matching, name="", form=lines.CURRENCY),
+        schema={"type": "string", "pattern": CURRENCY},
+        help_text="A currency code.",
+    )
+    amount = LineField(
+        partial(lines.matching, name="", form=lines.DECIMAL),
+        schema={"type": "string", "pattern": AMOUNT},
+        help_text="Plain decimal notation.",
+    )
 
 
 class SimulatedConversionSerializer(StrictSerializer[Any]):
     """A conversion to be recorded."""
 
-    conversionId = serializers.RegexField("^[A-Za-z0-9_.-]{1,64}$", required=False, help_text="By default a new one.")
-    createdAt = serializers.DateTimeField(required=False, help_text="By default now. A past one is a late arrival.")
-    from_ = SimulatedMoneySerializer()
-    to = SimulatedMoneySerializer()
-    rate = serializers.RegexField(AMOUNT, help_text="More than zero, in plain decimal notation.")
+    conversionId = LineField(
+        partial(lines.matching, name="", form=lines.CONVERSION_ID),
+        schema={"type": "string", "pattern": CONVERSION_ID},
+        required=False,
+        help_text="By default a new one.",
+    )
+    createdAt = LineField(
+        lines.created_at_of,
+        schema={"type": "string", "format": "date-time"},
+        required=False,
+        help_text="By default now. A past one is a late arrival.",
+    )
+    from_ = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
+    to = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
+    rate = LineField(
+        lines.rate_of,
+        schema={"type": "string", "pattern": AMOUNT},
+        help_text="More than zero, in plain decimal notation.",
+    )
 
     def get_fields(self) -> dict[str, Any]:
         """The declared fields, `from_` under its name on the wire."""
         return {name.removesuffix("_"): field for name, field in super().get_fields().items()}
 
 
+class ItemsField(serializers.ListField):
+    """A list of min_length to max_length items."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"null": "Must be a list."}
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if not isinstance(data, list):
+            raise serializers.ValidationError("Must be a list.", "type")
+        if not (self.min_length or 0) <= len(data) <= (self.max_length or len(data)):
+            raise serializers.ValidationError(f"Must have {self.min_length} to {self.max_length} items.", "length")
+        items: list[Any] = self.run_child_validation(data)
+        return items
+
+
 class SimulatedConversionsSerializer(StrictSerializer[Any]):
     """Conversions to be recorded, all or none."""
 
-    items = serializers.ListField(child=SimulatedConversionSerializer(), min_length=1, max_length=MAX_ITEMS)
+    items = ItemsField(
+        child=SimulatedConversionSerializer(error_messages={"null": StrictSerializer.not_an_object}),
+        min_length=1,
+        max_length=MAX_ITEMS,
+    )
 
 
 class RecordedConversionsSerializer(serializers.Serializer[Any]):

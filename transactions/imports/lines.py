@@ -1,7 +1,6 @@
 """Lines of imports: one conversion each, as JSON (docs/operations.md)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ QUOTES = 44
 MAX_LINE_BYTES = 64 * 1024
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """The form of a text. lengths: from the shortest to the longest."""
 
     pattern: re.Pattern[str]
@@ -29,15 +28,15 @@ class _Form(NamedTuple):
     lengths: tuple[int, int]
 
 
-_SLUG = _Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug", (1, 50))
-_CONVERSION_ID = _Form(re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII), "1 to 64 of A-Z a-z 0-9 . - _", (1, 64))
-_CURRENCY = _Form(re.compile(r"[A-Z0-9]{3,10}", re.ASCII), "3 to 10 upper-case letters or digits", (3, 10))
-_DECIMAL = _Form(
+_SLUG = Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug", (1, 50))
+CONVERSION_ID = Form(re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII), "1 to 64 of A-Z a-z 0-9 . - _", (1, 64))
+CURRENCY = Form(re.compile(r"[A-Z0-9]{3,10}", re.ASCII), "3 to 10 upper-case letters or digits", (3, 10))
+DECIMAL = Form(
     re.compile(r"(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?", re.ASCII),
     "a plain decimal string, with at most 20 digits before the point and 18 after",
     (1, 39),
 )
-_NOT_A_SIDE = "must be an object of currency and amount"
+NOT_A_SIDE = "must be an object of currency and amount"
 
 
 class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
@@ -61,44 +60,19 @@ def parse_line(line: bytes) -> str:
     source, target = _side(record["from"], "from"), _side(record["to"], "to")
     if record["type"] != "conversion":
         raise LineProblem("must be conversion", "type", "notAllowed")
-    rate = _rate(record["rate"])
+    rate = rate_of(record["rate"])
     values = (
-        _matching(record["partner"], "partner", _SLUG),
+        matching(record["partner"], "partner", _SLUG),
         # Of the characters that COPY escapes, only a backslash can occur, and only here.
         _external_id(record["externalId"]).replace("\\", "\\\\"),
-        _matching(record["conversionId"], "conversionId", _CONVERSION_ID),
-        _created_at(record["createdAt"]).isoformat(),
+        matching(record["conversionId"], "conversionId", CONVERSION_ID),
+        created_at_of(record["createdAt"]).isoformat(),
         "conversion",
         *source,
         *target,
         rate,
     )
     return "\t".join(values)
-
-
-def value_problems(item: Mapping[str, Any]) -> Iterator[LineProblem]:
-    """All that is wrong with the values that an item has; `parse_line` stops at the first."""
-    for side in ("from", "to"):
-        values = item.get(side, {})
-        if not isinstance(values, dict):
-            yield LineProblem(_NOT_A_SIDE, side, "type")
-            continue
-        for name, rule in (("currency", _CURRENCY), ("amount", _DECIMAL)):
-            if name in values:
-                yield from _problem(_matching, values[name], f"{side}.{name}", rule)
-    if "rate" in item:
-        yield from _problem(_rate, item["rate"])
-    if "conversionId" in item:
-        yield from _problem(_matching, item["conversionId"], "conversionId", _CONVERSION_ID)
-    if "createdAt" in item:
-        yield from _problem(_created_at, item["createdAt"])
-
-
-def _problem(check: Callable[..., object], *arguments: object) -> Iterator[LineProblem]:
-    try:
-        check(*arguments)
-    except LineProblem as problem:
-        yield problem
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -127,10 +101,10 @@ def _wrong_names(names: Any) -> str:
 
 def _side(value: Any, name: str) -> tuple[str, str]:
     if not isinstance(value, dict) or value.keys() != SIDE_FIELDS:
-        raise LineProblem(_NOT_A_SIDE, name, "type")
+        raise LineProblem(NOT_A_SIDE, name, "type")
     return (
-        _matching(value["currency"], f"{name}.currency", _CURRENCY),
-        _matching(value["amount"], f"{name}.amount", _DECIMAL),
+        matching(value["currency"], f"{name}.currency", CURRENCY),
+        matching(value["amount"], f"{name}.amount", DECIMAL),
     )
 
 
@@ -141,7 +115,8 @@ def _external_id(value: Any) -> str:
         raise LineProblem(f"externalId: {problem.message}") from None
 
 
-def _matching(value: Any, name: str, form: _Form) -> str:
+def matching(value: Any, name: str, form: Form) -> str:
+    """The value, if it is a text of this form. Raises LineProblem."""
     if isinstance(value, str) and form.pattern.fullmatch(value):
         return value
     shortest, longest = form.lengths
@@ -149,14 +124,16 @@ def _matching(value: Any, name: str, form: _Form) -> str:
     raise LineProblem(f"must be {form.description}", name, code)
 
 
-def _rate(value: Any) -> str:
-    rate = _matching(value, "rate", _DECIMAL)
+def rate_of(value: Any) -> str:
+    """The rate's digits. Raises LineProblem."""
+    rate = matching(value, "rate", DECIMAL)
     if not rate.strip("0."):
         raise LineProblem("must be more than zero", "rate", "range")
     return rate
 
 
-def _created_at(value: Any) -> datetime:
+def created_at_of(value: Any) -> datetime:
+    """The time. Raises LineProblem."""
     if not isinstance(value, str):
         raise LineProblem("must be a string", "createdAt", "type")
     try:

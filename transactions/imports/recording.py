@@ -32,7 +32,7 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
 
     slug: of the user's partner. items: objects of an import's line, of which `conversionId` and `createdAt` may be
     absent. One that is recorded already with the same content is returned as it is.
-    Raises OtherContentError. Raises ValueError for a user who is real, and for an item with `value_problems`.
+    Raises OtherContentError. Raises ValueError for a user who is real, and for an item that an import would refuse.
     """
     if not user.is_sandbox:
         raise ValueError("Conversions of real users are not simulated.")

@@ -42,6 +42,7 @@ def test_the_views_and_settings_of_the_service_pass() -> None:
         ({"content_negotiation_class": object}, "E001"),
         ({"lookup_url_kwarg": "id"}, "E001"),
         ({"pagination_class": CursorPagination, "get": lambda view, *_: None}, "E001"),
+        ({"serializer_class": UserSerializer, "post": lambda view, *_: None}, "E001"),
         ({"renderer_classes": (JsonRenderer, JsonRenderer)}, "E002"),
         ({"authentication_classes": ()}, "E004"),
     ],
