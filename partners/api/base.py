@@ -62,10 +62,12 @@ class PartnerAPIView(APIView):
             self.check_throttles(api_request)
             self.check_permissions(api_request)
             self.fault = faults.requested_fault(api_request)
-            faults.simulate(self.fault)
+            if not faults.is_slow_write(self.fault, api_request):
+                faults.simulate(self.fault)
             if request.method in METHODS_WITH_BODY:
                 api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
-            response: HttpResponseBase = handler(api_request, **kwargs)
+            with faults.without_alerts(api_request.user.mode):
+                response: HttpResponseBase = handler(api_request, **kwargs)
         except Exception as error:  # noqa: BLE001 - the exception handler logs it and makes the response
             response = self.handle_exception(error)
         # It refers to this view: a cycle that each request would leave to the garbage collector.
@@ -129,6 +131,8 @@ class PartnerAPIView(APIView):
 
     def write(self, effect: idempotency.Effect) -> HttpResponse:
         """The response to a write, which takes effect at most once."""
+        if faults.is_slow_write(self.fault, self.request):
+            effect = faults.slow_effect(effect)
         response = idempotency.perform(self.request, effect, refuse_signature_reuse=self.refuse_signature_reuse)
         if response.location is not None:
             self.headers["Location"] = response.location

@@ -3,12 +3,16 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
+from django.db import DatabaseError
 from django.http import StreamingHttpResponse
 
 from partners.api.errors import InternalError, TooManyRequestsError, UnavailableError, invalid_parameter
+from partners.api.idempotency import Effect, StoredResponse
 from partners.api.request import PartnerRequest
+from partners.db import statements
 from partners.models import Mode
 from partners.monitoring.request_context import request_context
 
@@ -16,7 +20,9 @@ HEADER = "X-Sandbox-Fault"
 SLOW_SECONDS = 5.0
 RETRY_AFTER_SECONDS = 1
 # Each slow request holds a thread of the worker: further ones are answered as unavailable.
-MOST_SLOW = 2
+MAX_SLOW = 2
+# PostgreSQL's lock_not_available.
+LOCK_NOT_AVAILABLE = "55P03"
 
 
 class Fault(StrEnum):
@@ -31,7 +37,7 @@ class Fault(StrEnum):
 
 NOT_A_FAULT = f"Must be one of: {', '.join(Fault)}."
 
-_slow_requests = threading.BoundedSemaphore(MOST_SLOW)
+_slow_requests = threading.BoundedSemaphore(MAX_SLOW)
 
 
 def requested_fault(request: PartnerRequest) -> Fault | None:
@@ -56,25 +62,64 @@ def simulate(fault: Fault | None) -> None:
         case Fault.UNAVAILABLE:
             raise UnavailableError
         case Fault.SLOW:
-            if not _slow_requests.acquire(blocking=False):
-                raise UnavailableError
-            try:
-                time.sleep(SLOW_SECONDS)
-            finally:
-                _slow_requests.release()
+            _wait()
+
+
+def is_slow_write(fault: Fault | None, request: PartnerRequest) -> bool:
+    """Whether the request waits in its transaction, by `slow_effect`: a write that a look-up of its key waits for."""
+    has_key = request.header("HTTP_IDEMPOTENCY_KEY") is not None
+    return fault is Fault.SLOW and request.method != "GET" and has_key
+
+
+def slow_effect(effect: Effect) -> Effect:
+    """The effect of a slow write: it first waits, holding the lock of its Idempotency-Key and no other.
+
+    A write whose response is stored already does not wait, and one that is retried waits once.
+    """
+    has_waited = False
+
+    def perform() -> StoredResponse:
+        nonlocal has_waited
+        if not has_waited:
+            # BEGIN, the lock and the look for a stored response.
+            statements.run_queued()
+            has_waited = True
+            _wait()
+        return effect()
+
+    return perform
+
+
+def _wait() -> None:
+    if not _slow_requests.acquire(blocking=False):
+        raise UnavailableError
+    try:
+        time.sleep(SLOW_SECONDS)
+    finally:
+        _slow_requests.release()
+
+
+@contextmanager
+def without_alerts(mode: Mode) -> Iterator[None]:
+    """A sandbox request that waits too long for a lock, as of a slow write, is unavailable without an alert."""
+    try:
+        yield
+    except DatabaseError as error:
+        if mode != Mode.SANDBOX or statements.sqlstate(error) != LOCK_NOT_AVAILABLE:
+            raise
+        request_context.is_simulated = True
+        raise UnavailableError from None
 
 
 class LostAnswer(StreamingHttpResponse):
-    """A response that breaks the connection: its body fails before the first byte.
+    """A response that breaks the connection: it announces a byte more than it sends.
 
-    The server usually closes the connection before it has sent the head. If not, the head is that of a proxy whose
-    server has gone, and its Content-Length tells every client that the response is not whole.
+    The server then closes the connection, and a proxy in front the client's: no client takes it for a whole response.
+    It is no failure of the service, and so no line in a log.
     """
 
     def __init__(self) -> None:
-        super().__init__(_Broken(), status=502, headers={"Content-Length": "1"})
-
-
-class _Broken(Iterator[bytes]):
-    def __next__(self) -> bytes:
-        raise ConnectionAbortedError(f"{HEADER}: {Fault.LOST_ANSWER}")
+        # More pieces than the server keeps in memory (hyper's queue has 16): the head is sent before the body ends
+        # early. A proxy that got no head would send a whole response of its own.
+        pieces = [b" "] * 64
+        super().__init__(iter(pieces), status=502, headers={"Content-Length": str(len(pieces) + 1)})

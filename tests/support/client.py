@@ -146,7 +146,8 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     finally:
         request_started.connect(close_old_connections)
         request_finished.connect(close_old_connections)
-    return _validated(method, target, Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content))
+    response = Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content)
+    return _validated(method, target, _whole(method, response))
 
 
 def by_api_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
@@ -163,7 +164,8 @@ def _by_client(client: Client, method: str, target: str, headers: Headers, body:
     given = {name: value for name, value in headers.items() if name != "Content-Type"}
     answer: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=given)
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return _validated(method, target, Response(answer.status_code, dict(answer.headers), content))
+    response = Response(answer.status_code, dict(answer.headers), content)
+    return _validated(method, target, _whole(method, response))
 
 
 def over_http(host: str, port: int) -> Transport:
@@ -185,6 +187,14 @@ def over_http(host: str, port: int) -> Transport:
         return _validated(method, target, response)
 
     return transport
+
+
+def _whole(method: str, response: Response) -> Response:
+    """Raise http.client.IncompleteRead, as over HTTP, for a body that is shorter than announced."""
+    missing = int(response.header("Content-Length") or 0) - len(response.body)
+    if missing > 0 and method != "HEAD":
+        raise http.client.IncompleteRead(response.body, missing)
+    return response
 
 
 def _validated(method: str, target: str, response: Response) -> Response:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from http.client import IncompleteRead
 from unittest.mock import Mock
 
 import pytest
@@ -50,22 +51,34 @@ def test_a_simulated_failure_is_not_counted_among_real_ones(
 
 def test_a_simulated_failure_is_one_line_in_the_log(sandbox: PartnerClient, caplog: pytest.LogCaptureFixture) -> None:
     create(sandbox, "internalError")
-    with pytest.raises(ConnectionError):
+    with pytest.raises(IncompleteRead):
         create(sandbox, "lostAnswer")
     assert [(record.name, record.levelname) for record in caplog.records] == [("partners.request", "INFO")] * 2
 
 
 def test_a_slow_request_is_done(sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("partners.sandbox.faults.time.sleep", waits.append)
+    monkeypatch.setattr(faults, "time", Mock(sleep=waits.append))
 
     assert create(sandbox, "slow").status == 201
     assert waits == [5.0]
 
 
+def test_a_slow_write_whose_response_is_stored_does_not_wait(
+    sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(faults, "time", Mock(sleep=waits.append))
+
+    key = str(uuid.uuid4())
+    once, again = (create(sandbox, "slow", key=key) for _ in range(2))
+    assert (once.body, again.header("Idempotent-Replayed")) == (again.body, "true")
+    assert waits == [5.0]
+
+
 def test_a_lost_answer_is_of_a_write_that_was_done(sandbox: PartnerClient) -> None:
     key = str(uuid.uuid4())
-    with pytest.raises(ConnectionAbortedError):
+    with pytest.raises(IncompleteRead):
         create(sandbox, "lostAnswer", key=key)
 
     assert User.objects.get().external_id == "ada"
@@ -75,7 +88,7 @@ def test_a_lost_answer_is_of_a_write_that_was_done(sandbox: PartnerClient) -> No
 
 
 def test_an_error_is_lost_too(sandbox: PartnerClient) -> None:
-    with pytest.raises(ConnectionAbortedError):
+    with pytest.raises(IncompleteRead):
         sandbox.get("/v1/users/nobody", headers={HEADER: "lostAnswer"})
 
 
