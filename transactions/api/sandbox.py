@@ -3,10 +3,11 @@
 import io
 from typing import Any
 
+import structlog
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import ConflictError, invalid_parameter
+from partners.api.errors import ConflictError, UnavailableError, invalid_parameter
 from partners.api.idempotency import StoredResponse
 from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
@@ -20,11 +21,13 @@ from transactions.api.serializers import (
     SimulatedDocumentSerializer,
 )
 from transactions.documents.pdf import pdf
-from transactions.documents.publishing import discard, publish
+from transactions.documents.publishing import StorageError, discard, publish
 from transactions.imports.recording import OtherContentError, simulate_conversions
 from transactions.models import Document
 from users.api.sandbox import SandboxUserView
 from users.api.schema import USER_WRITE_ERRORS, USER_WRITE_PARAMETERS
+
+log = structlog.get_logger("transactions.api.sandbox")
 
 OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 
@@ -104,6 +107,11 @@ class SimulatedDocuments(SandboxUserView):
 
         try:
             response = self.write(publish_sample)
+        except StorageError:
+            log.exception("document could not be stored")
+            # Those of earlier attempts.
+            _discard(published)
+            raise UnavailableError from None
         except BaseException as error:
             _discard(published, error)
             raise

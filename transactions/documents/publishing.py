@@ -3,6 +3,7 @@
 A process that is killed between the two leaves a file without a row, which nobody can see.
 """
 
+import errno
 import hashlib
 import uuid
 from collections.abc import Iterator
@@ -26,13 +27,16 @@ log = structlog.get_logger("transactions.documents.publishing")
 
 LARGEST_BYTES = 100 * 1024 * 1024
 
+_FULL = "The storage of documents is full."
+_UNUSABLE = "The storage of documents cannot be used: see DOCUMENT_STORAGE_URL."
+
 
 class UnreadableError(Exception):
     """The file to be published could not be read."""
 
 
 class StorageError(Exception):
-    """The storage of documents failed; nothing is published."""
+    """The storage of documents failed; nothing is published. The text says what to do, and names nobody."""
 
 
 def publish(
@@ -80,7 +84,7 @@ def _store(document: Document, source: "_HashedSource") -> None:
         # The storage chooses another name if this one is taken.
         document.storage_name = storages[STORAGE].save(document.storage_name, source)  # type: ignore[arg-type]
     except OSError as error:
-        raise StorageError from error
+        raise StorageError(_FULL if error.errno in {errno.ENOSPC, errno.EDQUOT} else _UNUSABLE) from error
     if not source.size:
         raise ValidationError("The file is empty.")
     document.size_bytes, document.sha256 = source.size, source.digest.digest()

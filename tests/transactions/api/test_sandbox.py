@@ -1,6 +1,10 @@
 """What a sandbox partner simulates: contract, section 11."""
 
+import errno
 import json
+import os
+import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +15,12 @@ from partners.models import ApiKey, Mode, OutboxEntry, Partner
 from tests import factories
 from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Transport, now
+from tests.support.documents import folder
 from tests.support.transports import transport
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User
 
-__all__ = ("transport",)
+__all__ = ("folder", "transport")
 
 USER = "/v1/users/ada"
 STATUS, TRANSACTIONS, DOCUMENTS = (f"/v1/sandbox/users/ada/{name}" for name in ("status", "transactions", "documents"))
@@ -203,6 +208,26 @@ def test_a_document_is_a_pdf_that_says_sample(sandbox: PartnerClient) -> None:
     assert file.body.startswith(b"%PDF-")
     assert b"SAMPLE" in file.body
     assert codes(sandbox.post(DOCUMENTS, {"type": "letter", "title": ""})) == {"type": "notAllowed", "title": "length"}
+
+
+def test_a_full_storage_is_unavailable_and_nothing_is_half_done(
+    sandbox: PartnerClient, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key, fsync = str(uuid.uuid4()), os.fsync
+
+    def fill_up(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    # The file is written when a disk says at last that it is full.
+    monkeypatch.setattr(os, "fsync", fill_up)
+    answer = sandbox.post(DOCUMENTS, BODIES[DOCUMENTS], key=key)
+    assert assert_error(answer, 503)["error"] == "internal_error"
+    assert answer.header("Retry-After") == "2"
+    assert not Document.objects.exists()
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+    assert [record.levelname for record in caplog.records if record.name.startswith("transactions")] == ["ERROR"]
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert sandbox.post(DOCUMENTS, BODIES[DOCUMENTS], key=key).status == 201
 
 
 @pytest.mark.parametrize("path", BODIES)

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.stub import Stubber
 from django.conf import settings
 from django.core.files.storage import storages
 from moto.server import ThreadedMotoServer
@@ -205,6 +206,17 @@ def test_nothing_is_left_of_an_upload_that_fails(ada: User, s3: Any) -> None:
     with pytest.raises(Exception, match="Input/output error"):
         publish(user=ada, source=Failing(LONG * 30), **fields)  # type: ignore[arg-type]
     assert (keys(s3), s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])) == ([], [])
+    assert not Document.objects.exists()
+
+
+@pytest.mark.parametrize("code", ["QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded"])
+def test_a_full_bucket_is_said_to_be_full(ada: User, code: str) -> None:
+    with Stubber(storages[STORAGE].connection.meta.client) as bucket:  # type: ignore[attr-defined]
+        bucket.add_client_error("head_object", "404", http_status_code=404)
+        bucket.add_client_error("put_object", code, http_status_code=507)
+        bucket.add_response("delete_object", {})
+        with pytest.raises(StorageError, match="The storage of documents is full"):
+            add_document(ada)
     assert not Document.objects.exists()
 
 

@@ -219,5 +219,5 @@ def test_a_disk_that_is_full_leaves_nothing(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(storage, "_save", fill_up)
-    refusal(*command(ada, paper))
+    assert refusal(*command(ada, paper)) == "The storage of documents is full."
     assert (Document.objects.count(), files(folder)) == (0, [])

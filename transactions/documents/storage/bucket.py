@@ -1,5 +1,7 @@
 """An S3 bucket, or a compatible one. Imported only if configured: boto3 takes a third of a second."""
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +16,8 @@ from urllib3.exceptions import HTTPError
 CONNECT_SECONDS = 2
 READ_SECONDS = 8
 ATTEMPTS = 2
+# Of a bucket that takes no more bytes: Ceph's, and MinIO's for its disks and for a bucket's quota.
+FULL_CODES = {"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded"}
 
 
 class BucketError(OSError):
@@ -28,6 +32,8 @@ def _as_os_errors() -> Iterator[None]:
         code = error.response.get("Error", {}).get("Code", "")
         if code in {"NoSuchKey", "404"}:
             raise FileNotFoundError("The bucket has no such file.") from error
+        if code in FULL_CODES:
+            raise BucketError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         raise BucketError(f"The bucket answered {code or 'an error'}.") from error
     except (BotoCoreError, Boto3Error, HTTPError) as error:
         raise BucketError(f"The bucket could not be used: {type(error).__name__}.") from error

@@ -48,7 +48,7 @@ class Command(ServiceCommand):
         except UnreadableError as error:
             raise CommandError(f"{name}: {error}") from error
         except StorageError as error:
-            raise CommandError("The storage of documents cannot be used: see DOCUMENT_STORAGE_URL.") from error
+            raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{name}: {error.strerror}") from error
         return Outcome(

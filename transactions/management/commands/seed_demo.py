@@ -24,7 +24,7 @@ class Command(ServiceCommand):
         try:
             seeded = seed(users=options["users"], conversions=options["conversions"])
         except StorageError as error:
-            raise CommandError("The storage of documents cannot be used: see DOCUMENT_STORAGE_URL.") from error
+            raise CommandError(str(error)) from error
         data = {
             "partner": seeded.partner.slug,
             "apiKey": seeded.key.api_key,
