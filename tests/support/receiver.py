@@ -1,35 +1,21 @@
-"""A receiver of webhooks: an HTTPS server on this machine, with a certificate authority of its own."""
+"""The demo's receiver of webhooks, with responses as tests need them."""
 
-import json
-import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import trustme
 
-
-class Received(NamedTuple):
-    """A request that arrived."""
-
-    path: str
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def event_id(self) -> str:
-        return self.headers["webhook-id"]
-
-    def json(self) -> Any:
-        return json.loads(self.body)
+from transactions.demo import receiver as demo_receiver
+from transactions.demo.receiver import Received
 
 
 class Reply(NamedTuple):
-    """An answer. wait, after: called before it, and before its connection is closed. interim: responses before it."""
+    """A response. wait, after: called before it, and before its connection is closed. interim: responses before it."""
 
     status: int = 204
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
@@ -39,18 +25,22 @@ class Reply(NamedTuple):
     interim: int = 0
 
 
-@dataclass
-class Receiver:
-    """A running receiver. reply: makes the answer to a request. name: of its certificate and URL."""
+class Receiver(demo_receiver.Receiver):
+    """A receiver. reply: makes the response to a request. open: requests under way; most_open: the most at once.
 
-    port: int
-    name: str
-    requests: list[Received] = field(default_factory=list)
-    reply: Callable[[Received], Reply] = lambda _: Reply()
-    # Requests under way, and the most that were at once.
-    open: int = 0
-    most_open: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    name: the host in its URL.
+    """
+
+    def __init__(self, *arguments: Any, name: str, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.name = name
+        self.reply: Callable[[Received], Reply] = lambda _: Reply()
+        self.open = self.most_open = 0
+        self._lock = threading.Lock()
+
+    @property
+    def port(self) -> int:
+        return self.server_port
 
     @property
     def url(self) -> str:
@@ -59,6 +49,27 @@ class Receiver:
     def events(self) -> list[str]:
         """The ids of the events received, in order, repetitions included."""
         return [request.event_id for request in self.requests]
+
+    def respond(self, handler: BaseHTTPRequestHandler, received: Received) -> None:
+        with self._lock:
+            self.open += 1
+            self.most_open = max(self.most_open, self.open)
+        try:
+            reply = self.reply(received)
+            reply.wait()
+        finally:
+            with self._lock:
+                self.open -= 1
+        handler.wfile.write(b"HTTP/1.1 102 Processing\r\n\r\n" * reply.interim)
+        handler.send_response(reply.status)
+        for name, value in reply.headers.items():
+            handler.send_header(name, value)
+        if "Content-Length" not in reply.headers:
+            handler.send_header("Content-Length", str(len(reply.body)))
+        handler.end_headers()
+        handler.wfile.write(reply.body)
+        handler.wfile.flush()
+        reply.after()
 
 
 @dataclass(frozen=True)
@@ -77,67 +88,6 @@ class Authority:
     @contextmanager
     def receiver(self, name: str = "localhost", *, certified: str | None = None) -> Iterator[Receiver]:
         """Start a receiver. certified: the name in its certificate, if another."""
-        handler = type("Handler", (_Handler,), {})
-        server = _Server(("127.0.0.1", 0), handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.ca.issue_cert(certified or name).configure_cert(context)
-        server.context = context
-        receiver = handler.receiver = Receiver(server.server_port, name)  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        try:
+        receiver = Receiver(self.ca, self.bundle, name=name, certified=certified or name)
+        with receiver.running():
             yield receiver
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-    context: ssl.SSLContext
-
-    def finish_request(self, request: Any, client_address: Any) -> None:
-        # In the request's thread: a client that does not shake hands holds up no other.
-        try:
-            with self.context.wrap_socket(request, server_side=True) as secured:
-                self.RequestHandlerClass(secured, client_address, cast("Any", self))
-        except OSError:
-            pass
-
-    def handle_error(self, *_: Any) -> None:
-        """Say nothing: clients go away."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    receiver: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request, receiver = Received(self.path, headers, body), self.receiver
-        with receiver.lock:
-            receiver.requests.append(request)
-            receiver.open += 1
-            receiver.most_open = max(receiver.most_open, receiver.open)
-        try:
-            reply = receiver.reply(request)
-            reply.wait()
-        finally:
-            with receiver.lock:
-                receiver.open -= 1
-        self.wfile.write(b"HTTP/1.1 102 Processing\r\n\r\n" * reply.interim)
-        self.send_response(reply.status)
-        for name, value in reply.headers.items():
-            self.send_header(name, value)
-        if "Content-Length" not in reply.headers:
-            self.send_header("Content-Length", str(len(reply.body)))
-        self.end_headers()
-        self.wfile.write(reply.body)
-        self.wfile.flush()
-        reply.after()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""

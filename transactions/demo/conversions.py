@@ -1,66 +1,54 @@
-"""The demo's conversions: amounts that agree with their rates, made while their users were active."""
+"""The demo's conversions of the last year: amounts that agree with their rates."""
 
 import json
 import random
 from collections.abc import Sequence
+from datetime import timedelta
 from decimal import Decimal
-from typing import NamedTuple
 
 from partners.models import Partner
-from transactions.demo.people import Person
 from transactions.imports.importer import Importer
 from transactions.models import Conversion
 
-
-class Currency(NamedTuple):
-    """value: of one unit in CAD. decimals: of amounts. rate_decimals: of rates from other currencies."""
-
-    value: Decimal
-    decimals: int
-    rate_decimals: int = 6
-
-
+PERIOD = timedelta(days=365)
+# The value of one unit in CAD, and the decimals of amounts.
 CURRENCIES = {
-    "CAD": Currency(Decimal(1), 2),
-    "USD": Currency(Decimal("1.392"), 2),
-    "EUR": Currency(Decimal("1.615"), 2),
-    "GBP": Currency(Decimal("1.862"), 2),
-    "USDC": Currency(Decimal("1.391"), 6),
-    "BTC": Currency(Decimal(128_400), 8, rate_decimals=12),
+    "CAD": (Decimal(1), 2),
+    "USD": (Decimal("1.392"), 2),
+    "EUR": (Decimal("1.615"), 2),
+    "GBP": (Decimal("1.862"), 2),
+    "USDC": (Decimal("1.391"), 6),
+    "BTC": (Decimal(128_400), 8),
 }
+RATE_DECIMALS = 12
 
 
-def import_conversions(partner: Partner, people: Sequence[Person], *, conversions: int) -> None:
-    """Import the missing ones of this many conversions, shared out among the people who have been active."""
-    active = [person for person in people if person.active_from]
+def import_conversions(partner: Partner, external_ids: Sequence[str], *, conversions: int) -> None:
+    """Import the missing ones of this many conversions, shared out among these users."""
     existing = set(Conversion.objects.filter(partner=partner).values_list("conversion_id", flat=True))
-    records = (line(partner, active[number % len(active)], number) for number in range(1, conversions + 1) if active)
+    numbers = range(1, conversions + 1) if external_ids else ()
+    records = (_record(partner, external_ids[number % len(external_ids)], number) for number in numbers)
     lines = (json.dumps(record).encode() for record in records if record["conversionId"] not in existing)
     for rejected in Importer().run(enumerate(lines, 1)):
         raise RuntimeError(f"{rejected.line!r}: {rejected.reason}")
 
 
-def line(partner: Partner, person: Person, number: int) -> dict[str, object]:
-    """A line of an import, from a time when the user was active."""
-    if person.active_from is None:
-        raise ValueError("The user was never active.")
+def _record(partner: Partner, external_id: str, number: int) -> dict[str, object]:
+    """A line of an import."""
     rng = random.Random(f"conversion {number}")  # noqa: S311 - repeatable, not secret
     # Recent times are more likely. Every tenth conversion has the same time as others of its user.
-    share = 0.25 if number % 10 == 0 else rng.random() ** 2
-    # Mostly from or to Canadian dollars.
-    other, another = rng.sample([name for name in CURRENCIES if name != "CAD"], 2)
-    pairs: list[tuple[str, str]] = [("CAD", other), (other, "CAD"), (other, another)]
-    source, target = rng.choices(pairs, weights=(6, 3, 1))[0]
-    sold, bought = CURRENCIES[source], CURRENCIES[target]
-    amount = round(Decimal(rng.lognormvariate(6, 1)) / sold.value, sold.decimals)
-    rate = round(sold.value / bought.value * Decimal(rng.gauss(1, 0.01)), bought.rate_decimals)
+    age = PERIOD * (0.25 if number % 10 == 0 else rng.random() ** 2)
+    source, target = rng.sample(list(CURRENCIES), 2)
+    (source_value, source_decimals), (target_value, target_decimals) = CURRENCIES[source], CURRENCIES[target]
+    amount = round(Decimal(rng.lognormvariate(6, 1)) / source_value, source_decimals)
+    rate = round(source_value / target_value * Decimal(rng.gauss(1, 0.01)), RATE_DECIMALS)
     return {
         "partner": partner.slug,
-        "externalId": person.external_id,
+        "externalId": external_id,
         "conversionId": f"demo-cv-{number:08d}",
-        "createdAt": (person.active_until - (person.active_until - person.active_from) * share).isoformat(),
+        "createdAt": (partner.created_at - age).isoformat(),
         "type": "conversion",
         "from": {"currency": source, "amount": f"{amount:f}"},
-        "to": {"currency": target, "amount": f"{round(amount * rate, bought.decimals):f}"},
+        "to": {"currency": target, "amount": f"{round(amount * rate, target_decimals):f}"},
         "rate": f"{rate:f}",
     }

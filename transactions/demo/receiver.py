@@ -1,9 +1,9 @@
-"""The demo's receiver of webhooks: an HTTPS server on this machine that verifies what it gets, as a partner's would."""
+"""A receiver of webhooks: an HTTPS server on this machine, with a certificate authority of its own."""
 
 import json
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,108 +12,98 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import trustme
-from standardwebhooks import Webhook, WebhookVerificationError
-
-HOST = "localhost"
-PATH = "/webhooks"
-# For a client that is silent.
-SILENCE_SECONDS = 15
 
 
 class Received(NamedTuple):
-    """A verified webhook. headers: those of Standard Webhooks."""
+    """A request that arrived. headers: by lower-case name."""
 
-    headers: Mapping[str, str]
+    path: str
+    headers: dict[str, str]
     body: bytes
 
     @property
-    def event(self) -> dict[str, Any]:
+    def event_id(self) -> str:
+        """The event's id."""
+        return self.headers["webhook-id"]
+
+    def json(self) -> Any:
         """The event."""
-        event: dict[str, Any] = json.loads(self.body)
-        return event
+        return json.loads(self.body)
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers 204 to a webhook with a valid signature, 401 to others.
-
-    authorities: the PEM file of those that certify it. on_receipt: called with each valid webhook, in a thread.
-    """
+    """Keeps the requests that arrive, and answers 204. authorities: the PEM file for WEBHOOK_CA_BUNDLE."""
 
     daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
 
-    def __init__(self, context: ssl.SSLContext, authorities: Path) -> None:
-        super().__init__((HOST, 0), _Handler)
+    def __init__(self, authority: trustme.CA, authorities: Path, *, certified: str = "localhost") -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(certified).configure_cert(context)
         # Handshakes in the threads of requests: a silent client does not occupy the listener.
         self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.authorities = authorities
-        self.on_receipt: Callable[[Received], None] = lambda _: None
-        self._webhook: Webhook | None = None
-        self._received: dict[str, Received] = {}
-        self._arrival = threading.Condition()
+        self.requests: list[Received] = []
+        self.arrival = threading.Condition()
 
     @property
     def url(self) -> str:
-        """Its URL."""
-        return f"https://{HOST}:{self.server_port}{PATH}"
+        """The URL of an endpoint."""
+        return f"https://localhost:{self.server_port}/webhooks"
 
-    def use_secret(self, secret: str) -> None:
-        """Set the endpoint's secret; before, all webhooks are refused."""
-        self._webhook = Webhook(secret)
-
-    def is_valid(self, received: Received) -> bool:
-        """Whether the signature is that of the secret and the time is recent."""
-        try:
-            return self._webhook is not None and bool(self._webhook.verify(received.body, dict(received.headers)))
-        except WebhookVerificationError:
-            return False
-
-    def keep(self, received: Received) -> None:
-        """Keep a verified webhook for `wait_for`."""
-        with self._arrival:
-            self._received[received.headers["webhook-id"]] = received
-            self._arrival.notify_all()
-        self.on_receipt(received)
+    def respond(self, handler: BaseHTTPRequestHandler, received: Received) -> None:
+        """Send the response to a request, in its thread."""
+        handler.send_response(HTTPStatus.NO_CONTENT)
+        handler.end_headers()
 
     def wait_for(self, event_id: str, *, seconds: float) -> Received | None:
-        """Return the webhook of an event, None if it does not arrive in time."""
-        with self._arrival:
-            self._arrival.wait_for(lambda: event_id in self._received, seconds)
-            return self._received.get(event_id)
+        """Return the webhook of an event; None if it does not arrive in time."""
+        with self.arrival:
+            return self.arrival.wait_for(
+                lambda: next((received for received in self.requests if received.event_id == event_id), None), seconds
+            )
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that close the connection early; the service retries."""
+    def handle_error(self, *_: Any) -> None:
+        """Print nothing: clients close connections early, and the service retries."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Serve until the end of the block."""
+        with self:
+            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                self.shutdown()
+                thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: Receiver
-    timeout = SILENCE_SECONDS
+    # The time that a client may be silent, in seconds.
+    timeout = 15
 
     def do_POST(self) -> None:
-        """Answer a webhook."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        names = ("webhook-id", "webhook-timestamp", "webhook-signature")
-        received = Received({name: self.headers.get(name, "") for name in names}, body)
-        is_valid = self.path == PATH and self.server.is_valid(received)
-        if is_valid:
-            self.server.keep(received)
-        self.send_response(HTTPStatus.NO_CONTENT if is_valid else HTTPStatus.UNAUTHORIZED)
-        self.end_headers()
+        received = Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        with self.server.arrival:
+            self.server.requests.append(received)
+            self.server.arrival.notify_all()
+        self.server.respond(self, received)
 
     def log_message(self, *_: object) -> None:
-        """Print nothing; the walk does."""
+        """Print nothing."""
 
 
 @contextmanager
 def receiving() -> Iterator[Receiver]:
-    """A running receiver, with a certificate and an authority made for it."""
-    with TemporaryDirectory(prefix="psi-receiver-") as name:
-        authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert(HOST).configure_cert(context)
-        authorities = Path(name) / "authority.pem"
+    """A running receiver, with an authority made for it."""
+    with TemporaryDirectory(prefix="psi-receiver-") as folder:
+        authority, authorities = trustme.CA(), Path(folder, "authority.pem")
         authority.cert_pem.write_to_path(str(authorities))
-        with Receiver(context, authorities) as receiver:
-            threading.Thread(target=receiver.serve_forever, daemon=True).start()
-            try:
-                yield receiver
-            finally:
-                receiver.shutdown()
+        receiver = Receiver(authority, authorities)
+        with receiver.running():
+            yield receiver

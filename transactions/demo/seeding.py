@@ -1,25 +1,21 @@
-"""Demo data, made by the service's own rules and then moved to the past weeks (backdating.py).
+"""Demo data, made by the service's own rules.
 
 Seeding again adds nothing: only the key and the passwords are new.
 """
 
-import random
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import itemgetter
+from itertools import cycle
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from partners.authentication import keys
 from partners.db import history_context
 from partners.models import ApiKey, Mode, Partner
-from transactions.demo.backdating import backdate_records, backdate_users
 from transactions.demo.conversions import import_conversions
-from transactions.demo.document_files import publish_documents
-from transactions.demo.people import ACTIVE, CLOSED, PENDING, REJECTED, SUSPENDED, Person, plan
+from transactions.demo.documents import publish_documents
+from transactions.demo.people import ACTIVE, CLOSED, PENDING, REJECTED, SUSPENDED, Event, plan
 from transactions.models import Document
 from users import queries
 from users.api.serializers import UserSerializer
@@ -34,81 +30,59 @@ SANDBOX_PARTNER = "demo-sandbox"
 COMMAND = "seed_demo"
 # One account of each role, and a second reviewer.
 ACCOUNTS = {f"demo-{role}": role for role in ROLES} | {"demo-reviewer-2": "reviewer"}
-# Reason codes (users/services/reasons.py) and sentences for each change of a status.
+# A reason for each change of a status: its code (users/services/reasons.py) and a sentence.
 REASONS = {
-    (PENDING, ACTIVE): (
-        ("verified", "Identity and address verified."),
-        ("verified", "Driving licence and a utility bill agree with the profile."),
-        ("verified", "Passport checked; the address is that of the credit file."),
-        ("riskFlagsExplained", "The user moved last month, which explains the postal code."),
-    ),
-    (PENDING, REJECTED): (
-        ("notVerified", "The address could not be verified."),
-        ("notVerified", "The identity document has expired, and no other was sent."),
-        ("notVerified", "Name and date of birth do not match the identity document."),
-    ),
-    (REJECTED, PENDING): (
-        ("newInformation", "The user sent a new proof of address."),
-        ("newInformation", "The partner corrected the address."),
-    ),
-    (ACTIVE, SUSPENDED): (
-        ("unusualActivity", "Unusual conversions are under review."),
-        ("unusualActivity", "Several large conversions in one day; the user was asked about the source of funds."),
-        ("partnerRequest", "The partner reported a lost phone."),
-    ),
-    (SUSPENDED, ACTIVE): (
-        ("cleared", "The source of funds is documented."),
-        ("verified", "The user was identified again by telephone."),
-    ),
-    (ACTIVE, CLOSED): (
-        ("userRequest", "The user asked for it."),
-        ("partnerRequest", "The user's contract with the partner has ended."),
-    ),
+    (PENDING, ACTIVE): ("verified", "Identity and address verified."),
+    (PENDING, REJECTED): ("notVerified", "The address could not be verified."),
+    (REJECTED, PENDING): ("newInformation", "The user sent a new proof of address."),
+    (ACTIVE, SUSPENDED): ("unusualActivity", "Unusual conversions are under review."),
+    (SUSPENDED, ACTIVE): ("cleared", "The source of funds is documented."),
+    (ACTIVE, CLOSED): ("userRequest", "The user asked for it."),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Seeded:
-    """The demo's data, with the credentials that are shown once. staff: role, username and password of each.
+def seed(*, users: int, conversions: int, report: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """Create what is missing of a partner, staff, and this many users and conversions, with documents.
 
-    sandbox_key: of the sandbox partner, which has no users until somebody uses it.
+    Returns what `seed_demo --json` prints: counts, and credentials that are shown this once.
     """
-
-    partner: Partner
-    key: keys.IssuedKey
-    sandbox_key: keys.IssuedKey
-    staff: Sequence[Mapping[str, str]] = field(repr=False)
-    users: int
-    conversions: int
-    documents: int
-
-
-def seed(*, users: int, conversions: int, report: Callable[[str], None] = lambda _: None) -> Seeded:
-    """Create what is missing of a partner with a key, staff, and this many users and conversions, with documents."""
     partner, _ = Partner.objects.get_or_create(slug=PARTNER, defaults={"name": "Demo Bank"})
-    staff = [_staff_account(username, role) for username, role in ACCOUNTS.items()]
-    began = timezone.now()
-    # The first seeding's time, so that a second one makes the same plan.
-    people = plan(users, now=partner.created_at)
-    report(f"Creating {users} users with their decisions …")
-    _create_users(partner, people)
-    report(f"Importing {conversions} conversions …")
-    import_conversions(partner, people, conversions=conversions)
-    report("Publishing documents …")
-    publish_documents(partner, people)
-    backdate_records(partner, since=began)
-    documents = Document.objects.filter(partner=partner).count()
-    sandbox_partner, _ = Partner.objects.get_or_create(
+    sandbox, _ = Partner.objects.get_or_create(
         slug=SANDBOX_PARTNER, defaults={"name": "Demo Bank, sandbox", "mode": Mode.SANDBOX}
     )
-    return Seeded(partner, _new_key(partner), _new_key(sandbox_partner), staff, users, conversions, documents)
+    staff = [_staff_account(username, role) for username, role in ACCOUNTS.items()]
+    people = plan(users)
+    report(f"Creating {users} users with their decisions …")
+    _create_users(partner, people)
+    customers = [external_id for external_id, events in people.items() if ACTIVE in events]
+    report(f"Importing {conversions} conversions …")
+    import_conversions(partner, customers, conversions=conversions)
+    report("Publishing documents …")
+    publish_documents(partner, customers)
+    counts = {"users": users, "conversions": conversions, "documents": Document.objects.filter(partner=partner).count()}
+    return _new_key(partner) | {"sandbox": _new_key(sandbox), "staff": staff} | counts
 
 
-def _new_key(partner: Partner) -> keys.IssuedKey:
+def summary(seeded: Mapping[str, Any]) -> list[str]:
+    """Return what `seed` returned, for people."""
+    sandbox = seeded["sandbox"]
+    return [
+        "Partner   {partner}: {users} users, {conversions} conversions, {documents} documents".format_map(seeded),
+        f"API key   {seeded['apiKey']}",
+        f"Secret    {seeded['secret']}",
+        f"Sandbox   {sandbox['partner']}",
+        f"API key   {sandbox['apiKey']}",
+        f"Secret    {sandbox['secret']}",
+        *(f"Staff     {account['username']:22} {account['password']}" for account in seeded["staff"]),
+    ]
+
+
+def _new_key(partner: Partner) -> dict[str, Any]:
     """Issue a key in place of earlier ones, whose secrets cannot be shown again."""
     for old in ApiKey.objects.filter(partner=partner, label=COMMAND, revoked_at=None):
         keys.revoke(old)
-    return keys.issue(partner=partner, label=COMMAND)
+    key = keys.issue(partner=partner, label=COMMAND)
+    return {"partner": partner.slug, "apiKey": key.api_key, "secret": key.secret}
 
 
 def _staff_account(username: str, role: str) -> Mapping[str, str]:
@@ -116,50 +90,39 @@ def _staff_account(username: str, role: str) -> Mapping[str, str]:
     if staff is None:
         _, password = create_staff(username=username, email=f"{username}@example.com", role=role)
     else:
-        password = secrets.token_urlsafe(16)
+        password, staff.password_is_one_time = secrets.token_urlsafe(16), True
         staff.set_password(password)
-        staff.password_is_one_time = True
         staff.save(update_fields=["password", "password_is_one_time"])
     return {"role": role, "username": username, "password": password}
 
 
-def _create_users(partner: Partner, people: Sequence[Person]) -> None:
-    """Create the missing users with their events, in the order of the planned times: later rows have higher ids."""
+def _create_users(partner: Partner, people: Mapping[str, Sequence[Event]]) -> None:
+    """Create the missing users with their events."""
     deciders = [username for username, role in ACCOUNTS.items() if PERMISSION in ROLES[role]]
-    reviewers = list(Staff.objects.filter(username__in=deciders).order_by("pk"))
+    reviewers = cycle(Staff.objects.filter(username__in=deciders).order_by("pk"))
     existing = set(User.objects.filter(partner=partner).values_list("external_id", flat=True))
-    missing = [person for person in people if person.external_id not in existing]
-    users: dict[str, User] = {}
-    events = [(at, person.external_id, event) for person in missing for at, event in person.events]
-    for _, external_id, event in sorted(events, key=itemgetter(0, 1)):
-        if isinstance(event, Status):
-            _decide(users[external_id], event, reviewers)
-        elif external_id in users:
-            _save_user(partner, event, external_id)
-        else:
-            _save_user(partner, event)
-            users[external_id] = User.objects.get(partner=partner, external_id=external_id)
-    if users:
-        backdate_users({users[person.external_id].pk: [at for at, _ in person.events] for person in missing})
+    for external_id in [external_id for external_id in people if external_id not in existing]:
+        for event in people[external_id]:
+            if isinstance(event, Status):
+                _decide(partner, external_id, event, by=next(reviewers))
+            else:
+                _save_user(partner, external_id, event)
 
 
-def _save_user(partner: Partner, fields: Mapping[str, Any], external_id: str | None = None) -> None:
+def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) -> None:
     """Create a user, or update the one of this externalId."""
     with transaction.atomic():
         history_context.set_context(partner=partner.slug, command=COMMAND)
-        stored = queries.lock(partner.pk, external_id) if external_id else None
+        stored = queries.lock(partner.pk, external_id)
         serializer = UserSerializer(stored and stored.profile, data=dict(fields), partial=bool(stored))
         serializer.is_valid(raise_exception=True)
         if stored:
             update_user(user=stored, profile=serializer.profile)
         else:
-            create_user(partner_id=partner.pk, external_id=fields["externalId"], profile=serializer.profile)
+            create_user(partner_id=partner.pk, external_id=external_id, profile=serializer.profile)
 
 
-def _decide(user: User, status: Status, reviewers: Sequence[Staff]) -> None:
-    user.refresh_from_db()
-    change = Status(user.status), status
-    rng = random.Random(f"decision {user.external_id} {change}")  # noqa: S311 - repeatable, not secret
-    code, reason = rng.choice(REASONS[change])
-    by = rng.choice(reviewers)
+def _decide(partner: Partner, external_id: str, status: Status, *, by: Staff) -> None:
+    user = partner.users.get(external_id=external_id)
+    code, reason = REASONS[Status(user.status), status]
     change_status(user=user, to_status=status, by=by, reason=reason, reason_code=code, source=COMMAND)
