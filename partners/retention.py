@@ -25,29 +25,8 @@ _DELETE = """
 _SKIP = "FOR UPDATE SKIP LOCKED"
 
 _FEEDS = "SELECT partner_id FROM partners_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
-# What goes is the beginning of the feed, up to the first event that stays: events of transactions that overlapped may
-# differ from its order in their times. Deliveries refer to their events; the constraint is checked at the end of the
-# transaction.
-_DELETE_EVENTS = """
-    WITH batch AS (
-        SELECT event.id, event.position, event.created_at < now() - %s::interval AS expired
-          FROM partners_eventfeed feed
-          JOIN partners_event event ON event.partner_id = feed.partner_id AND event.position > feed.purged_position
-         WHERE feed.partner_id = %s
-         ORDER BY event.position LIMIT %s
-    ), expired AS (
-        SELECT id, position FROM batch
-         WHERE position < COALESCE((SELECT min(position) FROM batch WHERE NOT expired), 9223372036854775807)
-    ), deliveries AS (
-        DELETE FROM partners_webhookdelivery WHERE event_id IN (SELECT id FROM expired)
-    ), feed AS (
-        UPDATE partners_eventfeed SET purged_position = (SELECT max(position) FROM expired), updated_at = now()
-         WHERE partner_id = %s AND purged_position < (SELECT max(position) FROM expired)
-    ), deleted AS (
-        DELETE FROM partners_event WHERE id IN (SELECT id FROM expired) RETURNING id
-    )
-    SELECT count(*) FROM deleted
-"""
+# It keeps those of EVENTS_KEPT (partners/migrations/0003_feed_functions.py).
+_PURGE_EVENTS = "SELECT purged FROM partners_purge_events(%s, %s)"
 
 
 def purge_expired(*, batch_size: int) -> list[int]:
@@ -85,8 +64,7 @@ def _purge(statement: str, age: timedelta, batch_size: int) -> int:
 def _purge_events(partner_id: int, batch_size: int) -> int:
     total: int = 0
     while True:
-        parameters = (EVENTS_KEPT, partner_id, batch_size, partner_id)
-        (deleted,) = statements.fetch_one(_DELETE_EVENTS, parameters) or (0,)
+        (deleted,) = statements.fetch_one(_PURGE_EVENTS, (partner_id, batch_size)) or (0,)
         total += deleted
         if deleted < batch_size:
             return total

@@ -10,6 +10,7 @@ from unittest.mock import patch
 from uuid import uuid4
 
 import factory
+from django.db.models.expressions import DatabaseDefault
 from django.utils import timezone
 from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
 
@@ -257,7 +258,7 @@ class UserBodyFactory(factory.base.DictFactory):
 
 
 class ConversionFactory(factory.django.DjangoModelFactory[Conversion]):
-    """A conversion; imports store them by COPY, so this saves the model."""
+    """A conversion; imports store them by COPY, so this inserts a row."""
 
     class Meta:
         model = Conversion
@@ -272,6 +273,11 @@ class ConversionFactory(factory.django.DjangoModelFactory[Conversion]):
     to_currency = "USD"
     to_amount = Decimal("71.50")
     rate = Decimal("0.715")
+
+    @classmethod
+    def _create(cls, model_class: type[Conversion], **fields: Any) -> Conversion:
+        [conversion] = insert_conversions([model_class(**fields)])
+        return conversion
 
 
 class DocumentFactory(factory.django.DjangoModelFactory[Document]):
@@ -334,9 +340,20 @@ def decide(user: User, status: str) -> None:
 
 def add_conversions(user: User, times: Iterable[datetime], **fields: Any) -> list[Conversion]:
     """Store a conversion of the user at each of these times."""
-    return Conversion.objects.bulk_create(
-        [ConversionFactory.build(user=user, created_at=time, **fields) for time in times]
-    )
+    return insert_conversions([ConversionFactory.build(user=user, created_at=time, **fields) for time in times])
+
+
+def insert_conversions(conversions: list[Conversion]) -> list[Conversion]:
+    """Insert them by one statement, without the columns that are the database's; return them as stored."""
+    fields = [field for field in Conversion._meta.concrete_fields if field.attname not in {"id", "recorded_at"}]
+    rows, values = [], []
+    for conversion in conversions:
+        given = [getattr(conversion, field.attname) for field in fields]
+        rows.append(", ".join("DEFAULT" if isinstance(value, DatabaseDefault) else "%s" for value in given))
+        values += [value for value in given if not isinstance(value, DatabaseDefault)]
+    columns = ", ".join(field.attname for field in fields)
+    statement = f"INSERT INTO transactions_conversion ({columns}) VALUES ({'), ('.join(rows)}) RETURNING *"
+    return list(Conversion.objects.raw(statement, values))
 
 
 def add_documents(user: User, times: Iterable[datetime], **fields: Any) -> list[Document]:

@@ -10,7 +10,6 @@ class TransactionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Add the sections of the case page, and the events of conversions and documents."""
-        from partners.events import outbox  # noqa: PLC0415
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
         from transactions.api.serializers import (  # noqa: PLC0415
@@ -18,10 +17,8 @@ class TransactionsConfig(AppConfig):
             RecordedTransactionsSerializer,
         )
         from transactions.case_sections import CONVERSIONS, DOCUMENTS  # noqa: PLC0415
-        from transactions.events import EVENTS_OF_TRANSACTIONS_RECORDED  # noqa: PLC0415
         from users.backoffice.case.sections import SECTIONS  # noqa: PLC0415
 
         SECTIONS.extend((CONVERSIONS, DOCUMENTS))
-        outbox.EVENTS[EventType.TRANSACTIONS_RECORDED] = EVENTS_OF_TRANSACTIONS_RECORDED
         DATA_SERIALIZERS[EventType.TRANSACTIONS_RECORDED] = RecordedTransactionsSerializer
         DATA_SERIALIZERS[EventType.DOCUMENT_PUBLISHED] = PublishedDocumentSerializer

@@ -105,6 +105,15 @@ class Conversion(UserRow):
     to_amount = NumericField(_("to amount"))
     rate = NumericField(_("rate"))
 
+    # The id and recorded_at are the database's: rows are not inserted by the ORM, which names all columns.
+    serving_privileges = (
+        "SELECT",
+        (
+            "INSERT (partner_id, user_id, is_sandbox, conversion_id, created_at, tiebreak, type, from_currency,"
+            " from_amount, to_currency, to_amount, rate)"
+        ),
+    )
+
     class Meta:
         verbose_name = _("conversion")
         verbose_name_plural = _("conversions")

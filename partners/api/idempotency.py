@@ -21,6 +21,7 @@ from partners.api.request import PartnerRequest
 from partners.authentication.failures import AuthenticationFailure
 from partners.authentication.signature_authentication import unauthorized
 from partners.db import history_context, statements
+from partners.db.advisory_locks import AdvisoryLock
 from partners.db.statements import Query, Result
 
 HEADER = "Idempotency-Key"
@@ -32,7 +33,8 @@ NOT_A_UUID = "Must be a UUID of 36 characters."
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 # Also held by a look-up, which so waits for the writes that have begun.
-_LOCK_KEY = "SELECT pg_advisory_xact_lock(hashtextextended(%s::bigint || '/' || %s::text, 0))"
+_LOCK_KEY = f"""
+    SELECT pg_advisory_xact_lock({AdvisoryLock.IDEMPOTENCY_KEY:d}, hashtext(%s::bigint || '/' || %s::text))"""
 _LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {history_context.SET_CONTEXT}"
 _FIND_RESPONSE = """
     SELECT fingerprint, status, body, location

@@ -1,6 +1,7 @@
 """The serving role's privileges on each table, in the form of GRANT: as declared, and as in effect.
 
-Models declare `serving_privileges`; tables of Django and libraries are in LIBRARY_TABLES, or get DEFAULT_PRIVILEGES.
+Models declare `serving_privileges`, and in `serving_functions` the functions that change their rows; tables of Django
+and libraries are in LIBRARY_TABLES, or get DEFAULT_PRIVILEGES.
 """
 
 import re
@@ -58,6 +59,7 @@ _OTHER_PRIVILEGES = """
      UNION ALL
     SELECT 'EXECUTE on the function ' || proname FROM pg_proc
      WHERE pronamespace = 'public'::regnamespace AND has_function_privilege(%(role)s, oid, 'EXECUTE')
+       AND oid <> ALL(%(functions)s::text[]::regprocedure[])
        AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = oid AND deptype = 'e')
      UNION ALL
     SELECT 'CREATE in the schema ' || nspname FROM pg_namespace
@@ -90,9 +92,19 @@ def effective(cursor: CursorWrapper, role: str) -> dict[str, set[str]]:
     return held
 
 
+def declared_functions(cursor: CursorWrapper) -> list[str]:
+    """The existing functions that the role is to execute."""
+    declared_ = [name for model in apps.get_models() for name in getattr(model, "serving_functions", ())]
+    cursor.execute("SELECT name FROM unnest(%s::text[]) AS name WHERE to_regprocedure(name) IS NOT NULL", [declared_])
+    return [name for (name,) in cursor.fetchall()]
+
+
 def other_privileges(cursor: CursorWrapper, role: str) -> list[str]:
-    """The role's privileges on other objects than tables; there should be none, as identity columns need none."""
-    cursor.execute(_OTHER_PRIVILEGES, {"role": role})
+    """The role's privileges on other objects than tables and declared functions.
+
+    There should be none, as identity columns need none.
+    """
+    cursor.execute(_OTHER_PRIVILEGES, {"role": role, "functions": declared_functions(cursor)})
     return [text for (text,) in cursor.fetchall()]
 
 

@@ -89,6 +89,8 @@ def grant(role: str) -> int:
     with transaction.atomic(using=OWNER), connection.cursor() as cursor:
         for statement in _statements(role, connection.settings_dict["NAME"], tables):
             cursor.execute(statement)
+        for function in privileges.declared_functions(cursor):
+            cursor.execute(_compose(f"GRANT EXECUTE ON FUNCTION {function} TO {{}}", role))
     return len(tables)
 
 
@@ -96,7 +98,7 @@ def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
     yield "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
     yield _compose("REVOKE ALL ON SCHEMA public FROM {}", role)
     yield _compose("GRANT USAGE ON SCHEMA public TO {}", role)
-    # Imports need temporary tables.
+    # Imports copy each batch into a temporary table (transactions/imports/staging.py).
     yield _compose("REVOKE ALL ON DATABASE {} FROM PUBLIC, {}", database, role)
     yield _compose("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}", database, role)
     # Revokes privileges on columns too.

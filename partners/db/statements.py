@@ -20,6 +20,7 @@ T = TypeVar("T")
 RETRYABLE_SQLSTATES = frozenset({"40001", "40P01"})
 # feature_not_supported: "cached plan must not change result type", after a migration that changed a column's type.
 STALE_PLAN = "0A000"
+_STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
 # The maximum pause before each retry.
 RETRY_PAUSES_SECONDS = (0.05, 0.2)
 # A retry may wait for a lock as long as the first attempt, and a response is due within 5 seconds.
@@ -98,6 +99,16 @@ def response_timeout(seconds: float) -> AbstractContextManager[None]:
     """Wait up to `seconds` for each answer; for use around a transaction with that `statement_timeout`."""
     context: AbstractContextManager[None] = _connection().response_timeout(seconds)
     return context
+
+
+def fetch_within(seconds: int, query: Query[T]) -> list[T]:
+    """The rows of a query that may take so long, by one round trip that is a transaction: it outlives a frozen caller.
+
+    Within a transaction, the limit holds up to its end.
+    """
+    with response_timeout(seconds):
+        rows: list[T] = _connection().run((Query(_STATEMENT_TIMEOUT, (f"{seconds}s",)), query))[-1].rows
+    return rows
 
 
 def rfc_3339_from_text(text: str) -> str:

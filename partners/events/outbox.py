@@ -1,21 +1,12 @@
 """SQL by which triggers of the apps above write to the outbox, in the transaction of the change (contract, section 10).
 
 A statement that inserts thousands of rows writes one entry with their users and times: an import does little work for
-its events. The relay makes the events of an entry (relay.py), by the SQL in EVENTS of the entry's type.
+its events. An entry has all that its events need, so partners_place_events treats all types alike (relay.py).
 """
 
 from collections.abc import Mapping
 
 from partners.models import EventType
-
-_ONE = """
-    SELECT partner_id, id, user_ids[1] AS user_id, type, created_at, data FROM taken WHERE type = '{kind}'
-"""
-# By type: a SELECT of the columns of _ONE from `taken`, the entries that the relay has taken from the outbox. Those of
-# a transaction without `data` are always taken together. The apps above add theirs (AppConfig.ready).
-EVENTS: dict[EventType, str] = {
-    kind: _ONE.format(kind=kind.value) for kind in (EventType.STATUS_CHANGED, EventType.DOCUMENT_PUBLISHED)
-}
 
 
 def wire_time(expression: str) -> str:
@@ -40,13 +31,15 @@ def insert_entry(kind: EventType, *, source: str, partner: str, user: str, data:
     """
 
 
-def insert_entry_of_rows(kind: EventType, *, source: str, time: str) -> str:
+def insert_entry_of_rows(kind: EventType, *, source: str, external_id: str, time: str) -> str:
     """The SQL that writes an entry for each partner of a statement's rows.
 
-    source: the transition table, with `partner_id` and `user_id`. time: its column with the time of a row.
+    Its events have the count of a user's rows in the transaction, and the oldest and newest of their times.
+
+    source: the transition table, with `partner_id` and `user_id`. external_id, time: expressions for a row.
     """
     return f"""
-        INSERT INTO partners_outboxentry (partner_id, type, user_ids, times, size)
-        SELECT partner_id, '{kind.value}', array_agg(user_id), array_agg({time}), count(*)
+        INSERT INTO partners_outboxentry (partner_id, type, user_ids, external_ids, times, size)
+        SELECT partner_id, '{kind.value}', array_agg(user_id), array_agg({external_id}), array_agg({time}), count(*)
           FROM {source} GROUP BY partner_id
     """

@@ -1,38 +1,47 @@
 """The relay: makes events of the outbox's entries, at their positions in the partners' feeds (contract, section 10).
 
 Order of insert is not order of commit: a reader of ids would skip an event that commits late. The relay sees only
-committed entries, is alone while it works, and gives each event the next position of its partner's feed. So positions
-become visible in their order, whatever commits when. They are kept in tables, not in a sequence: a restored dump goes
-on.
+committed entries, is alone at a partner's feed while it works, and gives each event the next position of the feed. So
+positions become visible in their order, whatever commits when. They are kept in tables, not in a sequence: a restored
+dump goes on.
+
+Each feed is written by one call of a function of the database (partners/migrations/0003_feed_functions.py), which locks
+the feed and ends by itself: a process that is frozen or killed stops no feed, and a feed that fails stops no other.
 """
 
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from typing import NamedTuple
 
 import structlog
-from django.db import DatabaseError, InterfaceError, connections, transaction
+from django.db import DatabaseError, InterfaceError, connections
 
 from partners.db import statements
-from partners.db.statements import Query, response_timeout
-from partners.events import outbox
+from partners.db.statements import Query
+from partners.models import EventType
 
 log = structlog.get_logger("partners.events.relay")
 
-# Events that are placed at once, unless a single entry has more.
+# Events of a partner that are placed at once, unless a single transaction has more.
 BATCH = 5000
+# The relay for small batches places others than the one for large ones, so that an import of one partner delays no
+# other. Placing the largest of the small ones takes half a second.
+SMALL, LARGE = range(10_001), range(10_001, sys.maxsize)
 # A single entry may be of a million rows.
 STATEMENT_SECONDS = 300
+# The pause after a feed has failed, and how often the log says so.
+FAILED_PAUSE_SECONDS = 5.0
+FAILED_LOG_SECONDS = 60.0
 REPLICA = "replica"
 # Lists are read from a replica that lags by at most this (transactions/replica.py): no need to wait for longer.
 REPLICA_SECONDS = 6.0
 # The pause after a failure of the replica.
 REPLICA_PAUSE_SECONDS = 10.0
 
-# Each partner's first entries by id, with as many from each partner as the batch allows: an import of one delays no
-# other, and a long queue makes no turn longer. What a transaction inserted in several statements is not divided,
-# because it becomes one event for each user. Types that this version does not know are left to a newer one.
+# Types that this version does not know are left to a newer one.
+TYPES = EventType.values
+# Each partner's first entries by id, with the number of their rows: a long queue makes no turn longer. What a
+# transaction inserted in several statements is not divided, because it becomes one event for each user.
 _UNPLACED = """
     WITH queue AS (
         SELECT entry.*, sum(size) OVER (PARTITION BY partner_id ORDER BY entry.id) - size AS before
@@ -41,78 +50,97 @@ _UNPLACED = """
                  FROM partners_outboxentry WHERE partner_id = partner.id AND type = ANY(%s)
                 ORDER BY id LIMIT %s) AS entry
     ), batch AS (
-        SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY before, id) - size AS total FROM queue) AS ordered
-         WHERE total < %s
+        SELECT * FROM queue WHERE before < %s
+    ), whole AS (
+        SELECT partner_id, id, size FROM batch
+         UNION
+        SELECT partner_id, entry.id, entry.size
+          FROM (SELECT DISTINCT partner_id, type, transaction_id, transaction_time FROM batch WHERE is_merged) AS merged
+          JOIN partners_outboxentry entry USING (partner_id, type, transaction_id, transaction_time)
+         WHERE entry.data IS NULL
     )
-    SELECT id FROM batch
-     UNION
-    SELECT entry.id
-      FROM (SELECT DISTINCT partner_id, type, transaction_id, transaction_time FROM batch WHERE is_merged) AS merged
-      JOIN partners_outboxentry entry USING (partner_id, type, transaction_id, transaction_time)
-     WHERE entry.data IS NULL
+    SELECT partner_id, (SELECT slug FROM partners_partner WHERE id = partner_id), array_agg(id), sum(size)::bigint
+      FROM whole GROUP BY partner_id ORDER BY sum(size)
 """
 # All if it is no replica any more.
 _ON_REPLICA = """
     SELECT id FROM unnest(%s::bigint[]) AS given (id)
      WHERE NOT pg_is_in_recovery() OR EXISTS (SELECT FROM partners_outboxentry entry WHERE entry.id = given.id)
 """
-_LOCK = "SELECT pg_try_advisory_xact_lock(7305001)"
-_STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
-_PLACE = """
-    WITH taken AS (
-        DELETE FROM partners_outboxentry WHERE id = ANY(%s::bigint[]) RETURNING *
-    ), events AS ({events}
-    ), numbered AS (
-        SELECT *, row_number() OVER (PARTITION BY partner_id ORDER BY id, user_id) AS number,
-               count(*) OVER (PARTITION BY partner_id) AS count
-          FROM events
-    ), feeds AS (
-        INSERT INTO partners_eventfeed AS feed (partner_id, last_position)
-        SELECT DISTINCT partner_id, count FROM numbered ORDER BY partner_id
-            ON CONFLICT (partner_id)
-            DO UPDATE SET last_position = feed.last_position + excluded.last_position, updated_at = now()
-     RETURNING partner_id, last_position
-    )
-    INSERT INTO partners_event (partner_id, user_id, type, created_at, data, position)
-    SELECT partner_id, user_id, type, created_at, data, last_position - count + number
-      FROM numbered JOIN feeds USING (partner_id) ORDER BY partner_id, number
-"""
+_PLACE = "SELECT placed, failure FROM partners_place_events(%s, %s)"
+
+
+class Batch(NamedTuple):
+    """Entries of a partner that are placed at once, and the number of their rows."""
+
+    partner_id: int
+    slug: str
+    entries: list[int]
+    rows: int
 
 
 class Relay:
-    """Places events in batches. Any number of processes may have one; one at a time works."""
+    """Places events in batches. Any number of processes may have some; one at a time works on a partner's feed."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: range = range(sys.maxsize)) -> None:
+        """sizes: the numbers of rows of the batches that it places."""
+        self._sizes = sizes
         # When an entry that the replica lacks was first seen (monotonic seconds), by its id.
         self._seen: dict[int, float] = {}
         self._replica_asked_from = 0.0
+        # When to try a failed feed again, and when to log it again (monotonic seconds), by the partner's id.
+        self._retry_at: dict[int, float] = {}
+        self._log_at: dict[int, float] = {}
 
     def place(self) -> int:
-        """Make events of about BATCH rows of the outbox; return their number. Raises Django's database errors.
+        """Make events of a batch of each partner; return their number. Raises Django's errors of a lost database.
 
         With a replica, entries wait until it has replayed what they report.
         """
-        with _long_statements():
-            ids = [id_ for (id_,) in statements.fetch(unplaced())]
+        now = time.monotonic()
+        batches = [
+            batch
+            for batch in statements.fetch_within(STATEMENT_SECONDS, unplaced())
+            if batch.rows in self._sizes and self._retry_at.get(batch.partner_id, 0.0) <= now
+        ]
         if REPLICA in connections:
-            ids = self._replayed(ids)
-        if not ids:
-            return 0
-        with _long_statements():
-            (is_alone,) = statements.fetch_one(_LOCK, ()) or (False,)
-            # A statement of its own, whose snapshot shows what the relay before has placed.
-            return statements.run(_place(), (ids,)) if is_alone else 0
+            batches = self._replayed(batches)
+        return sum(map(self._place, batches))
 
-    def _replayed(self, ids: list[int]) -> list[int]:
+    def _place(self, batch: Batch) -> int:
+        """Place a batch; return the number of its events, 0 if it failed or another relay is at the feed."""
+        place: Query[tuple[int, str | None]] = Query(_PLACE, (batch.partner_id, batch.entries))
+        try:
+            [(placed, failure)] = statements.fetch_within(STATEMENT_SECONDS, place)
+        except DatabaseError as error:
+            if statements.may_be_committed(error):
+                raise
+            placed, failure = 0, statements.sqlstate(error)
+        if failure:
+            self._failed(batch, failure)
+        elif placed and self._log_at.pop(batch.partner_id, 0.0):
+            log.info("event feed goes on", partner=batch.slug)
+        return placed
+
+    def _failed(self, batch: Batch, failure: str) -> None:
+        now = time.monotonic()
+        self._retry_at[batch.partner_id] = now + FAILED_PAUSE_SECONDS
+        if self._log_at.get(batch.partner_id, 0.0) <= now:
+            self._log_at[batch.partner_id] = now + FAILED_LOG_SECONDS
+            log.error("event feed stopped", partner=batch.slug, failure=failure)
+
+    def _replayed(self, batches: list[Batch]) -> list[Batch]:
         """The entries that the replica has, or has lacked for so long that lists do not use it.
 
         Neither has an entry without those committed before it.
         """
         now = time.monotonic()
+        ids = [id_ for batch in batches for id_ in batch.entries]
         self._seen = {id_: self._seen.get(id_, now) for id_ in ids}
         overdue = {id_ for id_, seen_at in self._seen.items() if now - seen_at > REPLICA_SECONDS}
         replayed = overdue | self._on_replica([id_ for id_ in ids if id_ not in overdue])
-        return [id_ for id_ in ids if id_ in replayed]
+        kept = [batch._replace(entries=[id_ for id_ in batch.entries if id_ in replayed]) for batch in batches]
+        return [batch for batch in kept if batch.entries]
 
     def _on_replica(self, ids: list[int]) -> set[int]:
         if not ids or time.monotonic() < self._replica_asked_from:
@@ -127,19 +155,6 @@ class Relay:
             return set()
 
 
-@contextmanager
-def _long_statements() -> Iterator[None]:
-    """A transaction in which a statement may take STATEMENT_SECONDS: a long queue is read at once."""
-    with response_timeout(STATEMENT_SECONDS), transaction.atomic(durable=True):
-        statements.queue(Query(_STATEMENT_TIMEOUT, (f"{STATEMENT_SECONDS}s",)))
-        yield
-
-
-def unplaced() -> Query[tuple[int]]:
-    """The ids of about BATCH rows' entries, and of those of the same transactions."""
-    return Query(_UNPLACED, ([*outbox.EVENTS], BATCH, BATCH))
-
-
-@cache
-def _place() -> str:
-    return _PLACE.format(events=" UNION ALL ".join(outbox.EVENTS.values()))
+def unplaced() -> Query[Batch]:
+    """The first batch of each partner that has entries, the smallest first."""
+    return Query(_UNPLACED, (TYPES, BATCH, BATCH), Batch._make)

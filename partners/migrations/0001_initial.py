@@ -97,6 +97,7 @@ class Migration(migrations.Migration):
                 ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published')], max_length=40)),
                 ('created_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
                 ('user_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
+                ('external_ids', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
                 ('times', django.contrib.postgres.fields.ArrayField(base_field=models.DateTimeField(), null=True, size=None)),
                 ('data', models.JSONField(null=True)),
                 ('size', models.PositiveIntegerField(db_default=1)),
@@ -180,6 +181,7 @@ class Migration(migrations.Migration):
                 ('last_position', models.BigIntegerField(db_default=0)),
                 ('purged_position', models.BigIntegerField(db_default=0)),
                 ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('stopped_at', models.DateTimeField(null=True)),
             ],
         ),
         migrations.AddConstraint(
@@ -241,6 +243,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='webhookendpoint',
             constraint=models.CheckConstraint(condition=models.Q(('disabled_reason__in', ('', 'staff', 'gone', 'failing'))), name='webhook_disabled_reason_known'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhookendpoint',
+            constraint=models.CheckConstraint(condition=models.Q(('url__iregex', '^https://[^\\s/?#@:\\\\]+(:[0-9]{1,5})?([/?][!-~]*)?$')), name='webhook_url_https'),
         ),
         migrations.AddIndex(
             model_name='webhookdelivery',

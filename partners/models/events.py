@@ -25,13 +25,14 @@ class OutboxEntry(models.Model):
     """What a change wrote in its transaction for one or more events of a partner's users, until the relay takes it.
 
     user_ids: of users.User, which this layer may not refer to. data: of the one event; None: of the rows that a
-    statement inserted, by their users and `times`. size: the number of rows.
+    statement inserted, by their users, these users' `external_ids`, and `times`. size: the number of rows.
     """
 
     partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False)
     type = models.CharField(max_length=40, choices=EventType)
     created_at = models.DateTimeField(db_default=Func(function="clock_timestamp"))
     user_ids = ArrayField(models.UUIDField())
+    external_ids = ArrayField(models.TextField(), null=True)
     times = ArrayField(models.DateTimeField(), null=True)
     data = models.JSONField(null=True)
     size = models.PositiveIntegerField(db_default=1)
@@ -40,8 +41,8 @@ class OutboxEntry(models.Model):
     transaction_id = models.BigIntegerField(db_default=Func(template="pg_current_xact_id()::text::bigint"))
     transaction_time = models.DateTimeField(db_default=Func(function="transaction_timestamp"))
 
-    # Triggers insert, as the owner. The relay takes.
-    serving_privileges = ("SELECT", "DELETE")
+    # Triggers insert and EventFeed's functions delete, as the owner.
+    serving_privileges = ("SELECT",)
 
     class Meta:
         verbose_name_plural = "outbox entries"
@@ -67,8 +68,7 @@ class Event(models.Model):
     data = models.JSONField(_("data"))
     position = models.BigIntegerField(_("position"))
 
-    # The relay inserts, and the purge removes what is older than 30 days.
-    serving_privileges = ("SELECT", "INSERT", "DELETE")
+    serving_privileges = ("SELECT",)
 
     class Meta:
         verbose_name = _("event")
@@ -84,14 +84,20 @@ class Event(models.Model):
 
 
 class EventFeed(models.Model):
-    """The ends of a partner's feed: the last position given, and the last one purged."""
+    """The ends of a partner's feed: the last position given, and the last one purged.
+
+    stopped_at: when placing its events first failed (partners/events/relay.py); None: it has succeeded since.
+    """
 
     partner = models.OneToOneField(Partner, models.PROTECT, primary_key=True, related_name="feed")
     last_position = models.BigIntegerField(db_default=0)
     purged_position = models.BigIntegerField(db_default=0)
     updated_at = models.DateTimeField(db_default=Now())
+    stopped_at = models.DateTimeField(null=True)
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (last_position, purged_position, updated_at)")
+    serving_privileges = ("SELECT",)
+    # They alone change feeds: code in the service can add no event, and hide none.
+    serving_functions = ("partners_place_events(bigint, bigint[])", "partners_purge_events(bigint, integer)")
 
     def __str__(self) -> str:
         return f"{self.partner_id}: {self.last_position}"

@@ -71,6 +71,10 @@ class WebhookEndpoint(models.Model):
             models.CheckConstraint(
                 condition=Q(disabled_reason__in=("", *DisabledReason.values)), name="webhook_disabled_reason_known"
             ),
+            # Its form; where it may go, partners/webhooks/addresses.py says.
+            models.CheckConstraint(
+                condition=Q(url__iregex=r"^https://[^\s/?#@:\\]+(:[0-9]{1,5})?([/?][!-~]*)?$"), name="webhook_url_https"
+            ),
         )
         indexes = (models.Index(fields=("partner", "created_at"), name="webhook_of_partner"),)
 

@@ -1,8 +1,8 @@
 """The process that brings events into the feeds and sends webhooks (contract, section 10).
 
 Sends share one event loop. In a thread, each turn of the database records results, makes deliveries and leases due
-ones; the relay has another, as a large import can keep it for minutes. Nothing is kept in memory that another process
-could not do again, so it may be killed.
+ones; two relays have others, as a large import can keep the one of large batches for minutes. Nothing is kept in
+memory that another process could not do again, so it may be killed.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ import structlog
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
-from partners.events.relay import Relay
+from partners.events.relay import LARGE, SMALL, Relay
 from partners.models import WebhookEndpoint
 from partners.webhooks import endpoints
 from partners.webhooks.deliveries import create_test
@@ -66,18 +66,20 @@ class Deliverer:
         # Set when there is a result to record, or at the stop.
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "database")
-        self._relay = _RelayThread(self._wake)
+        self._relays = [_RelayThread(Relay(sizes), self._wake) for sizes in (SMALL, LARGE)]
         self._is_database_lost = False
 
     def stop(self) -> None:
         """Lease nothing more, and end `run` when the sends under way have ended, or after ENDING_SECONDS."""
         self._stopping = True
-        self._relay.stop()
+        for relay in self._relays:
+            relay.stop()
         self._wake.set()
 
     async def run(self) -> None:
         """Deliver until `stop`."""
-        self._relay.start()
+        for relay in self._relays:
+            relay.start()
         with self._thread:
             async with Sender() as sender:
                 while not self._stopping:
@@ -153,9 +155,10 @@ class Deliverer:
 class _RelayThread(threading.Thread):
     """Places events until it is stopped. It is a daemon: the process does not wait for a long statement."""
 
-    def __init__(self, placed: asyncio.Event) -> None:
+    def __init__(self, relay: Relay, placed: asyncio.Event) -> None:
         """placed: set when there are new events."""
         super().__init__(name="relay", daemon=True)
+        self._relay = relay
         self._loop = asyncio.get_running_loop()
         self._placed = placed
         self._stopping = threading.Event()
@@ -166,11 +169,11 @@ class _RelayThread(threading.Thread):
 
     def run(self) -> None:
         """Place events until `stop`."""
-        relay, is_database_lost = Relay(), False
+        is_database_lost = False
         while not self._stopping.is_set():
             try:
                 connection.close_if_unusable_or_obsolete()
-                count = relay.place()
+                count = self._relay.place()
             except (DatabaseError, InterfaceError):
                 connection.close()
                 if not is_database_lost:

@@ -26,10 +26,10 @@ GRANTS = {
     "partners_idempotencyrecord": ADD
     | {"UPDATE (body, completed_at, fingerprint, location, method, path, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
-    # The outbox is written by triggers; the relay makes events of it.
-    "partners_outboxentry": READ | {"DELETE"},
-    "partners_event": ADD | {"DELETE"},
-    "partners_eventfeed": ADD | {"UPDATE (last_position, purged_position, updated_at)"},
+    # The outbox is written by triggers; functions make events of it, and purge them.
+    "partners_outboxentry": READ,
+    "partners_event": READ,
+    "partners_eventfeed": READ,
     "partners_webhookendpoint": ADD
     | {
         (
@@ -47,9 +47,21 @@ GRANTS = {
     | {f"UPDATE ({PROFILE})"},
     # Kept for good: added to, or written by triggers alone.
     "users_userevent": READ,
-    "users_statuschange": ADD,
+    "users_statuschange": READ
+    | {
+        (
+            "INSERT (by_id, created_at, from_status, is_sandbox, partner_id, reason, reason_code, since, to_status,"
+            " user_id)"
+        )
+    },
     "users_accessrecord": ADD,
-    "transactions_conversion": ADD,
+    "transactions_conversion": READ
+    | {
+        (
+            "INSERT (conversion_id, created_at, from_amount, from_currency, is_sandbox, partner_id, rate, tiebreak,"
+            " to_amount, to_currency, type, user_id)"
+        )
+    },
     "transactions_document": ADD,
     "django_admin_log": ADD,
     "transactions_importrun": ADD

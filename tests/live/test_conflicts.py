@@ -22,7 +22,7 @@ from users.models import User, UserEvent
 Session = Callable[[], psycopg.Connection[Any]]
 
 LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
-TRY_LOCK_KEY = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s || '/' || %s, 0))"
+TRY_LOCK_KEY = "SELECT pg_try_advisory_xact_lock(1, hashtext(%s || '/' || %s))"
 RECORD_CONVERSION = """
     INSERT INTO transactions_conversion (partner_id, user_id, is_sandbox, conversion_id, created_at, type,
                                          from_currency, from_amount, to_currency, to_amount, rate)

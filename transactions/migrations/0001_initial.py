@@ -155,7 +155,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, times, size)\n        SELECT partner_id, 'user.transactionsRecorded', array_agg(user_id), array_agg(created_at), count(*)\n          FROM inserted GROUP BY partner_id\n    ; RETURN NULL;", hash='626a946a2d07fd63199f4bcbb67d8f5328d6b35a', level='STATEMENT', operation='INSERT', pgid='pgtrigger_event_b1be0', referencing='REFERENCING NEW TABLE AS inserted ', table='transactions_conversion', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, external_ids, times, size)\n        SELECT partner_id, 'user.transactionsRecorded', array_agg(user_id), array_agg((SELECT u.external_id FROM users_user u WHERE u.id = user_id)), array_agg(created_at), count(*)\n          FROM inserted GROUP BY partner_id\n    ; RETURN NULL;", hash='d682f615b3359d95835a80eac3b7a31baa9dad0a', level='STATEMENT', operation='INSERT', pgid='pgtrigger_event_b1be0', referencing='REFERENCING NEW TABLE AS inserted ', table='transactions_conversion', when='AFTER')),
         ),
         migrations.AddIndex(
             model_name='document',

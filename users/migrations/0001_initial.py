@@ -382,7 +382,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='statuschange',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__length__gte', 1)), name='status_change_reason_given'),
+            constraint=models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='status_change_reason_given'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='statuschange',

@@ -219,7 +219,14 @@ class StatusChange(models.Model):
     is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
-    serving_privileges = ("SELECT", "INSERT")
+    # The id is the database's; the columns that triggers set are here because Django names them.
+    serving_privileges = (
+        "SELECT",
+        (
+            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, since, partner_id, is_sandbox,"
+            " created_at)"
+        ),
+    )
 
     class Meta:
         verbose_name = _("decision")
@@ -238,7 +245,7 @@ class StatusChange(models.Model):
         constraints = (
             models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),
             models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
-            models.CheckConstraint(condition=Q(reason__length__gte=1), name="status_change_reason_given"),
+            models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="status_change_reason_given"),
         )
         triggers = STATUS_CHANGE_TRIGGERS
 

@@ -259,8 +259,9 @@ def test_a_cursor_is_good_until_an_event_after_it_is_purged(purged: PartnerClien
 
 def test_a_feed_whose_events_are_all_purged_goes_on(purged: PartnerClient, committed_partner: Partner) -> None:
     user = factories.UserFactory.create(partner=committed_partner)
-    Event.objects.filter(partner=committed_partner).delete()
-    EventFeed.objects.filter(partner=committed_partner).update(purged_position=5)
+    for event in Event.objects.filter(partner=committed_partner):
+        make_older(event, EVENTS_KEPT + timedelta(minutes=1))
+    outcome("purge_expired")
     assert read(purged) == {"nextCursor": feed.cursor_of(5), "hasMore": False, "items": []}
     factories.decide(user, Status.ACTIVE)
     place_events()

@@ -261,14 +261,14 @@ def test_decisions_on_a_user_keep_their_order_when_a_transaction_of_the_later_on
 # Several relays
 
 
-def test_while_one_relay_works_another_places_nothing(
+def test_while_one_relay_is_at_a_feed_another_places_nothing_in_it(
     reader: psycopg.Connection[Any], committed_partner: Partner, users: list[UUID], writers: Callable[[], Writer]
 ) -> None:
     writer, other = writers(), Relay()
     writer.record(users[0])
     writer.commit()
     with reader.transaction():
-        reader.execute("SELECT pg_advisory_xact_lock(7305001)")
+        reader.execute("SELECT pg_advisory_xact_lock(2, hashint8(%s))", [committed_partner.pk])
         assert other.place() == 0
     writer.record(users[1])
     writer.commit()
@@ -291,7 +291,36 @@ def test_an_import_of_one_partner_delays_no_other(
     Relay().place()
 
     assert Event.objects.filter(partner_id=other.partner_id).count() == 1
-    assert Event.objects.filter(partner=committed_partner).count() == 1
+    assert Event.objects.filter(partner=committed_partner).count() == 2
+
+
+def test_a_large_transaction_is_left_to_the_relay_for_large_ones(
+    writers: Callable[[], Writer], users: list[UUID]
+) -> None:
+    other = factories.UserFactory.create()
+    small, large = Relay(range(3)), Relay(range(3, 100))
+    writer = writers()
+    writer.record(users[0], 3)
+    writer.commit()
+    writer.record(other.pk)
+    writer.commit()
+
+    assert small.place() == 1
+    assert Event.objects.filter(partner_id=other.partner_id).count() == 1
+    assert (large.place(), small.place()) == (1, 0)
+
+
+def test_an_event_does_not_wait_for_a_feed_that_another_relay_is_at(
+    writers: Callable[[], Writer], reader: psycopg.Connection[Any], committed_partner: Partner, users: list[UUID]
+) -> None:
+    other, writer = factories.UserFactory.create(), writers()
+    for user in (users[0], other.pk):
+        writer.record(user)
+        writer.commit()
+    with reader.transaction():
+        reader.execute("SELECT pg_advisory_xact_lock(2, hashint8(%s))", [committed_partner.pk])
+        assert Relay().place() == 1
+    assert Event.objects.filter(partner_id=other.partner_id).count() == 1
 
 
 # Restored dumps

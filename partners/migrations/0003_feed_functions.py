@@ -1,0 +1,105 @@
+from django.db import migrations
+
+# The only ways to change a feed: the serving role may execute them, and has no rights on the tables but SELECT
+# (partners/models/events.py). Called by partners/events/relay.py and partners/retention.py.
+
+# Makes events of a partner's entries of the outbox, at the next positions of its feed. Entries without `data` become
+# one event for each user and transaction: the caller names all of a transaction. While another session does this for
+# the partner, nothing is placed. A failure undoes all but the mark that the feed is stopped, and is returned: its
+# SQLSTATE, and the constraint.
+#
+# The lock ends with the one statement that calls it, whatever becomes of the caller. 2: FEED in
+# partners/db/advisory_locks.py.
+PLACE = """
+    CREATE FUNCTION partners_place_events(partner bigint, entries bigint[], OUT placed bigint, OUT failure text)
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    DECLARE
+        wire_time CONSTANT text := 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"';
+        violated text;
+    BEGIN
+        placed := 0;
+        IF NOT pg_try_advisory_xact_lock(2, hashint8(partner)) THEN
+            RETURN;
+        END IF;
+        -- A statement of its own, whose snapshot shows what the holder before has placed.
+        WITH taken AS (
+            DELETE FROM partners_outboxentry WHERE partner_id = partner AND id = ANY(entries) RETURNING *
+        ), of_rows AS (
+            SELECT id, type, created_at, transaction_id, transaction_time, unnest(user_ids) AS user_id,
+                   unnest(external_ids) AS external_id, unnest(times) AS time
+              FROM taken WHERE data IS NULL
+        ), events AS (
+            SELECT id, user_ids[1] AS user_id, type, created_at, data FROM taken WHERE data IS NOT NULL
+             UNION ALL
+            SELECT min(id), user_id, type, min(created_at),
+                   jsonb_build_object('externalId', min(external_id), 'userId', user_id, 'count', count(*),
+                                      'oldestCreatedAt', to_char(min(time) AT TIME ZONE 'UTC', wire_time),
+                                      'newestCreatedAt', to_char(max(time) AT TIME ZONE 'UTC', wire_time))
+              FROM of_rows GROUP BY transaction_id, transaction_time, type, user_id
+        ), numbered AS (
+            SELECT *, row_number() OVER (ORDER BY id, user_id) AS number, count(*) OVER () AS count FROM events
+        ), feed AS (
+            INSERT INTO partners_eventfeed AS feed (partner_id, last_position)
+            SELECT partner, count(*) FROM events HAVING count(*) > 0
+                ON CONFLICT (partner_id)
+                DO UPDATE SET last_position = feed.last_position + excluded.last_position, updated_at = now(),
+                              stopped_at = NULL
+         RETURNING last_position
+        )
+        INSERT INTO partners_event (partner_id, user_id, type, created_at, data, position)
+        SELECT partner, user_id, type, created_at, data, last_position - count + number
+          FROM numbered CROSS JOIN feed ORDER BY number;
+        GET DIAGNOSTICS placed = ROW_COUNT;
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS violated = CONSTRAINT_NAME;
+        placed := 0;
+        failure := rtrim(SQLSTATE || ' ' || violated);
+        INSERT INTO partners_eventfeed AS feed (partner_id, stopped_at) VALUES (partner, now())
+            ON CONFLICT (partner_id) DO UPDATE SET stopped_at = excluded.stopped_at WHERE feed.stopped_at IS NULL;
+    END
+    $$
+"""
+# Removes up to `batch` events from the beginning of a partner's feed, up to the first that is not older than 30 days
+# (contract, section 10): events of transactions that overlapped may differ from the feed's order in their times.
+# Deliveries refer to their events; the constraint is checked at the end of the transaction.
+PURGE = """
+    CREATE FUNCTION partners_purge_events(partner bigint, batch integer, OUT purged bigint)
+    LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+        WITH oldest AS (
+            SELECT event.id, event.position, event.created_at < now() - interval '30 days' AS expired
+              FROM partners_eventfeed feed
+              JOIN partners_event event ON event.partner_id = feed.partner_id AND event.position > feed.purged_position
+             WHERE feed.partner_id = partner
+             ORDER BY event.position LIMIT batch
+        ), expired AS (
+            SELECT id, position FROM oldest
+             WHERE position < COALESCE((SELECT min(position) FROM oldest WHERE NOT expired), 9223372036854775807)
+        ), deliveries AS (
+            DELETE FROM partners_webhookdelivery WHERE event_id IN (SELECT id FROM expired)
+        ), feed AS (
+            UPDATE partners_eventfeed SET purged_position = (SELECT max(position) FROM expired), updated_at = now()
+             WHERE partner_id = partner AND purged_position < (SELECT max(position) FROM expired)
+        ), deleted AS (
+            DELETE FROM partners_event WHERE id IN (SELECT id FROM expired) RETURNING id
+        )
+        SELECT count(*) FROM deleted
+    $$
+"""
+FUNCTIONS = {
+    "partners_place_events(bigint, bigint[])": PLACE,
+    "partners_purge_events(bigint, integer)": PURGE,
+}
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("partners", "0002_storage"),
+    ]
+
+    operations = [
+        migrations.RunSQL(
+            [created, f"REVOKE ALL ON FUNCTION {name} FROM PUBLIC"],
+            f"DROP FUNCTION {name}",
+        )
+        for name, created in FUNCTIONS.items()
+    ]
