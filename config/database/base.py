@@ -4,7 +4,7 @@
   wrappers, query capture and the SQL log see them like a cursor's; transactions are Django's;
 - a limit to the wait for a response: RESPONSE_SECONDS in DATABASES, none if absent. PostgreSQL's `statement_timeout`
   ends nothing while the server hangs;
-- a circuit breaker for a database that cannot be reached (config/database/circuit.py);
+- a circuit breaker for a database that cannot be reached (partners/circuit_breaker.py);
 - count and time of the statements of a request, for its log line.
 """
 
@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, cast
 
+import structlog
 from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
@@ -22,15 +23,22 @@ from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_tr
 from django.db.transaction import TransactionManagementError
 from psycopg import errors
 
-from config.database.circuit import Circuit
 from config.database.pipeline import BEGIN, COMMIT, BoundedConnection, Pipeline, ResponseTimeoutError
+from partners.circuit_breaker import CircuitBreaker
 from partners.db.statements import Query, Result, is_stale_plan
 from partners.monitoring.request_context import request_context
 
 # By how much the wait for an answer exceeds `statement_timeout`: the server's own error comes first.
 MARGIN_SECONDS = 0.5
 
-_circuits: dict[str, Circuit] = defaultdict(Circuit)
+# From a failure to the next probe, and from a probe without an outcome to the next.
+PAUSE_SECONDS = 0.5
+PROBE_SECONDS = 10.0
+
+log = structlog.get_logger("config.database")
+
+_new_circuit = partial(CircuitBreaker, pause_seconds=PAUSE_SECONDS, probe_seconds=PROBE_SECONDS)
+_circuits: dict[str, CircuitBreaker] = defaultdict(_new_circuit)
 
 
 class DatabaseWrapper(PostgresWrapper):
@@ -75,8 +83,9 @@ class DatabaseWrapper(PostgresWrapper):
 
         Raises OperationalError at once while the circuit is open.
         """
-        circuit = _circuits[self.alias]
-        answers = circuit.check()
+        attempt = _circuits[self.alias].attempt()
+        if attempt is None:
+            raise OperationalError("The database cannot be reached.")
         may_reconnect = self.connection is not None
         while True:
             try:
@@ -84,23 +93,31 @@ class DatabaseWrapper(PostgresWrapper):
             except (OperationalError, InterfaceError) as error:
                 if isinstance(error.__cause__, ResponseTimeoutError):
                     # It was no lock: the next request would wait as long.
-                    circuit.failed(answers)
+                    self._open_circuit(attempt)
                     raise
                 if self.in_atomic_block or self.is_usable():
-                    circuit.answered()
+                    self._close_circuit()
                     raise
                 self.close()
                 if not may_reconnect:
                     # No second attempt: each can take seconds.
-                    circuit.failed(answers)
+                    self._open_circuit(attempt)
                     raise
                 may_reconnect = False
             except Error:
-                circuit.answered()
+                self._close_circuit()
                 raise
             else:
-                circuit.answered()
+                self._close_circuit()
                 return results
+
+    def _open_circuit(self, attempt: int) -> None:
+        if _circuits[self.alias].failed(attempt):
+            log.error("database unreachable: requests are refused")
+
+    def _close_circuit(self) -> None:
+        if _circuits[self.alias].succeeded():
+            log.warning("database reachable again")
 
     def close_if_unusable_or_obsolete(self) -> None:
         """As Django's, around each request, but close a connection after an error; the next statement opens another.

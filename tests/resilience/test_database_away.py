@@ -65,7 +65,7 @@ def test_a_database_that_stops_and_starts_under_load(cluster: Cluster, server: S
             cluster.stop()
             time.sleep(AWAY_SECONDS)
             cluster.start()
-            # Each worker notices by itself (config/database/circuit.py).
+            # Each worker notices by itself (partners/circuit_breaker.py).
             wait_until(lambda: all_is_well(tally))
         print(f"{dict(tally.statuses)}, slowest {tally.slowest:.2f} s")  # noqa: T201 - figures of a long run, shown with -s
         assert (tally.failures, tally.malformed, set(tally.statuses)) == ([], [], {200, 201, 503})

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import psycopg
 
-from config.database.circuit import PAUSE_SECONDS
+from config.database.base import PAUSE_SECONDS
 from tests import factories
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.load import Tally, load

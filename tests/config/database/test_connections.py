@@ -14,9 +14,10 @@ from django.db import NotSupportedError, OperationalError, close_old_connections
 from django.db.utils import DataError
 from psycopg.pq import ExecStatus
 
-from config.database import base, circuit
-from config.database.circuit import Circuit
+from config.database import base
 from config.database.pipeline import BoundedConnection, ResponseTimeoutError
+from partners import circuit_breaker
+from partners.circuit_breaker import CircuitBreaker
 from partners.db import serving_role, statements
 from partners.db.statements import Query
 from partners.models import Partner
@@ -33,10 +34,10 @@ NOW = [1000.0]
 
 
 @pytest.fixture(autouse=True)
-def own_circuit(monkeypatch: pytest.MonkeyPatch) -> Circuit:
+def own_circuit(monkeypatch: pytest.MonkeyPatch) -> CircuitBreaker:
     """A separate circuit for each test."""
-    monkeypatch.setattr(circuit, "time", SimpleNamespace(monotonic=lambda: NOW[0]))
-    monkeypatch.setitem(base._circuits, connection.alias, Circuit())
+    monkeypatch.setattr(circuit_breaker, "time", SimpleNamespace(monotonic=lambda: NOW[0]))
+    monkeypatch.setitem(base._circuits, connection.alias, base._new_circuit())
     return base._circuits[connection.alias]
 
 
@@ -340,7 +341,7 @@ def query_fails() -> None:
 
 def after_pause() -> None:
     """Advance the circuit's clock."""
-    NOW[0] += circuit.PAUSE_SECONDS
+    NOW[0] += base.PAUSE_SECONDS
 
 
 def test_after_a_failed_attempt_no_connection_is_tried_during_the_pause(unreachable: list[float]) -> None:
@@ -365,47 +366,48 @@ def test_the_database_is_used_again_after_the_pause(unreachable: list[float]) ->
 
 
 def test_a_probe_on_a_connection_that_was_lost_meanwhile_connects_and_closes_the_circuit(
-    unreachable: list[float], own_circuit: Circuit
+    unreachable: list[float], own_circuit: CircuitBreaker
 ) -> None:
     """As on a thread without requests during the outage."""
     lose_connection_and_open_circuit(own_circuit)
     unreachable.clear()
     after_pause()
     assert query()
-    assert own_circuit.check() == own_circuit.answers
+    assert own_circuit.attempt() == own_circuit.successes
 
 
-def lose_connection_and_open_circuit(own_circuit: Circuit) -> None:
+def lose_connection_and_open_circuit(own_circuit: CircuitBreaker) -> None:
     query()
     cut()
-    own_circuit.failed(own_circuit.answers)
+    own_circuit.failed(own_circuit.successes)
 
 
-def test_a_probe_with_an_error_of_the_database_closes_the_circuit(partner: Partner, own_circuit: Circuit) -> None:
+def test_a_probe_with_an_error_of_the_database_closes_the_circuit(
+    partner: Partner, own_circuit: CircuitBreaker
+) -> None:
     query()
-    own_circuit.failed(own_circuit.answers)
+    own_circuit.failed(own_circuit.successes)
     after_pause()
     with pytest.raises(DataError):
         statements.fetch_first(Query(FAIL, (0,)))
     query()
 
 
-def test_a_failure_older_than_the_last_answer_does_not_open_the_circuit() -> None:
-    breaker = Circuit()
-    begun = breaker.check()
-    breaker.answered()
+def test_a_failure_older_than_the_last_success_does_not_open_the_circuit() -> None:
+    breaker = base._new_circuit()
+    begun = breaker.attempt()
+    assert begun is not None
+    breaker.succeeded()
     breaker.failed(begun)
     # Not the probe of an open circuit, which would be refused the second time.
-    assert [breaker.check(), breaker.check()] == [1, 1]
+    assert [breaker.attempt(), breaker.attempt()] == [1, 1]
 
 
 def test_one_request_at_a_time_probes() -> None:
-    breaker = Circuit()
-    breaker.failed(breaker.check())
+    breaker = base._new_circuit()
+    breaker.failed(breaker.successes)
     after_pause()
-    breaker.check()
-    with pytest.raises(OperationalError):
-        breaker.check()
+    assert [breaker.attempt(), breaker.attempt()] == [0, None]
 
 
 def test_a_port_that_refuses_connections_opens_the_circuit(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,13 +170,13 @@ def test_a_request_is_counted_while_no_transaction_is_open(
     committed: Known, send: Callable[[Known], Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The counter may be Redis, and nothing waits for Redis while rows are locked."""
-    hit, states = throttling.LocalCounter.hit, []
+    hit, states = throttling.WindowCounter.hit, []
 
-    def watched(counter: throttling.LocalCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
+    def watched(counter: throttling.WindowCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
         states.append((connection.in_atomic_block, connection.connection.pgconn.transaction_status))
         return hit(counter, rate, partner_id)
 
-    monkeypatch.setattr(throttling.LocalCounter, "hit", watched)
+    monkeypatch.setattr(throttling.WindowCounter, "hit", watched)
     send(committed)
     assert states == [(False, TransactionStatus.IDLE)]
     keys.revoke(committed.partner.api_keys.get())

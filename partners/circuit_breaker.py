@@ -1,0 +1,46 @@
+"""A circuit breaker, for PostgreSQL and for Redis: while a server cannot be used, no request waits for it.
+
+Each attempt can take seconds and one of the few threads. So after a failure the circuit is open: there is no attempt,
+but for that of one request at a time, the probe.
+"""
+
+import time
+
+
+class CircuitBreaker:
+    """The state of one server in one process, for all threads. It has no lock: a lost update costs one more attempt."""
+
+    def __init__(self, *, pause_seconds: float, probe_seconds: float) -> None:
+        """pause_seconds: from a failure to the next probe.
+
+        probe_seconds: from a probe without an outcome to the next one: longer than a probe can take.
+        """
+        self._pause_seconds, self._probe_seconds = pause_seconds, probe_seconds
+        # Monotonic; 0 while the circuit is closed.
+        self._next_probe = 0.0
+        self.successes = 0
+
+    def attempt(self) -> int | None:
+        """Return the number of successes so far, for `failed`; None if the circuit is open: there is no attempt."""
+        if self._next_probe:
+            now = time.monotonic()
+            if now < self._next_probe:
+                return None
+            # This request is the probe; the others fail until its outcome.
+            self._next_probe = now + self._probe_seconds
+        return self.successes
+
+    def failed(self, attempt: int) -> bool:
+        """Open the circuit, unless there were successes since the attempt; return whether it was closed."""
+        if attempt != self.successes:
+            return False
+        was_closed = not self._next_probe
+        self._next_probe = time.monotonic() + self._pause_seconds
+        return was_closed
+
+    def succeeded(self) -> bool:
+        """Close the circuit; return whether it was open."""
+        self.successes += 1
+        was_open = bool(self._next_probe)
+        self._next_probe = 0.0
+        return was_open
