@@ -12,7 +12,7 @@ from partners.api.views import IdempotencyKeyItem, Ping
 from partners.events.views import EventList
 from transactions.api.sandbox import SimulatedDocuments, SimulatedTransactions
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
-from users.api.sandbox import SimulatedStatus
+from users.api.simulated_status import SimulatedStatus
 from users.api.views import UserCollection, UserItem
 from users.staff_login.views import nothing
 

@@ -24,10 +24,10 @@ from transactions.documents.downloads import FaultError, respond
 from transactions.models import Conversion, Document
 from users.admin.filters import ModeFilter, mode_of
 from users.backoffice.access import record_access
-from users.backoffice.exports.streams import too_many_downloads
+from users.backoffice.exports.downloads import too_many_downloads
 from users.models import AccessKind
 from users.services.modes import in_mode
-from users.services.search import MAX_MATCHES, find_user_ids
+from users.services.search import MAX_EXACT_MATCHES, find_user_ids
 
 MAY_DOWNLOAD = "transactions.download_document"
 
@@ -71,7 +71,7 @@ class ConversionAdmin(UserRowAdmin):
         """By conversionId, whose index begins with the partner."""
         partners = in_mode(Partner.objects.order_by(), mode_of(request)).values("pk")
         matches = Conversion.objects.filter(partner__in=partners, conversion_id=term)
-        return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:MAX_MATCHES]))
+        return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:MAX_EXACT_MATCHES]))
 
     @admin.display(description=_("from"))
     def sent(self, conversion: Conversion) -> str:
@@ -143,4 +143,4 @@ class DocumentAdmin(UserRowAdmin):
             return too_many_downloads(request)
         except FaultError as fault:
             messages.error(request, _("This document could not be sent: %s.") % fault.cause.label)
-            return self.page_of(document)
+            return self.redirect_to(document)

@@ -24,7 +24,7 @@ OWN_FILES: Policy = NOTHING | {
 # Unfold's Alpine evaluates attributes, and Unfold sets the size of some elements by style="…".
 BACK_OFFICE: Policy = OWN_FILES | {"script-src": "'self' 'unsafe-eval'", "style-src-attr": "'unsafe-inline'"}
 
-# By prefix of the path; the first match applies.
+# The first prefix of the path that matches applies.
 POLICIES: tuple[tuple[str, Policy], ...] = (
     ("/admin/account/", OWN_FILES),
     ("/admin/", BACK_OFFICE),
@@ -54,6 +54,6 @@ class TimeZoneMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer the request in that time zone."""
+        """Handle the request in that time zone."""
         with timezone.override(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)):
             return self.get_response(request)

@@ -105,7 +105,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     )
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Issue a key's successor and show it, with its secret, once."""
-        key = self.row(request, object_id)
+        key = self.get_object_or_404(request, object_id)
 
         def rotate_key(form: RotateForm) -> HttpResponse:
             hours = form.cleaned_data["overlap_hours"]
@@ -134,16 +134,16 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     )
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Revoke a key at once."""
-        key = self.row(request, object_id)
+        key = self.get_object_or_404(request, object_id)
         form = RevokeForm(request.POST if request.method == "POST" else None)
         if not form.is_valid():
             texts = {"title": _("Revoke the API key"), "button": _("Revoke"), "note": _("This cannot be undone.")}
-            return self.ask(request, key, form, is_dangerous=True, **texts)
+            return self.action_form(request, key, form, is_dangerous=True, **texts)
         with transaction.atomic():
             keys.revoke(key)
             self.log_change(request, key, "Revoked.")
         messages.success(request, _("%(prefix)s is revoked.") % {"prefix": key.prefix})
-        return self.page_of(key)
+        return self.redirect_to(key)
 
 
 def show_key(page: ReadOnlyAdmin, request: HttpRequest, issued: IssuedKey) -> HttpResponse:

@@ -115,11 +115,11 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     )
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Have the delivery attempted now."""
-        delivery = self.row(request, object_id)
+        delivery = self.get_object_or_404(request, object_id)
         if request.method != "POST":
             note = _("The event is sent again now, with the same webhook-id.")
             texts = {"title": _("Retry the delivery"), "button": _("Retry"), "note": note}
-            return self.ask(request, delivery, forms.Form(), **texts)
+            return self.action_form(request, delivery, forms.Form(), **texts)
         try:
             with transaction.atomic():
                 count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)
@@ -129,7 +129,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
             count = 0
         if not count:
             messages.warning(request, _("The delivery cannot be attempted again."))
-        return self.page_of(delivery)
+        return self.redirect_to(delivery)
 
 
 def _may_retry(delivery: WebhookDelivery) -> bool:

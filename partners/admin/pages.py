@@ -91,17 +91,17 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         context["tables"] = list(self.tables_of(request, row)) if row is not None else []
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def row(self, request: HttpRequest, object_id: str) -> Any:
-        """The row of a page's address. Raises Http404."""
+    def get_object_or_404(self, request: HttpRequest, object_id: str) -> Any:
+        """The row of a page's address, by the admin's queryset. Raises Http404."""
         if (row := self.get_object(request, object_id)) is None:
             raise Http404
         return row
 
-    def page_of(self, obj: Model) -> HttpResponse:
+    def redirect_to(self, obj: Model) -> HttpResponse:
         """A redirect to the row's page."""
         return redirect(_address(obj))
 
-    def ask(self, request: HttpRequest, obj: Model, form: forms.Form, **context: Any) -> HttpResponse:
+    def action_form(self, request: HttpRequest, obj: Model, form: forms.Form, **context: Any) -> HttpResponse:
         """The page with an action's form. context: title, button, note, version, is_dangerous."""
         page = self.admin_site.each_context(request) | {
             "opts": self.opts,

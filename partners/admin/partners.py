@@ -77,7 +77,7 @@ class PartnerAdmin(ReadOnlyAdmin):
     )
     def issue(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Issue a key and show it, with its secret, once."""
-        partner = self.row(request, object_id)
+        partner = self.get_object_or_404(request, object_id)
 
         def issue_key(form: IssueForm) -> HttpResponse:
             issued = keys.issue(
@@ -103,7 +103,7 @@ class PartnerAdmin(ReadOnlyAdmin):
     )
     def add_webhook(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Add a webhook and show its secret once."""
-        partner = self.row(request, object_id)
+        partner = self.get_object_or_404(request, object_id)
 
         def add(form: AddWebhookForm) -> HttpResponse:
             endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)

@@ -85,9 +85,9 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             note=_("Each signs every delivery."),
         )
 
-    def row(self, request: HttpRequest, object_id: str) -> WebhookEndpoint:
+    def get_object_or_404(self, request: HttpRequest, object_id: str) -> WebhookEndpoint:
         """The webhook of an action's address. Raises Http404, also for a removed one."""
-        endpoint: WebhookEndpoint = super().row(request, object_id)
+        endpoint: WebhookEndpoint = super().get_object_or_404(request, object_id)
         if endpoint.removed_at is not None:
             raise Http404
         return endpoint
@@ -139,7 +139,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             self.log_change(request, endpoint, self.construct_change_message(request, form, []))
             return _("The webhook is changed.")
 
-        endpoint = self.row(request, object_id)
+        endpoint = self.get_object_or_404(request, object_id)
         initial = {name: getattr(endpoint, name) for name in WebhookForm.base_fields}
         version = endpoints.version_of(endpoint)
         if request.method == "POST" and request.POST.get("version") != version:
@@ -152,14 +152,15 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
     @action(description=_("Send a test"), permissions=["view", MAY_CHANGE], icon="send")  # type: ignore[untyped-decorator]
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Have a `webhook.test` sent once; its page shows the result."""
-        endpoint = self.row(request, object_id)
+        endpoint = self.get_object_or_404(request, object_id)
         if request.method != "POST":
             note = _("An event of the type webhook.test is sent to it once. The next page shows the result.")
-            return self.ask(request, endpoint, forms.Form(), title=_("Send a test"), button=_("Send"), note=note)
+            texts = {"title": _("Send a test"), "button": _("Send"), "note": note}
+            return self.action_form(request, endpoint, forms.Form(), **texts)
         with transaction.atomic():
             delivery = deliveries.create_test(endpoint=endpoint)
             self.log_change(request, endpoint, "Test sent.")
-        return self.page_of(delivery)
+        return self.redirect_to(delivery)
 
     @action(description=_("Retry deliveries"), permissions=["view", MAY_RETRY], icon="replay")  # type: ignore[untyped-decorator]
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -173,12 +174,12 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         note = _("Deliveries that failed, and those that wait for their next attempt, are attempted now.")
         texts = {"title": _("Retry deliveries"), "button": _("Retry"), "note": note}
         form = forms.Form(request.POST if request.method == "POST" else None)
-        return self._act(request, self.row(request, object_id), form, retry, **texts)
+        return self._act(request, self.get_object_or_404(request, object_id), form, retry, **texts)
 
     @action(description=_("Rotate the secret"), permissions=["view", MAY_CHANGE], icon="autorenew")  # type: ignore[untyped-decorator]
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Make a new secret and show it once."""
-        endpoint = self.row(request, object_id)
+        endpoint = self.get_object_or_404(request, object_id)
 
         def rotate_secret(form: RotateSecretForm) -> HttpResponse:
             hours = form.cleaned_data["overlap_hours"]
@@ -263,7 +264,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             return done
 
         form = form_class(request.POST if request.method == "POST" else None)
-        return self._act(request, self.row(request, object_id), form, act, **texts)
+        return self._act(request, self.get_object_or_404(request, object_id), form, act, **texts)
 
     def _act(
         self,
@@ -284,8 +285,8 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
                 raise Http404 from None
             else:
                 messages.success(request, message)
-                return self.page_of(endpoint)
-        return self.ask(request, endpoint, form, **texts)
+                return self.redirect_to(endpoint)
+        return self.action_form(request, endpoint, form, **texts)
 
 
 def _action_name(one: Any) -> str:

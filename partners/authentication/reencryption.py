@@ -16,10 +16,10 @@ from partners.authentication import encryption
 from partners.models import ApiKey, WebhookSecret
 
 
-class Store(NamedTuple):
+class EncryptedColumn(NamedTuple):
     """A table that holds one encrypted text in each row.
 
-    key: the store's name in `--json`. title: its name for people. label: names a row whose text cannot be decrypted;
+    key: the column's name in `--json`. title: its name for people. label: names a row whose text cannot be decrypted;
     None if it does not matter.
     """
 
@@ -34,7 +34,7 @@ class Store(NamedTuple):
 
 @dataclass
 class Count:
-    """The rows of a store: re-encrypted, already under the newest key, or under no present key."""
+    """The rows of a column: re-encrypted, already under the newest key, or under no present key."""
 
     renewed: int = 0
     current: int = 0
@@ -46,7 +46,7 @@ def _webhook_label(secret: WebhookSecret) -> str | None:
     return None if has_ended or secret.endpoint.removed_at else f"Secret of webhook {secret.endpoint_id}"
 
 
-API_KEYS = Store(
+API_KEYS = EncryptedColumn(
     "apiKeys",
     "API keys",
     encryption.API_SECRETS,
@@ -55,7 +55,7 @@ API_KEYS = Store(
     write=lambda key, text: ApiKey.objects.filter(pk=key.pk).update(encrypted_secret=text),
     label=lambda key: None if key.revoked_at else key.prefix,
 )
-WEBHOOKS = Store(
+WEBHOOKS = EncryptedColumn(
     "webhookSecrets",
     "Webhook secrets",
     encryption.WEBHOOK_SECRETS,
@@ -66,21 +66,21 @@ WEBHOOKS = Store(
 )
 
 
-def reencrypt(store: Store, *, batch_size: int, dry_run: bool) -> Count:
+def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Count:
     """Re-encrypt the rows that are not under the newest key, in one transaction per batch. dry_run: only count."""
     count, last_pk = Count(), 0
     while True:
         with transaction.atomic():
-            rows = store.rows().filter(pk__gt=last_pk).order_by("pk")
+            rows = column.rows().filter(pk__gt=last_pk).order_by("pk")
             if not dry_run:
                 # Requests and deliveries do not wait for this lock; revoking and rotating do.
                 rows = rows.select_for_update(no_key=True, of=("self",))
             batch = list(rows[:batch_size])
             for row in batch:
                 try:
-                    renewed = encryption.reencrypt(store.read(row), purpose=store.purpose)
+                    renewed = encryption.reencrypt(column.read(row), purpose=column.purpose)
                 except InvalidToken:
-                    if label := store.label(row):
+                    if label := column.label(row):
                         count.unreadable.append(label)
                     continue
                 if renewed is None:
@@ -88,7 +88,7 @@ def reencrypt(store: Store, *, batch_size: int, dry_run: bool) -> Count:
                     continue
                 count.renewed += 1
                 if not dry_run:
-                    store.write(row, renewed)
+                    column.write(row, renewed)
         if len(batch) < batch_size:
             return count
         last_pk = batch[-1].pk

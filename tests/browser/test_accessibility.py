@@ -22,7 +22,7 @@ SHORT_CARD = 190
 USERS = "/admin/users/user/"
 
 
-def hindrances(page: Page) -> list[str]:
+def accessibility_violations(page: Page) -> list[str]:
     """Each serious violation, and the elements that it is about."""
     # Through the debugger, for the page's policy takes no script of ours.
     page.evaluate(AXE_SCRIPT)
@@ -61,7 +61,7 @@ def odd(register: Register) -> User:
 def test_login_has_no_serious_violation(open_page: Callable[..., Page]) -> None:
     page = open_page()
     page.goto("/admin/account/login/")
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
 
 
 def test_queue_case_dialog_and_dashboard_have_no_serious_violation(
@@ -70,16 +70,16 @@ def test_queue_case_dialog_and_dashboard_have_no_serious_violation(
     page = open_page()
     login(page, "reviewer", path="/admin/users/queueduser/")
     expect(page.get_by_role("heading", name="Queue")).to_be_visible()
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     page.locator("#changelist a", has_text="Filters").first.click()
     expect(page.get_by_label("waiting time")).to_be_visible()
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     page.goto(f"/admin/cases/{odd.pk}/")
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     expect(open_decision(page, "Reject")).to_be_visible()
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     page.goto("/admin/dashboard/")
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
 
 
 def test_queue_and_case_on_a_phone_have_no_serious_violation(
@@ -90,7 +90,7 @@ def test_queue_and_case_on_a_phone_have_no_serious_violation(
     for path in ("/admin/users/queueduser/", f"/admin/cases/{odd.pk}/", "/admin/dashboard/"):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
-        assert not hindrances(page)
+        assert not accessibility_violations(page)
 
 
 def test_the_admin_of_users_has_no_serious_violation(
@@ -99,11 +99,11 @@ def test_the_admin_of_users_has_no_serious_violation(
     page = open_page()
     login(page, "reviewer", path=USERS)
     page.get_by_role("checkbox", name="Select record").first.check()
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     page.goto(f"/admin/users/user/{odd.pk}/change/")
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     expect(open_decision(page, "Reject")).to_be_visible()
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
 
 
 def test_lists_and_a_user_on_a_phone_have_no_serious_violation(
@@ -119,7 +119,7 @@ def test_lists_and_a_user_on_a_phone_have_no_serious_violation(
     ):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
-        assert not hindrances(page)
+        assert not accessibility_violations(page)
 
 
 def test_a_row_of_a_list_is_a_short_card_on_a_phone(
@@ -223,9 +223,9 @@ def test_a_partner_s_page_has_no_serious_violation(
 ) -> None:
     page = open_page()
     login(page, "partner-manager", path=f"/admin/partners/partner/{committed_partner.pk}/change/")
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     page.get_by_role("link", name="Issue an API key").first.click()
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
     page.get_by_role("button", name="Issue", exact=True).click()
     expect(page.locator("#secret")).to_be_visible()
-    assert not hindrances(page)
+    assert not accessibility_violations(page)

@@ -14,7 +14,7 @@ from django.conf import settings
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from partners.authentication import signing
-from tests.browser.test_accessibility import PHONE, hindrances
+from tests.browser.test_accessibility import PHONE, accessibility_violations
 
 PAGES = (
     *("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor"),
@@ -73,11 +73,11 @@ def test_no_page_has_a_serious_violation_or_is_wider_than_the_screen(
     for path in PAGES:
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
-        assert not hindrances(page), path
+        assert not accessibility_violations(page), path
     ask(page, curl("0" * 64), DECODED)
     expect(page.locator("#found")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
 
 
 @pytest.mark.parametrize("path", PAGES[:4])
@@ -176,7 +176,7 @@ def test_the_results_fit_on_a_phone_and_have_no_violation(new_page: Callable[...
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= PHONE["width"]
-    assert not hindrances(page)
+    assert not accessibility_violations(page)
 
 
 def test_search_works_without_javascript(new_page: Callable[..., Page]) -> None:

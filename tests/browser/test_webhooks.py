@@ -11,7 +11,7 @@ from partners.models import DeliveryState, Partner, WebhookEndpoint
 from partners.webhooks.leases import lease
 from partners.webhooks.results import Outcome, record
 from tests import factories
-from tests.browser.test_accessibility import PHONE, hindrances, open_page  # noqa: F401
+from tests.browser.test_accessibility import PHONE, accessibility_violations, open_page  # noqa: F401
 from users.models import Staff
 
 WEBHOOKS = "/admin/partners/webhookendpoint/"
@@ -85,7 +85,7 @@ def test_pages_of_webhooks_have_no_serious_violation(
     login(page, "partner-manager", path=WEBHOOKS)
     for path in pages_of(webhook):
         page.goto(path)
-        assert not hindrances(page), path
+        assert not accessibility_violations(page), path
 
 
 def test_pages_of_webhooks_fit_a_phone(

@@ -10,7 +10,7 @@ from tests.deploy.proxy import NAME, Proxy
 from tests.support.client import Headers, Response, Transport
 from tests.support.timeouts import WAIT_SECONDS
 
-# Of each answer its own: when, by which connection, under which id, after how many others.
+# Each response has its own: when, by which connection, under which id, after how many others.
 OWN_HEADERS = {"connection", "date", "keep-alive", "server", "x-request-id", "ratelimit"}
 
 
@@ -24,7 +24,7 @@ def over_tls(proxy: Proxy, *, address: str = "127.0.0.1", spoken_for: str | None
     return transport
 
 
-def past_it(port: int) -> Transport:
+def direct_transport(port: int) -> Transport:
     """Return a transport to the service, with the proxy's headers."""
 
     def transport(method: str, target: str, headers: Headers, body: bytes) -> Response:
@@ -50,7 +50,7 @@ def ask(connection: Any, request: bytes, *, method: str = "GET") -> Response:
     return Response(answer.status, dict(answer.getheaders()), answer.read())
 
 
-def alike(response: Response) -> tuple[int, Headers, Any]:
+def comparable(response: Response) -> tuple[int, Headers, Any]:
     """Return what must be the same with and without the proxy."""
     headers = {name.lower(): value for name, value in response.headers.items() if name.lower() not in OWN_HEADERS}
     if headers.get("content-type") != "application/json" or not response.body:

@@ -8,7 +8,7 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.deploy.asking import over_tls, past_it
+from tests.deploy.asking import direct_transport, over_tls
 from tests.deploy.proxy import NAME, Proxy, running
 from tests.live.conftest import Server, partner, serving
 from tests.support.client import PartnerClient
@@ -49,7 +49,7 @@ def proxy(nginx: str, servers: tuple[Server, Server]) -> Iterator[Proxy]:
 @pytest.fixture
 def direct(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
     """A client of the service without the proxy."""
-    return factories.client_of(partner, past_it(servers[0].port))
+    return factories.client_of(partner, direct_transport(servers[0].port))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from config.serve import THREADS
 from tests import factories
-from tests.deploy.asking import alike, ask, head, over_tls
+from tests.deploy.asking import ask, comparable, head, over_tls
 from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
 from tests.support.answers import assert_error
@@ -41,7 +41,7 @@ def test_the_body_limit_is_that_of_the_service(
     answer = through.post("/v1/users", padded(length))
     assert answer.status == status, answer.body
     if status != 201:
-        assert alike(answer) == alike(direct.post("/v1/users", padded(length)))
+        assert comparable(answer) == comparable(direct.post("/v1/users", padded(length)))
 
 
 def test_a_much_larger_body_is_refused_by_the_proxy_before_it_is_sent(proxy: Proxy, direct: PartnerClient) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.deploy.asking import ask, head, over_tls, past_it
+from tests.deploy.asking import ask, direct_transport, head, over_tls
 from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
 from tests.support.answers import assert_error
@@ -35,7 +35,7 @@ def proxy(nginx: str, servers: tuple[Server, Server]) -> Iterator[Proxy]:
 
 @pytest.fixture
 def client(servers: tuple[Server, Server], partner: Partner, proxy: Proxy) -> PartnerClient:
-    made = factories.client_of(partner, past_it(servers[0].port))
+    made = factories.client_of(partner, direct_transport(servers[0].port))
     return PartnerClient(made.api_key, made.secret, over_tls(proxy))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import factories
-from tests.deploy.asking import alike, ask, head, over_tls
+from tests.deploy.asking import ask, comparable, head, over_tls
 from tests.deploy.proxy import Proxy
 from tests.support.answers import assert_error
 from tests.support.client import PartnerClient
@@ -81,7 +81,7 @@ def test_responses_are_the_same_with_and_without_the_proxy(
     through: PartnerClient, direct: PartnerClient, method: str, target: str
 ) -> None:
     data = None if method == "GET" else {"city": "Ottawa"}
-    assert alike(through.send(method, target, data)) == alike(direct.send(method, target, data))
+    assert comparable(through.send(method, target, data)) == comparable(direct.send(method, target, data))
 
 
 @pytest.mark.parametrize("target", UNREADABLE, ids=lambda target: target[:40])
@@ -100,7 +100,7 @@ def test_a_method_is_refused_as_without_the_proxy(
         # nginx reads methods in capitals alone.
         assert assert_error(answer, 400)
     else:
-        assert alike(answer) == alike(direct.send(method, target))
+        assert comparable(answer) == comparable(direct.send(method, target))
 
 
 def test_letter_case_of_headers_does_not_matter(proxy: Proxy, through: PartnerClient) -> None:
@@ -124,7 +124,7 @@ def test_a_header_sent_twice_is_refused_as_without_the_proxy(
     twice = {"headers": {name.lower(): "second"}, "key": "3f1c2b7e-8d4a-4c55-9b1e-6a7f0e2d9c10"}
     answer = through.get("/v1/ping", **twice)
     assert answer.status == 401
-    assert alike(answer) == alike(direct.get("/v1/ping", **twice))
+    assert comparable(answer) == comparable(direct.get("/v1/ping", **twice))
 
 
 def test_many_requests_go_over_one_connection(proxy: Proxy, through: PartnerClient) -> None:

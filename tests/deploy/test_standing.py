@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from partners.models import Partner
 from tests import factories
-from tests.deploy.asking import alike, ask, head, over_tls, past_it
+from tests.deploy.asking import ask, comparable, direct_transport, head, over_tls
 from tests.deploy.conftest import program
 from tests.deploy.proxy import AUTHORITY, NAME, Proxy, running
 from tests.live.conftest import Server, free_port, serving
@@ -34,7 +34,7 @@ ATTEMPTS_OF_AN_ADDRESS = 10
 
 @pytest.fixture
 def client(proxy: Proxy, partner: Partner, servers: tuple[Server, Server]) -> PartnerClient:
-    made = factories.client_of(partner, past_it(servers[0].port))
+    made = factories.client_of(partner, direct_transport(servers[0].port))
     return PartnerClient(made.api_key, made.secret, over_tls(proxy))
 
 
@@ -223,7 +223,7 @@ def test_while_one_server_is_down_the_other_serves_all_requests(
 
 def test_errors_of_the_service_are_forwarded(through: PartnerClient, direct: PartnerClient) -> None:
     for ask_for in ("/v1/nowhere", "/v1/users/nobody", "/v1/ping?a=%FF"):
-        assert alike(through.get(ask_for)) == alike(direct.get(ask_for))
+        assert comparable(through.get(ask_for)) == comparable(direct.get(ask_for))
 
 
 # Documents
@@ -242,7 +242,7 @@ def reader(nginx: str, django_db_setup: None, kept: Path, partner: Partner) -> I
         serving(ALLOWED_HOSTS=NAME, DOCUMENT_STORAGE_URL=kept.as_uri()) as server,
         running(nginx, [server.port]) as proxy,
     ):
-        made = factories.client_of(partner, past_it(server.port))
+        made = factories.client_of(partner, direct_transport(server.port))
         yield PartnerClient(made.api_key, made.secret, over_tls(proxy))
 
 

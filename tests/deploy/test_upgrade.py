@@ -18,7 +18,7 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.deploy.asking import ask, head, over_tls, past_it
+from tests.deploy.asking import ask, direct_transport, head, over_tls
 from tests.deploy.proxy import NAME, Proxy, running
 from tests.live.conftest import free_port, production
 from tests.support.client import PartnerClient, Response
@@ -50,7 +50,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            past_it(port)("GET", "/v1/ping", {}, b"")
+            direct_transport(port)("GET", "/v1/ping", {}, b"")
         except OSError:
             assert process.poll() is None, "the server has ended"
             assert time.monotonic() < deadline, "the server does not answer"

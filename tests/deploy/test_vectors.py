@@ -9,7 +9,7 @@ from partners.authentication import encryption, keys
 from partners.models import ApiKey
 from tests import factories
 from tests.deploy import clocked
-from tests.deploy.asking import alike, over_tls, past_it
+from tests.deploy.asking import comparable, direct_transport, over_tls
 from tests.deploy.proxy import Proxy, running
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, target
 from tests.live.conftest import production
@@ -64,7 +64,7 @@ def test_a_valid_vector_is_accepted(proxy: Proxy, port: int, vector: dict[str, A
     assert answer.status in {200, 201, 400, 404}, answer.body
     assert answer.header("RateLimit")
     if vector["method"] == "GET":
-        assert alike(answer) == alike(send(past_it(port), vector, headers_of(vector)))
+        assert comparable(answer) == comparable(send(direct_transport(port), vector, headers_of(vector)))
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)), ids=[entry["id"] for entry in REFUSED])
@@ -74,7 +74,7 @@ def test_an_invalid_vector_is_refused(proxy: Proxy, port: int, number: int) -> N
     # From a few addresses, since the proxy counts what is not signed.
     answer = send(over_tls(proxy, address=f"127.0.0.{2 + number // (UNSIGNED_BURST // 2)}"), entry, headers)
     assert assert_error(answer, entry["status"])["error"] == entry["error"]
-    assert alike(answer) == alike(send(past_it(port), entry, headers))
+    assert comparable(answer) == comparable(send(direct_transport(port), entry, headers))
 
 
 def test_a_path_with_a_malformed_escape_is_a_bad_request_of_the_proxy(proxy: Proxy) -> None:

@@ -16,7 +16,7 @@ from tests.live.conftest import Server
 from tests.support.client import Headers, Response
 from users.models import Staff
 
-# Of a user, a document, a member of staff, a query: none is a part of another, or of anything else.
+# Values of a user, a document, a member of staff, a query: none is a part of another, or of anything else.
 PERSONAL = {
     "externalId": "Xtrn-8841-leak",
     "email": "zelda.quorn@leak-mail.com",

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-# By when every answer is there, whatever hangs (docs/operations.md).
+# The time within which every response arrives, whatever hangs (docs/operations.md).
 ANSWER_SECONDS = 5.0
 _TIMES = 3
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import override_settings
 
-# Of production (config/settings.py): the names of files have a digest, which pages look up.
+# As in production (config/settings.py): the names of files have a digest, which pages look up.
 STORAGE = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
 
 

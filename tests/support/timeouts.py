@@ -2,7 +2,7 @@
 
 from typing import Any
 
-# For conditions that become true: a server starts, a process ends, a response arrives.
+# The limit on conditions that become true: a server starts, a process ends, a response arrives.
 WAIT_SECONDS = 120.0
 
 # In place of production's connect_timeout, statement_timeout, lock_timeout and

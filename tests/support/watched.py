@@ -80,7 +80,7 @@ def starting(log: Path, *arguments: str, **environment: str) -> Iterator[Watched
     """Start the service with these arguments and settings; it may not respond yet."""
     port, internal = free_port(), free_port()
     ports = {"PORT": str(port), "INTERNAL_HOST": "127.0.0.1", "INTERNAL_PORT": str(internal)}
-    # Of its own: another service may have left files of a process with the same number.
+    # The folder is its own: another service may have left files of a process with the same number.
     folder = {"TMPDIR": str(log.parent)}
     with log.open("wb") as output:
         process = subprocess.Popen(

@@ -215,7 +215,7 @@ ADDED_STAFF = {
 PASSWORDS = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
 BIRTH_AND_ADDRESS = ("Dec. 10, 1990", "100 King St W", "Suite 200", "Toronto", "M5X 1A9")
 
-# Of each kind of row: the admin's name of it, and the world's name.
+# The admin's name of each kind of row, and the world's name.
 KEPT = {
     "a user": ("users/user", "user"),
     "a decision": ("users/statuschange", "decision"),

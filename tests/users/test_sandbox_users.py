@@ -30,13 +30,13 @@ from users.models import AccessRecord, Claim, QueuedUser, Staff, Status, StatusC
 from users.services import claims, modes
 from users.services.bulk_approval import users_with_unseen_flags
 from users.services.risk_flags import count_risk_flags
-from users.services.sandbox import simulate_decision
+from users.services.simulated_decisions import simulate_decision
 
 BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
 # The age of a case, which may be of the next minute.
 AGE = re.compile(r"\d+ (min|h)\b")
 
-# By the models whose rows belong to users.
+# The models whose rows belong to users.
 LISTS: dict[type, str] = {
     model: reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     for model in admin.site._registry
@@ -145,7 +145,7 @@ def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple
     users = list(live.partner.users.order_by("pk"))
     yield "number of risk flags", count_risk_flags(users)
     yield "flags that nobody has seen", users_with_unseen_flags([user.pk for user in users])
-    yield "case in hand", claims.case_in_hand(live.by)
+    yield "case in hand", claims.current_case(live.by)
     yield "next cases", [claims.next_case(staff=one) for one in factories.StaffFactory.create_batch(3)]
     yield "metrics", imports(connection.connection)
     yield "imports", outcome("list_imports")
@@ -242,7 +242,7 @@ def test_risk_flags_of_a_sandbox_user_look_at_sandbox_users(client: Client, live
 
 
 def test_the_next_case_is_a_real_one(sandbox: Rows, staff: Staff, partner: Partner) -> None:
-    assert claims.case_in_hand(staff) is None
+    assert claims.current_case(staff) is None
     assert claims.next_case(staff=staff) is None
     real = factories.UserFactory.create(partner=partner)
     assert claims.next_case(staff=staff) == real

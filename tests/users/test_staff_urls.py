@@ -64,7 +64,7 @@ def harmless(path: str, method: str) -> set[str]:
     """Where the admin's own ways may lead: to an old address of a row, from the history of one that is not there."""
     places = {f"{path}change/"} | ({"/admin/"} if path.endswith("/history/") else set())
     if method == "get" and re.search("/cases/.*(next|claim|release|reviewed)/$", path):
-        # Of a POST alone; the queue itself refuses them.
+        # These are of a POST alone; the queue itself refuses them.
         places.add("/admin/users/queueduser/")
     if path.endswith("/password/"):
         # Number 1 may be this very person.

@@ -24,8 +24,8 @@ from transactions.documents.pdf import pdf
 from transactions.documents.publishing import StorageError, discard, publish
 from transactions.imports.recording import OtherContentError, simulate_conversions
 from transactions.models import Document
-from users.api.sandbox import SandboxUserView
 from users.api.schema import USER_WRITE_ERRORS, USER_WRITE_PARAMETERS
+from users.api.simulated_status import SandboxUserView
 
 log = structlog.get_logger("transactions.api.sandbox")
 

@@ -27,8 +27,8 @@ from users.backoffice.waiting_time import AgeState, age_of
 from users.models import Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance
-from users.services.busy import BusyError, busy_users_refused
 from users.services.changes import version_of
+from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
 from users.services.risk_flags import count_risk_flags
 
 _STATUS_KINDS = {
@@ -124,9 +124,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         users, refusals = self._selected(request), defaultdict[str, list[str]](list)
         for user in users:
             try:
-                with busy_users_refused():
+                with convert_lock_timeout():
                     rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
-            except (claims.ClaimRefusedError, compliance.DecisionRefusedError, BusyError) as refusal:
+            except (claims.ClaimRefusedError, compliance.DecisionRefusedError, LockTimeoutError) as refusal:
                 refusals[str(refusal)].append(user.external_id)
         for reason, external_ids in refusals.items():
             messages.error(request, f"{', '.join(external_ids)}: {reason}")
@@ -135,15 +135,15 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     def _selected(self, request: HttpRequest) -> list[User]:
         """The selected users; none, and a message, where they are more than an action takes.
 
-        Also those whom a colleague has decided meanwhile: they are in no list of waiting cases, so not in Django's
-        queryset, and the rules say what became of them.
+        They include those whom a colleague has decided since the list was loaded: Django's queryset has waiting cases
+        alone, and the rules say what became of the others.
         """
         chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
         rows = chosen.select_related("partner", "claim__staff").order_by("status_since", "id")
-        users = list(rows[: bulk_approval.AT_MOST + 1])
-        if len(users) <= bulk_approval.AT_MOST:
+        users = list(rows[: bulk_approval.MAX_CASES + 1])
+        if len(users) <= bulk_approval.MAX_CASES:
             return users
-        messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.AT_MOST})
+        messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.MAX_CASES})
         return []
 
 

@@ -30,19 +30,19 @@ class CodeFilter(TextFilter):  # type: ignore[misc]
 
 
 class ProvinceFilter(CodeFilter):
-    """By the province's code, or its name where it has none."""
+    """Filters by the province's code, or its name where it has none."""
 
     title, parameter_name = _("province code"), "province"
 
 
 class CountryFilter(CodeFilter):
-    """By the country's code."""
+    """Filters by the country's code."""
 
     title, parameter_name = _("country code"), "country"
 
 
 class StatusFilter(ChoicesFieldListFilter):
-    """By status, the second column of the index user_waiting; shown above the list."""
+    """Filters by status, the second column of the index user_waiting; shown above the list."""
 
     is_indexed = True
 
@@ -53,7 +53,7 @@ def has_all_statuses(request: HttpRequest) -> bool:
 
 
 class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
-    """By status; by default the users who wait, or all."""
+    """Filters by status; by default the users who need a decision, or all."""
 
     title, parameter_name = _("status"), "status"
     is_indexed = True
@@ -77,7 +77,7 @@ def mode_of(request: HttpRequest) -> Mode:
 
 
 class ModeFilter(DropdownFilter):  # type: ignore[misc]
-    """By the mode of the users' partner: live by default, and sandbox."""
+    """Filters by the mode of the users' partner: live by default, and sandbox."""
 
     title, parameter_name = _("mode"), MODE
     all_option = (Mode.LIVE.value, Mode.LIVE.label)
@@ -96,7 +96,7 @@ class ModeFilter(DropdownFilter):  # type: ignore[misc]
 
 
 class WaitingTimeFilter(ChoiceFilter):
-    """By the age of the case, which the list is ordered by."""
+    """Filters by the age of the case, which the list is ordered by."""
 
     title, parameter_name = _("waiting time"), "waiting"
     options = AgeState.choices
@@ -114,7 +114,7 @@ class WaitingTimeFilter(ChoiceFilter):
 
 
 class ClaimedFilter(ChoiceFilter):
-    """By who has claimed the case."""
+    """Filters by who has claimed the case."""
 
     title, parameter_name = _("claim"), "claimed"
     options = ((ME, _("Me")), (NOBODY, _("Nobody")))
@@ -131,7 +131,7 @@ class ClaimedFilter(ChoiceFilter):
 
 
 class RiskFlagsFilter(ChoiceFilter):
-    """By risk flags, which are no SQL: see CaseListAdmin.row_filter."""
+    """Filters by risk flags, which are no SQL: see CaseListAdmin.row_filter."""
 
     title, parameter_name = _("risk flags"), "flags"
     options = ((YES, _("With risk flags")), (NO, _("Without risk flags")))

@@ -70,7 +70,7 @@ class CaseListAdmin(CaseActionsAdmin):
             return queryset, False
         mode = filters.mode_of(request)
         if search.is_cut(term, mode):
-            limit = search.MATCH_LIMIT
+            limit = search.MAX_PREFIX_MATCHES
             messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
         return queryset.filter(search.matches(term, mode)), False
 
@@ -175,7 +175,7 @@ class QueueAdmin(CaseListAdmin):
     condition = Q(status=Status.PENDING_COMPLIANCE)
     list_display = ("waiting", *_COLUMNS)
     list_filter = (filters.QueueStatusFilter, *_FILTERS)
-    # Of the index user_waiting.
+    # The order of the index user_waiting.
     ordering = ("status_since", "id")
     empty_title = gettext_lazy("Nobody is waiting")
     empty_text = gettext_lazy("New users appear here when partners register them.")
@@ -200,7 +200,7 @@ class ChangedUserAdmin(CaseListAdmin):
     condition = Q(status=Status.ACTIVE, identity_changed_at__isnull=False)
     list_display = ("since_change", *_COLUMNS)
     list_filter = _FILTERS
-    # Of the index user_identity_changed.
+    # The order of the index user_identity_changed.
     ordering = ("identity_changed_at", "id")
     # Approval is of users who wait for their first decision.
     actions = ("claim_selected", "release_selected")

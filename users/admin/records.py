@@ -32,7 +32,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     list_select_related = ("by", "user__partner")
     search_fields = ("user",)
     search_help_text = SEARCH_HELP
-    # By time: an id is drawn before the row's trigger waits for the user and sets the time.
+    # The order is of time: an id is drawn before the row's trigger has locked the user and sets the time.
     ordering = ("-created_at", "-id")
     fields = ("created_at", "user", "from_status", "to_status", "by", "reason_label", "reason")
 
@@ -116,7 +116,7 @@ class AccessRecordAdmin(ReadOnlyAdmin):
     fields = ("created_at", "kind", "staff", "of_user", "detail_text", "request_id")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        """By the user, or else by the staff member."""
+        """Search by the user, or else by the staff member."""
         users = find_user_ids(term, mode_of(request))
         return Q(user__in=users) if users else Q(staff__username=term)
 

@@ -63,7 +63,7 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return {"is_staff": True}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """Without privilege escalation, and without another name: decisions are told by it."""
+        """Without privilege escalation, and without another name: decisions name the account by it."""
         fields = tuple(super().get_readonly_fields(request, obj)) + (("username",) if obj else ())
         if request.user.is_superuser:
             return fields
@@ -83,10 +83,10 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         person = self.get_object(request, unquote(id))
         if person == request.user:
             return redirect("account_change_password")
-        answer = super().user_change_password(request, id, form_url)
-        if person is not None and answer.status_code == HTTPStatus.FOUND:
+        response = super().user_change_password(request, id, form_url)
+        if person is not None and response.status_code == HTTPStatus.FOUND:
             Staff.objects.filter(pk=person.pk).update(password_is_one_time=True)
-        return answer
+        return response
 
 
 # The imports above register Django's admin of groups, and allauth's of second factors. Somebody who may edit a second
@@ -124,7 +124,7 @@ class LogEntryAdmin(ReadOnlyAdmin):
     fields = ("action_time", "user", "action_flag", "content_type", "object_id", "object_repr", "message")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        """By the staff member or the changed row."""
+        """Search by the staff member or the changed row."""
         return Q(user__username=term) | Q(object_id=term)
 
     @admin.display(description=_("message"))

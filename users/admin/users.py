@@ -26,7 +26,7 @@ from users.backoffice.case.views import USER_PAGE
 from users.backoffice.lists import query_of
 from users.models import AccessRecord, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
-from users.services.labels import birth_in_words
+from users.services.labels import display_birth_date
 from users.services.search import find_user_ids
 
 # The birth date with the age.
@@ -43,7 +43,7 @@ class UserAdmin(CaseActionsAdmin):
     list_before_template = "admin/users/user/statuses.html"
     search_fields = ("id", "external_id", "email")
     search_help_text = SEARCH_HELP
-    # Of the index user_waiting.
+    # The order of the index user_waiting.
     ordering = ("status", "status_since", "id")
     fieldsets = (
         (None, {"fields": ("id", "external_id", "partner", "status", "status_since", "created_at", "updated_at")}),
@@ -53,7 +53,7 @@ class UserAdmin(CaseActionsAdmin):
     change_form_template = "admin/users/user/change_form.html"
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        """By userId, externalId or email, each exact."""
+        """Search by userId, externalId or email, each exact."""
         return Q(pk__in=find_user_ids(term, mode_of(request)))
 
     def tables_of(self, request: HttpRequest, obj: User) -> Iterator[Table]:
@@ -106,7 +106,7 @@ class UserAdmin(CaseActionsAdmin):
         """
         if not request.user.has_perm("users.view_userevent"):
             raise PermissionDenied
-        user = self.row(request, object_id)
+        user = self.get_object_or_404(request, object_id)
         return redirect(reverse("admin:users_userevent_changelist", query={"q": user.pk} | query_of(user)))
 
     @admin.display(description=_("name"))
@@ -115,4 +115,4 @@ class UserAdmin(CaseActionsAdmin):
 
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:
-        return birth_in_words(user.date_of_birth)
+        return display_birth_date(user.date_of_birth)

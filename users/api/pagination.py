@@ -1,7 +1,7 @@
 """Pages of a partner's users: contract, section 12.
 
 A cursor names the last user of a page: createdAt, with the userId's number as further digits of the fraction. The next
-page begins after that user, whatever has become of its status meanwhile. A cursor without a user is none of this list.
+page begins after that user, whatever its status is now. A cursor without a user is not of this list.
 """
 
 from typing import Any, NamedTuple

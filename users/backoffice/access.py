@@ -31,7 +31,8 @@ def record_access(
 def record_opening(request: HttpRequest, user: User, page: str) -> None:
     """Record that somebody opens a page with a user's risk flags; the user is read again.
 
-    Locked meanwhile: the page shows every change that is older than the record (users/services/bulk_approval.py).
+    The user is locked until then: the page shows every change that is older than the record
+    (users/services/bulk_approval.py).
     """
     with transaction.atomic():
         locked = User.objects.select_related("partner").select_for_update(no_key=True, of=("self",))

@@ -1,4 +1,4 @@
-"""The page on which each role begins, and the dashboard: who waits and for how long, decisions, and their times."""
+"""The page on which each role begins, and the dashboard: users who need a decision, decisions, and their times."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -22,9 +22,9 @@ from users.services import compliance
 
 PERMISSION = "users.view_dashboard"
 PERIODS = (7, 30, 90)
-# More bars are hard to read. Partners are sorted by the work that waits.
+# More bars are hard to read. Partners are sorted by the number of users who need a decision.
 PARTNERS_IN_CHART = 12
-# Of a partner's name: longer ones would leave little height for the bars.
+# Longer names of partners would leave little height for the bars.
 LABEL_LENGTH = 24
 
 _OUTCOMES: Mapping[Status, Any] = {

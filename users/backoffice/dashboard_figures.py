@@ -1,7 +1,8 @@
-"""The figures of the dashboard, each from one statement that an index alone answers.
+"""The figures of the dashboard, each from one index-only scan.
 
-Of real users only. Waiting users are read from user_waiting, decisions from status_change_by_day: the cost depends on
-how many users wait and how many decisions the period has, not on the number of users. Measured in docs/decisions.md.
+They count real users only. Waiting users are read from user_waiting, decisions from status_change_by_day: the cost
+depends on how many users wait and how many decisions the period has, not on the number of users. Measured in
+docs/decisions.md.
 """
 
 from collections import Counter
@@ -46,7 +47,7 @@ _DECISION_TIMES = """
 
 
 class Percentiles(NamedTuple):
-    """Of the time from entering to leaving the queue, in seconds."""
+    """Percentiles of the time from entering to leaving the queue, in seconds."""
 
     median: int
     ninetieth: int

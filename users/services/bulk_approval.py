@@ -14,17 +14,17 @@ from django.utils.translation import gettext as _
 
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.services import compliance
-from users.services.busy import BusyError, busy_users_refused
-from users.services.changes import Meanwhile
+from users.services.changes import ConcurrentChanges
+from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
 from users.services.risk_flags import OTHERS, count_risk_flags, same_email, same_person
 
-AT_MOST = 100
+MAX_CASES = 100
 # Permissions are looked up by this backend; the login's backend extends it.
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class TooManyError(Exception):
-    """More than AT_MOST cases were chosen; nothing has changed."""
+    """More than MAX_CASES cases were chosen; nothing has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Result:
 
 def approve_all(*, choices: Sequence[Choice], reason: str, reason_code: str, by: Staff, source: str) -> list[Result]:
     """Approve each of these users whom the rules allow; the results in the order of choices. Raises TooManyError."""
-    if len(choices) > AT_MOST:
+    if len(choices) > MAX_CASES:
         raise TooManyError(
-            _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": AT_MOST, "chosen": len(choices)}
+            _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": MAX_CASES, "chosen": len(choices)}
         )
     user_ids = [choice.user_id for choice in choices]
-    # One after the other: the earlier ones may take a while, and another user may be registered meanwhile.
+    # One after the other: the earlier ones may take a while, and another user may be registered in between.
     refusals = [
         _("It has risk flags that nobody who may decide has seen: open it first.")
         if users_with_unseen_flags([choice.user_id])
@@ -121,7 +121,7 @@ def _last_change(others: QuerySet[User]) -> Subquery:
 def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> str:
     """Approve one user; the reason of a refusal, or an empty text."""
     try:
-        with busy_users_refused():
+        with convert_lock_timeout():
             compliance.decide(
                 user_id=choice.user_id,
                 shown=choice.shown,
@@ -132,20 +132,20 @@ def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source
                 source=source,
             )
     except compliance.StaleError as stale:
-        return _in_words(stale.meanwhile)
-    except (compliance.DecisionRefusedError, BusyError) as refused:
+        return _display_changes(stale.changes)
+    except (compliance.DecisionRefusedError, LockTimeoutError) as refused:
         return str(refused)
     except User.DoesNotExist:
         return _("User not found.")
     return ""
 
 
-def _in_words(meanwhile: Meanwhile) -> str:
-    if meanwhile.decisions:
-        decision = meanwhile.decisions[0]
+def _display_changes(changes: ConcurrentChanges) -> str:
+    if changes.decisions:
+        decision = changes.decisions[0]
         names = {"name": decision.by.get_username(), "status": Status(decision.to_status).label}
         return _("%(name)s has decided in the meantime: %(status)s.") % names
-    if meanwhile.fields:
-        fields = ", ".join(str(field.label) for field in meanwhile.fields)
+    if changes.fields:
+        fields = ", ".join(str(field.label) for field in changes.fields)
         return _("Changed since you loaded the page: %(fields)s.") % {"fields": fields}
     return _("Changed since you loaded the page.")

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from users.models import AccessKind, AccessRecord, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS
-from users.services.labels import LABELS, READING_ORDER, in_words
+from users.services.labels import LABELS, READING_ORDER, display_value
 
 EVENTS_COMPARED = 200
 
@@ -35,8 +35,8 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Meanwhile:
-    """Changes of a user since a page was loaded. reviewed: the review of a changed name or birth date."""
+class ConcurrentChanges:
+    """Changes of a user by others since a page was loaded. reviewed: the review of a changed name or birth date."""
 
     fields: tuple[FieldChange, ...]
     decisions: tuple[StatusChange, ...]
@@ -57,7 +57,7 @@ def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldCha
     for column in READING_ORDER:
         before, after = getattr(old, column), getattr(new, column)
         if before != after and (sees_identity or column not in IDENTITY_COLUMNS):
-            yield FieldChange(column, LABELS[column], in_words(column, before), in_words(column, after))
+            yield FieldChange(column, LABELS[column], display_value(column, before), display_value(column, after))
 
 
 def since_last_decision(user: User, *, sees_identity: bool) -> Changes:
@@ -71,12 +71,12 @@ def since_last_decision(user: User, *, sees_identity: bool) -> Changes:
     )
 
 
-def changes_meanwhile(user: User, shown: str, *, sees_identity: bool) -> Meanwhile:
+def changes_since(user: User, shown: str, *, sees_identity: bool) -> ConcurrentChanges:
     """The changes since a page showed this version; none where it is not among the user's latest EVENTS_COMPARED."""
     events = UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[:EVENTS_COMPARED]
     loaded: Any = next((event for event in events if version_of(event) == shown), None)
     if loaded is None:
-        return Meanwhile((), (), None)
+        return ConcurrentChanges((), (), None)
     decisions = user.status_changes.filter(created_at__gt=loaded.status_since).select_related("by")
     reviewed = None
     if loaded.identity_changed_at is not None:
@@ -84,7 +84,7 @@ def changes_meanwhile(user: User, shown: str, *, sees_identity: bool) -> Meanwhi
             user=user, kind=AccessKind.REVIEWED, created_at__gte=loaded.identity_changed_at
         )
         reviewed = reviews.select_related("staff").order_by("id").first()
-    return Meanwhile(tuple(differences(loaded, user, sees_identity=sees_identity)), tuple(decisions), reviewed)
+    return ConcurrentChanges(tuple(differences(loaded, user, sees_identity=sees_identity)), tuple(decisions), reviewed)
 
 
 def _basis(user: User) -> Any:

@@ -16,8 +16,8 @@ from users.services.modes import live
 PERMISSION = "users.claim_user"
 # After this time others may release a claim too.
 HELD_FOR = timedelta(hours=8)
-# Only so many of a person's claims are read.
-HELD_AT_MOST = 1_000
+# The number of a person's claims that are read.
+MAX_CLAIMS_READ = 1_000
 
 # SQL, because the ORM's ignore_conflicts does not say whether a row was inserted.
 _CLAIM = "INSERT INTO users_claim (user_id, staff_id) VALUES (%s, %s) ON CONFLICT DO NOTHING RETURNING user_id"
@@ -35,7 +35,7 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
     _require_permission(staff)
     with transaction.atomic():
         present = _lock(user)
-        if not waits(present):
+        if not needs_decision(present):
             raise ClaimRefusedError(_("This case is not waiting for a decision."))
         if _insert(present, staff, request_id):
             return Claim.objects.get(pk=present.pk)
@@ -48,14 +48,14 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
 def next_case(*, staff: Staff, request_id: str = "") -> User | None:
     """The waiting case that this person has claimed, or else the longest-waiting free one, which they claim.
 
-    Of real users. None where there is neither. Two simultaneous callers get different cases. Raises
+    Only cases of real users. None where there is neither. Two simultaneous callers get different cases. Raises
     ClaimRefusedError.
     """
     _require_permission(staff)
     with transaction.atomic():
         # Somebody who presses twice gets one case.
         Staff.objects.select_for_update(no_key=True).get(pk=staff.pk)
-        if (held := case_in_hand(staff)) is not None:
+        if (held := current_case(staff)) is not None:
             return held
         while (user := _longest_waiting()) is not None:
             # False where another transaction claimed it between this statement's snapshot and its lock.
@@ -64,10 +64,10 @@ def next_case(*, staff: Staff, request_id: str = "") -> User | None:
     return None
 
 
-def case_in_hand(staff: Staff) -> User | None:
+def current_case(staff: Staff) -> User | None:
     """The longest-waiting of the cases of real users that this person has claimed, or None."""
     # The few claims first, then by primary key: for a join the planner may scan all waiting users.
-    claimed = live(Claim.objects.filter(staff=staff)).values_list("user_id", flat=True)[:HELD_AT_MOST]
+    claimed = live(Claim.objects.filter(staff=staff)).values_list("user_id", flat=True)[:MAX_CLAIMS_READ]
     waiting = User.objects.filter(pk__in=list(claimed), status=Status.PENDING_COMPLIANCE)
     return waiting.order_by("status_since", "id").first()
 
@@ -98,7 +98,7 @@ def holder(user: User) -> Staff | None:
     return held.staff if held else None
 
 
-def waits(user: User) -> bool:
+def needs_decision(user: User) -> bool:
     """Whether the user is waiting for a first decision, or for a review of a changed name or birth date."""
     return user.status == Status.PENDING_COMPLIANCE or user.identity_changed_at is not None
 

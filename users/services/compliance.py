@@ -14,7 +14,7 @@ from users.models import AccessKind, AccessRecord, Claim, Staff, StatusChange, U
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
 from users.services import claims
-from users.services.changes import Meanwhile, changes_meanwhile, version_of
+from users.services.changes import ConcurrentChanges, changes_since, version_of
 
 REASON_LENGTH = 2000
 REASON_CODE_LENGTH = 50
@@ -30,11 +30,11 @@ class ReasonMissingError(DecisionRefusedError):
 
 
 class StaleError(DecisionRefusedError):
-    """The user has changed since the page was loaded. meanwhile: the changes that the person may see."""
+    """The user has changed since the page was loaded. changes: those that the person may see."""
 
-    def __init__(self, meanwhile: Meanwhile) -> None:
+    def __init__(self, changes: ConcurrentChanges) -> None:
         super().__init__(_("The user has changed since you loaded the page. Look again, then decide."))
-        self.meanwhile = meanwhile
+        self.changes = changes
 
 
 def allowed_moves(status: str) -> tuple[Status, ...]:
@@ -47,7 +47,7 @@ def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[
     may_claim, is_claimed_by_other = staff.has_perm(claims.PERMISSION), claim is not None and claim.staff_id != staff.pk
     return {
         "reviewed": staff.has_perm(PERMISSION) and not is_claimed_by_other and user.identity_changed_at is not None,
-        "claim": may_claim and claim is None and claims.waits(user),
+        "claim": may_claim and claim is None and claims.needs_decision(user),
         "release": may_claim and claim is not None and claims.may_release(claim, staff),
     }
 
@@ -155,7 +155,7 @@ def _lock_shown(user_id: UUID, *, shown: str, by: Staff) -> User:
     """The user, locked until the transaction ends, in the version shown and not claimed by anybody else."""
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
     if shown != version_of(user):
-        raise StaleError(changes_meanwhile(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
+        raise StaleError(changes_since(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
     holder = claims.holder(user)
     if holder is not None and holder != by:
         raise DecisionRefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})

@@ -34,7 +34,7 @@ READING_ORDER = tuple(column for column in LABELS if column in PROFILE_COLUMNS)
 NOTHING = "–"
 
 
-def in_words(column: str, value: Any) -> str:
+def display_value(column: str, value: Any) -> str:
     """The value of a column, formatted for people."""
     if value is None or value == "":
         return NOTHING
@@ -50,7 +50,7 @@ def in_words(column: str, value: Any) -> str:
     return str(value)
 
 
-def birth_in_words(born: date) -> str:
+def display_birth_date(born: date) -> str:
     """A birth date with today's age."""
     age = _("age %(age)s") % {"age": age_in_years(born, on=today())}
     return f"{date_format(born, 'DATE_FORMAT')} · {age}"

@@ -26,7 +26,7 @@ from users.services.addresses import rules_for
 
 OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
-# Of the user of the outer query.
+# Columns of the user of the outer query.
 OTHERS: dict[str, Any] = {"pk": OuterRef("pk"), "is_sandbox": OuterRef("is_sandbox")}
 
 
@@ -152,7 +152,7 @@ def _texts(code: FlagCode, user: User) -> tuple[str, str]:
 def same_email(email: Combinable, *, pk: Any, is_sandbox: Any) -> QuerySet[User]:
     """Other users, of any partner of the same mode, with this e-mail address in any letter case.
 
-    By the index user_email_prefix.
+    It uses the index user_email_prefix.
     """
     others = User.objects.exclude(pk=pk).filter(is_sandbox=is_sandbox)
     return others.alias(low=Lower("email")).filter(low=Lower(email))

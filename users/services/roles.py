@@ -19,7 +19,7 @@ _IDENTITY = _USERS | {
     # A tax slip has birth date and address.
     "transactions.download_document",
 }
-# By the names that create_staff takes. Permissions as `app.codename`.
+# The keys are the roles that create_staff takes, the values permissions as `app.codename`.
 ROLES: dict[str, set[str]] = {
     "viewer": _USERS,
     "reviewer": _IDENTITY | {"users.claim_user", "users.decide_user"},

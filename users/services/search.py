@@ -17,9 +17,9 @@ from partners.models import Mode, Partner
 from users.models import User
 from users.services.modes import in_mode
 
-# For each of the columns searched: of an exact search, and of one by prefix.
-MAX_MATCHES = 100
-MATCH_LIMIT = 1_000
+# Limits on the matches in each of the columns searched.
+MAX_EXACT_MATCHES = 100
+MAX_PREFIX_MATCHES = 1_000
 
 # Without the table's name: Django may give it an alias.
 _WORD = re.compile(r"[^\W_]+")
@@ -31,9 +31,9 @@ _LAST_CHARACTER = chr(0x10FFFF)
 
 
 def find_user_ids(term: str, mode: Mode) -> list[UUID]:
-    """The ids of a mode's users whose userId, externalId or email is `term`: at most MAX_MATCHES for each of the three.
+    """The ids of a mode's users whose userId, externalId or email is `term`.
 
-    One statement for each: an OR of the three would use no index.
+    One statement for each of the three, with at most MAX_EXACT_MATCHES rows: an OR of them would use no index.
     """
     # The index on externalId begins with the partner.
     partners = in_mode(Partner.objects.order_by(), mode)
@@ -44,7 +44,11 @@ def find_user_ids(term: str, mode: Mode) -> list[UUID]:
         # The index has addresses in lower case.
         conditions.append(Q(email=term, low=Lower(Value(term))))
     users = in_mode(User.objects.alias(low=Lower("email")), mode).order_by()
-    return [pk for condition in conditions for pk in users.filter(condition).values_list("pk", flat=True)[:MAX_MATCHES]]
+    return [
+        pk
+        for condition in conditions
+        for pk in users.filter(condition).values_list("pk", flat=True)[:MAX_EXACT_MATCHES]
+    ]
 
 
 def matches(term: str, mode: Mode) -> Q:
@@ -52,16 +56,17 @@ def matches(term: str, mode: Mode) -> Q:
     # A bounded query each, since an OR would use no index.
     users = in_mode(User.objects.order_by(), mode)
     queries: list[QuerySet[Any]] = [
-        users.filter(condition).values("pk")[:MATCH_LIMIT] for condition in _conditions(term)
+        users.filter(condition).values("pk")[:MAX_PREFIX_MATCHES] for condition in _conditions(term)
     ]
     return Q(pk__in=queries[0].union(*queries[1:], all=True) if len(queries) > 1 else queries[0])
 
 
 def is_cut(term: str, mode: Mode) -> bool:
-    """Whether one of the queries has more than MATCH_LIMIT matches."""
+    """Whether one of the queries has more than MAX_PREFIX_MATCHES matches."""
     users = in_mode(User.objects.order_by(), mode)
     return any(
-        len(users.filter(condition).values_list("pk")[MATCH_LIMIT : MATCH_LIMIT + 1]) for condition in _conditions(term)
+        len(users.filter(condition).values_list("pk")[MAX_PREFIX_MATCHES : MAX_PREFIX_MATCHES + 1])
+        for condition in _conditions(term)
     )
 
 

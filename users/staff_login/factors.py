@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from partners.authentication import encryption
-from partners.authentication.reencryption import Store
+from partners.authentication.reencryption import EncryptedColumn
 from users.staff_login.allauth_internals import record_factor
 
 # Recovery codes replace one of these, but are not a factor by themselves.
@@ -62,7 +62,7 @@ def _write(factor: Authenticator, text: str) -> None:
     factor.save(update_fields=["data"])
 
 
-SECOND_FACTORS = Store(
+SECOND_FACTORS = EncryptedColumn(
     "secondFactors",
     "Second factors",
     encryption.SECOND_FACTORS,

@@ -39,7 +39,7 @@ UNSEEN_CODES = "staff_login.unseen_codes"
 
 
 class Step(NamedTuple):
-    """A step of the login. page: the URL name of its page. allowed: of pages that are open meanwhile."""
+    """A step of the login. page: the URL name of its page. allowed: of the pages that are open in this step."""
 
     page: str
     allowed: set[str]

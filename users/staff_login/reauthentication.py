@@ -23,7 +23,7 @@ FRESH_SECONDS = 15 * 60
 def require_fresh_factor(request: HttpRequest) -> HttpResponse | None:
     """None where a factor was verified within FRESH_SECONDS; otherwise a redirect to the verification and back.
 
-    A POST is stored meanwhile and executed after the verification. None while STAFF_MFA_REQUIRED is off.
+    A POST is stored, and executed after the verification. None while STAFF_MFA_REQUIRED is off.
     """
     if not settings.STAFF_MFA_REQUIRED or is_fresh(request):
         return None

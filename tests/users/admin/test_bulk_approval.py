@@ -268,7 +268,7 @@ def test_an_unknown_user_or_version_is_a_refusal(client: Client, make: Make) -> 
 def test_more_than_the_bound_is_refused_as_a_whole(client: Client, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     users = [make(), make()]
     chosen = choices(client)
-    monkeypatch.setattr(bulk_approval, "AT_MOST", 1)
+    monkeypatch.setattr(bulk_approval, "MAX_CASES", 1)
     assert "At most 1 at a time: 2 are chosen." in approve(client, chosen)
     assert choices(client) == []
     assert statuses(*users) == ["pendingCompliance"] * 2

@@ -177,7 +177,7 @@ def test_the_list_approves_by_the_rules_of_the_queue(make: Make, api: PartnerCli
 
 
 def test_more_than_the_bound_is_refused_as_a_whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_approval, "AT_MOST", 1)
+    monkeypatch.setattr(bulk_approval, "MAX_CASES", 1)
     users, client = [make(), make()], client_as("reviewer")
     for action in ("claim_selected", "approve_selected"):
         assert "At most 1 at a time." in act(client, action, *users)

@@ -305,7 +305,7 @@ def test_a_search_that_takes_too_long_ends_in_the_bare_list(make: Make, monkeypa
 
 
 def test_a_search_with_too_many_matches_is_cut_and_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("users.services.search.MATCH_LIMIT", 1)
+    monkeypatch.setattr("users.services.search.MAX_PREFIX_MATCHES", 1)
     make(externalId="grace", firstName="Grace", email="grace@example.com")
     make(externalId="ada", email="ada@example.com")
     client = client_as("viewer")

@@ -37,5 +37,5 @@ def test_of_concurrent_decisions_one_succeeds_and_the_others_name_who_decided(co
     (made,) = [one for one in got if isinstance(one, StatusChange)]
     refused = [one for one in got if isinstance(one, StaleError)]
     assert len(refused) == PEOPLE - 1
-    assert {one.meanwhile.decisions[0].by.pk for one in refused} == {made.by.pk}
+    assert {one.changes.decisions[0].by.pk for one in refused} == {made.by.pk}
     assert StatusChange.objects.get(user=user) == made

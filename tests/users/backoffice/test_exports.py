@@ -22,7 +22,7 @@ from tests.support.staff import ROLES, client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from users.backoffice.case.sections import SECTIONS, Section
-from users.backoffice.exports import evidence_pack, records, streams, user_lists
+from users.backoffice.exports import downloads, evidence_pack, records, user_lists
 from users.models import AccessRecord, Status, User
 
 FORM = "/admin/exports/"
@@ -257,12 +257,12 @@ def test_the_file_has_a_name_and_a_content_type(ada: User) -> None:
 
 @pytest.mark.parametrize(("path", "told"), [(CSV, "INCOMPLETE"), (NDJSON, '{"error":"incomplete"}')])
 def test_a_list_that_is_cut_off_says_so(path: str, told: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "EXPORT_SECONDS", -1)
+    monkeypatch.setattr(downloads, "EXPORT_SECONDS", -1)
     assert body(client_as("auditor").post(path)).decode().splitlines()[-1].startswith(told)
 
 
 def test_a_pack_that_is_cut_off_is_no_archive(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "EXPORT_SECONDS", -1)
+    monkeypatch.setattr(downloads, "EXPORT_SECONDS", -1)
     sent = body(client_as("auditor").post(evidence_of(ada)))
     assert not zipfile.is_zipfile(io.BytesIO(sent))
 
@@ -280,8 +280,8 @@ def test_rows_are_read_as_they_are_sent(
             yield record
 
     monkeypatch.setattr(user_lists, "records", noted)
-    monkeypatch.setattr(streams, "CHUNK_BYTES", 1)
-    chunks = streams.in_chunks(user_lists.ndjson_lines(User.objects.all()))
+    monkeypatch.setattr(downloads, "CHUNK_BYTES", 1)
+    chunks = downloads.in_chunks(user_lists.ndjson_lines(User.objects.all()))
     next(chunks)
     assert read == ["ada"]
 

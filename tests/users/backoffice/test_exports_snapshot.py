@@ -3,7 +3,7 @@
 from django.db import connection
 
 from partners.models import Partner
-from users.backoffice.exports import streams
+from users.backoffice.exports import downloads
 
 
 def setting(name: str) -> str:
@@ -13,7 +13,7 @@ def setting(name: str) -> str:
 
 
 def test_an_export_runs_in_a_read_only_snapshot_with_longer_timeouts(committed_partner: Partner) -> None:
-    with streams.snapshot():
+    with downloads.snapshot():
         assert setting("transaction_isolation") == "repeatable read"
         assert setting("transaction_read_only") == "on"
         assert setting("statement_timeout") == "30s"
@@ -22,7 +22,7 @@ def test_an_export_runs_in_a_read_only_snapshot_with_longer_timeouts(committed_p
 
 def test_after_an_export_the_usual_timeouts_apply(committed_partner: Partner) -> None:
     before = setting("statement_timeout")
-    with streams.snapshot():
+    with downloads.snapshot():
         pass
     assert setting("statement_timeout") == before
     assert setting("transaction_read_only") == "off"

@@ -75,7 +75,7 @@ def test_claims_releases_and_openings_are_entries(user: User, reviewer: Staff) -
 def test_a_viewer_sees_creation_and_decisions(user: User, api: PartnerClient, reviewer: Staff) -> None:
     api.patch("/v1/users/ada", {"city": "Ottawa"})
     factories.decide(user, Status.ACTIVE)
-    claims.claim(user=user, staff=reviewer) if claims.waits(user) else None
+    claims.claim(user=user, staff=reviewer) if claims.needs_decision(user) else None
     page_of(client_of(reviewer), user)
     assert sorted(kinds(user, factories.StaffFactory.create(role="viewer"))) == ["active", "created"]
 

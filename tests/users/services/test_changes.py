@@ -10,9 +10,9 @@ from tests.support.staff import client_as
 from tests.users.deciding import page_of
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS
-from users.services.changes import Changes, changes_meanwhile, since_last_decision, version_of
+from users.services.changes import Changes, changes_since, since_last_decision, version_of
 from users.services.compliance import change_status
-from users.services.labels import LABELS, in_words
+from users.services.labels import LABELS, display_value
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_page_shows_old_and_new(user: User, api: PartnerClient) -> None:
 
 def test_values_are_said_as_people_read_them() -> None:
     said = [("country", "CA"), ("country", "ZZ"), ("country", "TW"), ("is_ciro_affiliate", False), ("city", "")]
-    assert [in_words(*one) for one in said] == ["Canada (CA)", "ZZ", "Taiwan (TW)", "No", "–"]
+    assert [display_value(*one) for one in said] == ["Canada (CA)", "ZZ", "Taiwan (TW)", "No", "–"]
 
 
 # Versions
@@ -110,7 +110,7 @@ def test_meanwhile_tells_fields_and_decisions_since_a_version(user: User, api: P
     patch(api, city="Hull", occupation="Nurse")
     factories.decide(user, Status.SUSPENDED)
     user.refresh_from_db()
-    happened = changes_meanwhile(user, shown, sees_identity=True)
+    happened = changes_since(user, shown, sees_identity=True)
     assert [(field.column, field.old, field.new) for field in happened.fields] == [
         ("city", "Ottawa", "Hull"),
         ("occupation", "Engineer", "Nurse"),

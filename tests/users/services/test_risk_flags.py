@@ -80,7 +80,7 @@ def test_a_postal_code_of_another_province_is_a_risk_flag_that_names_both(make: 
         ("MX", "CMX", "44100", False),
         ("JP", "13", "100-0001", True),
         ("JP", "13", "530-0001", False),
-        # Of these nothing is known.
+        # The library has no data on these.
         ("CA", "ON", "", True),
         ("CA", "", "M5X 1A9", True),
         ("FR", "Paris", "75001", True),
@@ -207,7 +207,7 @@ def test_a_change_after_a_decision_is_a_risk_flag_and_one_before_any_is_not(make
     assert codes(decided) == {FlagCode.CHANGED}
 
 
-# For whom
+# Readers
 
 
 def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> None:

@@ -12,14 +12,14 @@ from django.utils.translation import gettext_lazy
 from users.backoffice.access import staff_of
 from users.backoffice.case.forms import DecisionForm, moves
 from users.backoffice.case.sections import SECTIONS, Section
-from users.backoffice.case.timeline import MORE, SHOWN, SHOWN_AT_MOST, timeline
+from users.backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from users.backoffice.lists import QUEUE, url_for
 from users.backoffice.waiting_time import age_of
 from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.services import compliance
 from users.services.changes import since_last_decision, version_of
-from users.services.labels import LABELS, birth_in_words, in_words
+from users.services.labels import LABELS, display_birth_date, display_value
 from users.services.risk_flags import risk_flags_for
 
 SECTION_ROWS = 5
@@ -49,7 +49,7 @@ def case_context(
         "refusal": refusal,
         "changes": since_last_decision(user, sees_identity=sees_identity) if sees_history else None,
         "timeline": timeline(user, reader, count=count),
-        "longer_timeline": min(count + MORE, SHOWN_AT_MOST) if count < SHOWN_AT_MOST else None,
+        "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
         **header_context(user, reader, form=form, is_open=refusal is None),
     }
 
@@ -85,7 +85,7 @@ def _groups(user: User, *, sees_identity: bool) -> Iterator[dict[str, Any]]:
     for title, columns in _GROUPS:
         visible = [column for column in columns if sees_identity or column not in IDENTITY_COLUMNS]
         rows = [
-            (LABELS[column], birth_in_words(value) if column == "date_of_birth" else in_words(column, value))
+            (LABELS[column], display_birth_date(value) if column == "date_of_birth" else display_value(column, value))
             for column in visible
             if (value := getattr(user, column)) or column not in _HIDDEN_WHERE_EMPTY
         ]
@@ -93,8 +93,8 @@ def _groups(user: User, *, sees_identity: bool) -> Iterator[dict[str, Any]]:
 
 
 def _timeline_length(text: str) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(SHOWN_AT_MOST))
-    return max(SHOWN, min(int(text), SHOWN_AT_MOST)) if is_number else SHOWN
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_SHOWN))
+    return max(SHOWN, min(int(text), MAX_SHOWN)) if is_number else SHOWN
 
 
 def _section(section: Section, user: User) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from users.services.changes import FieldChange, differences
 
 SHOWN = 15
 MORE = 40
-SHOWN_AT_MOST = 500
+MAX_SHOWN = 500
 # Openings are frequent, and one person's are grouped by the hour: so many access records are read for each entry.
 RECORDS_PER_ENTRY = 6
 SAME_VISIT = timedelta(hours=1)

@@ -18,7 +18,7 @@ from users.backoffice.case.page import case_context
 from users.backoffice.lists import CHANGED, QUEUE, url_for
 from users.models import AccessRecord, Status, StatusChange, User
 from users.services import claims, compliance
-from users.services.busy import BusyError, busy_users_refused
+from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
 
 PERMISSION = "users.view_user"
 # Sent as `decided_on` by the forms on the admin's page of a user, where the person returns to.
@@ -45,7 +45,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     try:
-        with busy_users_refused():
+        with convert_lock_timeout():
             change = compliance.decide(
                 user_id=user.pk,
                 shown=request.POST.get("version", ""),
@@ -56,7 +56,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
             )
     except compliance.ReasonMissingError:
         return _page(request, user_id, status=422, form=form)
-    except (compliance.DecisionRefusedError, BusyError) as refusal:
+    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
         return _page(request, user_id, status=409, form=form, refusal=refusal)
     return _after_decision(request, user, change)
 
@@ -78,7 +78,7 @@ def _button(permission: str) -> Callable[[_View], _View]:
 def next_case(request: HttpRequest) -> HttpResponse:
     """Open the case that the person holds, or else claim the one that has waited longest."""
     staff = staff_of(request)
-    if (held := claims.case_in_hand(staff)) is not None:
+    if (held := claims.current_case(staff)) is not None:
         messages.info(request, _("You hold this case: decide it or release it, then the next one follows."))
         return redirect("backoffice_case", held.pk)
     user = claims.next_case(staff=staff, request_id=request_id_of(request))
@@ -93,9 +93,9 @@ def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Claim a case and open it."""
     user = _user(user_id)
     try:
-        with busy_users_refused():
+        with convert_lock_timeout():
             claims.claim(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except (claims.ClaimRefusedError, BusyError) as refusal:
+    except (claims.ClaimRefusedError, LockTimeoutError) as refusal:
         messages.error(request, str(refusal))
         return _back(request, url_for(QUEUE, user))
     return redirect("backoffice_case", user.pk)
@@ -106,9 +106,9 @@ def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Release a case."""
     user = _user(user_id)
     try:
-        with busy_users_refused():
+        with convert_lock_timeout():
             claims.release(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except (claims.ClaimRefusedError, BusyError) as refusal:
+    except (claims.ClaimRefusedError, LockTimeoutError) as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("The case is free again."))
@@ -121,9 +121,9 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     user = _user(user_id)
     shown, by = request.POST.get("version", ""), staff_of(request)
     try:
-        with busy_users_refused():
+        with convert_lock_timeout():
             compliance.mark_reviewed(user_id=user.pk, shown=shown, by=by, request_id=request_id_of(request))
-    except (compliance.DecisionRefusedError, BusyError) as refusal:
+    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})

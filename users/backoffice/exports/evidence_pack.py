@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from users.backoffice.case.sections import SECTIONS
 from users.backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
 from users.models import AccessRecord, Status, User, UserEvent
-from users.services.labels import LABELS, NOTHING, in_words
+from users.services.labels import LABELS, NOTHING, display_value
 
 _DECISION = {
     "at": "created_at",
@@ -126,4 +126,4 @@ def _text(value: Any, name: str = "") -> str:
         return f"{value:%Y-%m-%d %H:%M:%S} UTC"
     if name in {"status", "from", "to"} and value in Status.values:
         return str(Status(value).label)
-    return in_words("country" if name == "country" else "", value)
+    return display_value("country" if name == "country" else "", value)

@@ -22,7 +22,7 @@ from users.services.modes import in_mode
 # What makes a spreadsheet run a cell as a formula (OWASP: CSV injection); also after a semicolon, which separates cells
 # in French, and a quote.
 _FORMULA = re.compile(r'(\A|;)(?=[\s"]*[=+\-@＝＋－＠]|[\t\r\n])')
-# By this Excel recognizes UTF-8.
+# Excel recognizes UTF-8 by it.
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -138,7 +138,7 @@ class Format(NamedTuple):
     cut_off: str
 
 
-# By the file name's extension.
+# The keys are the extensions of file names.
 FORMATS = {
     "csv": Format("text/csv; charset=utf-8", csv_lines, "INCOMPLETE: this export was cut off. Export it again.\r\n"),
     "ndjson": Format("application/x-ndjson", ndjson_lines, '{"error":"incomplete"}\n'),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from users.backoffice.access import record_access
-from users.backoffice.exports import evidence_pack, streams, user_lists
+from users.backoffice.exports import downloads, evidence_pack, user_lists
 from users.models import AccessKind, User
 from users.staff_login.reauthentication import require_fresh_factor
 
@@ -40,9 +40,9 @@ def user_list(request: HttpRequest, extension: str) -> HttpResponseBase:
         return _form_page(request, form)
     users, file_format = form.users(), user_lists.FORMATS[extension]
     record_access(request, AccessKind.EXPORTED, detail=f"{extension.upper()} of {form.summary()}")
-    return streams.download(
+    return downloads.download(
         request,
-        lambda: streams.in_chunks(file_format.lines(users)),
+        lambda: downloads.in_chunks(file_format.lines(users)),
         name=f"users-{timezone.now():%Y%m%d-%H%M%S}.{extension}",
         content_type=file_format.content_type,
         cut_off=file_format.cut_off,
@@ -60,9 +60,9 @@ def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBas
     if (redirection := require_fresh_factor(request)) is not None:
         return redirection
     record = record_access(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
-    return streams.download(
+    return downloads.download(
         request,
-        lambda: streams.zipped(evidence_pack.files(user.pk, record)),
+        lambda: downloads.zipped(evidence_pack.files(user.pk, record)),
         name=f"evidence-{user.pk}.zip",
         content_type="application/zip",
     )

@@ -7,7 +7,7 @@ from partners.authentication.reencryption import API_KEYS, WEBHOOKS, Count, reen
 from partners.management.base import Outcome, ServiceCommand, whole_number
 from users.staff_login.factors import SECOND_FACTORS
 
-STORES = (API_KEYS, WEBHOOKS, SECOND_FACTORS)
+ENCRYPTED_COLUMNS = (API_KEYS, WEBHOOKS, SECOND_FACTORS)
 MAX_BATCH_SIZE = 10_000
 
 
@@ -33,7 +33,7 @@ class Command(ServiceCommand):
             sys.exit(1)
 
     def perform(self, *, dry_run: bool, batch_size: int, **_: Any) -> Outcome:
-        counts = {store.key: reencrypt(store, batch_size=batch_size, dry_run=dry_run) for store in STORES}
+        counts = {column.key: reencrypt(column, batch_size=batch_size, dry_run=dry_run) for column in ENCRYPTED_COLUMNS}
         self.unreadable = [name for count in counts.values() for name in count.unreadable]
         for name in self.unreadable:
             self.stderr.write(f"{name}: under no present key.")
@@ -44,10 +44,10 @@ class Command(ServiceCommand):
 
 
 def _lines(counts: dict[str, Count], *, verb: str) -> Iterator[str]:
-    for store in STORES:
-        count = counts[store.key]
+    for column in ENCRYPTED_COLUMNS:
+        count = counts[column.key]
         yield (
-            f"{store.title}: {count.renewed} {verb}, {count.current} already under the newest key,"
+            f"{column.title}: {count.renewed} {verb}, {count.current} already under the newest key,"
             f" {len(count.unreadable)} under no present key."
         )
     if not any(count.renewed or count.unreadable for count in counts.values()):

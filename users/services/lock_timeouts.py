@@ -1,4 +1,4 @@
-"""What waits too long for a user's row, because somebody else is changing it."""
+"""Timeouts of the lock on a user's row, which somebody else is changing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,16 +8,16 @@ from django.utils.translation import gettext as _
 from psycopg.errors import LockNotAvailable
 
 
-class BusyError(Exception):
+class LockTimeoutError(Exception):
     """The user's row stayed locked for longer than lock_timeout. Its text says so, for people."""
 
 
 @contextmanager
-def busy_users_refused() -> Iterator[None]:
-    """Around a transaction on one user. Raises BusyError in place of the database's error."""
+def convert_lock_timeout() -> Iterator[None]:
+    """Raise LockTimeoutError in place of the database's error. Used around a transaction on one user."""
     try:
         yield
     except OperationalError as error:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise
-        raise BusyError(_("The user is being changed right now: try again.")) from None
+        raise LockTimeoutError(_("The user is being changed right now: try again.")) from None

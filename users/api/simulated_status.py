@@ -19,7 +19,7 @@ from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
 from users.models import Status, User
 from users.services.compliance import DecisionRefusedError
-from users.services.sandbox import simulate_decision
+from users.services.simulated_decisions import simulate_decision
 
 
 class SimulatedDecisionSerializer(StrictSerializer[Any]):
