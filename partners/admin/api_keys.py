@@ -138,7 +138,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         form = RevokeForm(request.POST if request.method == "POST" else None)
         if not form.is_valid():
             texts = {"title": _("Revoke the API key"), "button": _("Revoke"), "note": _("This cannot be undone.")}
-            return self.action_form(request, key, form, is_dangerous=True, **texts)
+            return self.action_form_page(request, key, form, is_dangerous=True, **texts)
         with transaction.atomic():
             keys.revoke(key)
             self.log_change(request, key, "Revoked.")

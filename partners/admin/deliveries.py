@@ -119,7 +119,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         if request.method != "POST":
             note = _("The event is sent again now, with the same webhook-id.")
             texts = {"title": _("Retry the delivery"), "button": _("Retry"), "note": note}
-            return self.action_form(request, delivery, forms.Form(), **texts)
+            return self.action_form_page(request, delivery, forms.Form(), **texts)
         try:
             with transaction.atomic():
                 count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)

@@ -62,7 +62,7 @@ def issue_from_form(
                     form.add_error(None, str(error))
                 except ObjectDoesNotExist:
                     raise Http404 from None
-    return page.action_form(request, row, form, version=version, **texts)
+    return page.action_form_page(request, row, form, version=version, **texts)
 
 
 def show_once(page: ReadOnlyAdmin, request: HttpRequest, row: Model, **context: Any) -> HttpResponse:

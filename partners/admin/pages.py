@@ -101,7 +101,7 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         """A redirect to the row's page."""
         return redirect(_address(obj))
 
-    def action_form(self, request: HttpRequest, obj: Model, form: forms.Form, **context: Any) -> HttpResponse:
+    def action_form_page(self, request: HttpRequest, obj: Model, form: forms.Form, **context: Any) -> HttpResponse:
         """The page with an action's form. context: title, button, note, version, is_dangerous."""
         page = self.admin_site.each_context(request) | {
             "opts": self.opts,

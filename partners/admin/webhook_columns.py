@@ -22,13 +22,13 @@ _BADGES = {
     DeliveryState.FAILED: "bad",
     DeliveryState.SKIPPED: "off",
 }
-# By the codes of partners/webhooks/sending.py.
+# The keys are the codes of partners/webhooks/sending.py.
 _ERRORS: dict[str, Any] = {
-    "timeout": _("no answer in time"),
+    "timeout": _("no response in time"),
     "address": _("address not public, or URL not allowed"),
     "dns": _("host name not resolved"),
     "tls": _("TLS failed"),
-    "protocol": _("invalid HTTP, or closed without an answer"),
+    "protocol": _("invalid HTTP, or closed without a response"),
     "connect": _("not connected"),
     "secret": _("secret cannot be decrypted"),
     "internal": _("internal error"),

@@ -156,7 +156,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         if request.method != "POST":
             note = _("An event of the type webhook.test is sent to it once. The next page shows the result.")
             texts = {"title": _("Send a test"), "button": _("Send"), "note": note}
-            return self.action_form(request, endpoint, forms.Form(), **texts)
+            return self.action_form_page(request, endpoint, forms.Form(), **texts)
         with transaction.atomic():
             delivery = deliveries.create_test(endpoint=endpoint)
             self.log_change(request, endpoint, "Test sent.")
@@ -286,7 +286,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             else:
                 messages.success(request, message)
                 return self.redirect_to(endpoint)
-        return self.action_form(request, endpoint, form, **texts)
+        return self.action_form_page(request, endpoint, form, **texts)
 
 
 def _action_name(one: Any) -> str:

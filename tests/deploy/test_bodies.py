@@ -10,8 +10,8 @@ from tests import factories
 from tests.deploy.asking import ask, comparable, head, over_tls
 from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient
+from tests.support.responses import assert_error
 
 LIMIT = 64 * 1024
 

@@ -11,8 +11,8 @@ from tests import factories
 from tests.deploy.asking import ask, direct_transport, head, over_tls
 from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response, Transport
+from tests.support.responses import assert_error
 from tests.support.watched import wait_until
 
 # Of service.conf: so many pass at once, after a first one.

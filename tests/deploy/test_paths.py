@@ -5,8 +5,8 @@ import pytest
 from tests import factories
 from tests.deploy.asking import ask, comparable, head, over_tls
 from tests.deploy.proxy import Proxy
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient
+from tests.support.responses import assert_error
 
 EXTERNAL_IDS = {
     "caf%C3%A9%20%2B1~a": "café +1~a",

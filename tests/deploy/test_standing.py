@@ -21,9 +21,9 @@ from tests.deploy.asking import ask, comparable, direct_transport, head, over_tl
 from tests.deploy.conftest import program
 from tests.deploy.proxy import AUTHORITY, NAME, Proxy, running
 from tests.live.conftest import Server, free_port, serving
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response, Transport
 from tests.support.documents import LONG, add_document, path_of, stored_at
+from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
 from transactions.models import Document
 from users.models import User

@@ -13,8 +13,8 @@ from tests.deploy.asking import comparable, direct_transport, over_tls
 from tests.deploy.proxy import Proxy, running
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, target
 from tests.live.conftest import production
-from tests.support.answers import assert_error
 from tests.support.client import Headers, Response, Transport
+from tests.support.responses import assert_error
 
 # nginx answers these itself: no setting makes it pass on a path with a malformed escape.
 REFUSED_BY_THE_PROXY = {"path-malformed-escape"}

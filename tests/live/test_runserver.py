@@ -14,8 +14,8 @@ from django.conf import settings
 from partners.models import Partner
 from tests import factories
 from tests.live.conftest import Server, answering, free_port, production
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, over_http
+from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
 
 

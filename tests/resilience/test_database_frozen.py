@@ -10,8 +10,8 @@ import pytest
 
 from tests import factories
 from tests.resilience.cluster import Cluster, own_cluster
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import assert_error
 from tests.support.watched import Watched, wait_until, watched
 
 

@@ -96,10 +96,10 @@ def check_event(body: bytes) -> None:
 
 
 def _check_answer(known: Described, operation: Json, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    answer = operation["responses"][str(status)]
+    response = operation["responses"][str(status)]
     where = f"{operation['operationId']} {status}"
     present = {name.lower(): value for name, value in headers.items()}
-    for name, node in answer["headers"].items():
+    for name, node in response["headers"].items():
         header = known.resolve(node)
         value = present.pop(name.lower(), None)
         _require(value is not None or not header.get("required"), where, name, "the header is missing")
@@ -108,9 +108,9 @@ def _check_answer(known: Described, operation: Json, status: int, headers: Mappi
     unknown = present.keys() - TRANSPORT_HEADERS
     _require(not unknown, where, sorted(unknown), "headers that are not described")
     media_type = present["content-type"].partition(";")[0]
-    _require(media_type in answer["content"], where, media_type, "the media type is not described")
+    _require(media_type in response["content"], where, media_type, "the media type is not described")
     if media_type == "application/json":
-        _validate(known, answer["content"][media_type]["schema"], json.loads(body), where)
+        _validate(known, response["content"][media_type]["schema"], json.loads(body), where)
 
 
 def _check_error(

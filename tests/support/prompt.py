@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 def promptly(ask: Callable[[], T]) -> T:
-    """Return the first answer that took less than ANSWER_SECONDS."""
+    """Return the first response that took less than ANSWER_SECONDS."""
 
     def measured() -> tuple[float, T]:
         begun = time.monotonic()
-        answer = ask()
-        return time.monotonic() - begun, answer
+        response = ask()
+        return time.monotonic() - begun, response
 
     return once_prompt(measured)
 

@@ -35,15 +35,15 @@ class Watched(Server):
         connection = http.client.HTTPConnection("127.0.0.1", self.internal_port, timeout=WAIT_SECONDS)
         try:
             connection.request("GET", path)
-            answer = connection.getresponse()
-            return Response(answer.status, dict(answer.getheaders()), answer.read())
+            response = connection.getresponse()
+            return Response(response.status, dict(response.getheaders()), response.read())
         finally:
             connection.close()
 
     def health(self, path: str) -> tuple[int, dict[str, str]]:
         """Return status and checks of /livez or /readyz."""
-        answer = self.internal(path)
-        return answer.status, answer.json()["checks"]
+        response = self.internal(path)
+        return response.status, response.json()["checks"]
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the log's lines, which have to be JSON."""

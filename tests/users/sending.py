@@ -2,8 +2,8 @@
 
 from typing import Any, Protocol
 
-from tests.support.answers import failing_fields
 from tests.support.client import Response
+from tests.support.responses import failing_fields
 from users.models import User
 
 _COLUMNS = {
@@ -28,7 +28,7 @@ def kept(name: str) -> Any:
     return getattr(User.objects.get(), _COLUMNS.get(name, name))
 
 
-def refused(answer: Response) -> list[str]:
+def refused(response: Response) -> list[str]:
     """The fields that a bad_request names; nothing that was sent is stored then."""
     assert set(User.objects.values_list("first_name", "city", "country")) <= {("Ada", "Toronto", "CA")}
-    return failing_fields(answer)
+    return failing_fields(response)

@@ -12,9 +12,9 @@ pytestmark = pytest.mark.django_db
 
 
 def policy(path: str, client: Client | None = None) -> dict[str, str]:
-    answer = (client or Client()).get(path)
-    answer.close()  # a file
-    return dict(line.split(" ", 1) for line in answer.headers["Content-Security-Policy"].split("; "))
+    response = (client or Client()).get(path)
+    response.close()  # a file
+    return dict(line.split(" ", 1) for line in response.headers["Content-Security-Policy"].split("; "))
 
 
 def test_the_login_pages_run_their_own_files_and_nothing_else() -> None:

@@ -514,9 +514,9 @@ def everything() -> list[tuple[str, str]]:
     return found
 
 
-def is_login(answer: Any) -> bool:
-    to: str = answer.headers.get("Location", "")
-    return answer.status_code == 302 and to.startswith(("/admin/login/", "/admin/account/"))
+def is_login(response: Any) -> bool:
+    to: str = response.headers.get("Location", "")
+    return response.status_code == 302 and to.startswith(("/admin/login/", "/admin/account/"))
 
 
 @contextmanager
@@ -544,27 +544,27 @@ def test_a_role_sees_and_does_what_the_table_says_and_nothing_else(
 
 
 def sees(page: Page, role: str, client: Client, world: World) -> None:
-    answer: Any = client.get(page.path(world))
-    text = answer.getvalue().decode()
+    response: Any = client.get(page.path(world))
+    text = response.getvalue().decode()
     if role in page.roles:
-        assert answer.status_code == 200
+        assert response.status_code == 200
         assert all(shown in text for shown in page.shows)
     elif role in STAFF and page.shows:
         # They may see the page and not these.
-        assert answer.status_code in {200, 403}
+        assert response.status_code in {200, 403}
         assert not any(shown in text for shown in page.shows)
     else:
-        assert is_login(answer) if role in STRANGERS else answer.status_code == 403
+        assert is_login(response) if role in STRANGERS else response.status_code == 403
 
 
 def does(action: Action, role: str, client: Client, world: World) -> None:
     before = everything()
-    answer = client.post(action.path(world), action.sent(world))
+    response = client.post(action.path(world), action.sent(world))
     if role in action.roles:
-        assert answer.status_code in {200, 302}
+        assert response.status_code in {200, 302}
         assert action.is_done(world)
     else:
-        assert is_login(answer) if role in STRANGERS else answer.status_code == 403
+        assert is_login(response) if role in STRANGERS else response.status_code == 403
         assert everything() == before
 
 

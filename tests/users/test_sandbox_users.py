@@ -99,18 +99,18 @@ def sandbox(sandbox_partner: Partner, staff: Staff) -> Rows:
     return Rows(sandbox_partner, staff)
 
 
-def text_of(answer: Any) -> str:
-    assert answer.status_code == 200, answer
-    return AGE.sub("", words(answer.content.decode()))
+def text_of(response: Any) -> str:
+    assert response.status_code == 200, response
+    return AGE.sub("", words(response.content.decode()))
 
 
-def exported(answer: Any) -> str:
-    return b"".join(answer.streaming_content).decode()
+def exported(response: Any) -> str:
+    return b"".join(response.streaming_content).decode()
 
 
 def pack_of(client: Client, user: User) -> tuple[str, dict[str, Any]]:
-    answer: Any = client.post(f"/admin/cases/{user.pk}/evidence/")
-    content = b"".join(answer.streaming_content)
+    response: Any = client.post(f"/admin/cases/{user.pk}/evidence/")
+    content = b"".join(response.streaming_content)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         data = json.loads(archive.read("data.json"))
         return archive.read("index.html").decode(), data
@@ -124,10 +124,10 @@ def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple
     """What staff see in each list, figure, search, export and command that tells of users."""
     for path in LISTS.values():
         for query in queries:
-            answer = client.get(path + query)
+            response = client.get(path + query)
             # A filter that the list does not have.
-            if answer.status_code == 200:
-                yield path + query, text_of(answer)
+            if response.status_code == 200:
+                yield path + query, text_of(response)
     for path in PAGES:
         yield path, text_of(client.get(path))
     yield "charts", client.get("/admin/dashboard/").context["charts"]
@@ -229,8 +229,8 @@ def test_sandbox_users_are_exported_where_they_are_asked_for(client: Client, liv
     assert users() == users(mode="live") == {(live.partner.slug, "live")}
     assert users(mode="sandbox") == {(sandbox.partner.slug, "sandbox")}
     assert users(mode="sandbox", partner=sandbox.partner.slug) == {(sandbox.partner.slug, "sandbox")}
-    answer = client.post("/admin/exports/users.ndjson", {"partner": sandbox.partner.slug})
-    assert "This partner is of another mode." in answer.content.decode()
+    response = client.post("/admin/exports/users.ndjson", {"partner": sandbox.partner.slug})
+    assert "This partner is of another mode." in response.content.decode()
     details = AccessRecord.objects.filter(user=None).order_by("id").values_list("detail", flat=True)
     assert [detail.partition(" of ")[2] for detail in details][:3] == ["all users", "all users", "mode sandbox"]
 
@@ -261,11 +261,11 @@ def test_a_case_of_a_sandbox_user_can_be_claimed_and_decided(client: Client, san
     user = sandbox.waiting
     page = client.post(f"/admin/cases/{user.pk}/claim/", follow=True)
     assert Claim.objects.filter(user=user).exists()
-    answer = client.post(
+    response = client.post(
         f"/admin/cases/{user.pk}/decide/",
         {"to_status": "active", "version": str(page.context["version"]), "reason_code": "verified", "note": ""},
     )
-    assert answer.status_code == 302
+    assert response.status_code == 302
     user.refresh_from_db()
     assert user.status == Status.ACTIVE
 
@@ -276,10 +276,10 @@ def test_a_case_of_a_sandbox_user_leads_to_no_real_one(client: Client, live: Row
     assert f'href="{queue}"' in page
     assert "next case" not in page.lower()
     for button in ("claim", "release"):
-        answer = client.post(f"{case_of(user)}{button}/")
-        assert answer.headers["Location"] == (queue if button == "release" else case_of(user))
-    answer = client.post(decide_url(user), decision(client, user, then="next"))
-    assert answer.headers["Location"] == case_of(user)
+        response = client.post(f"{case_of(user)}{button}/")
+        assert response.headers["Location"] == (queue if button == "release" else case_of(user))
+    response = client.post(decide_url(user), decision(client, user, then="next"))
+    assert response.headers["Location"] == case_of(user)
 
 
 def test_actions_on_selected_sandbox_users_work(client: Client, sandbox: Rows) -> None:
@@ -332,8 +332,8 @@ def test_each_page_of_a_sandbox_partner_s_webhooks_says_so(client: Client, sandb
 
 def test_the_name_of_the_account_is_given_to_nobody(client: Client) -> None:
     passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
-    answer = client.post("/admin/users/staff/add/", {"username": "Sandbox", **passwords})
-    assert "This name is reserved for simulated decisions." in text_of(answer)
+    response = client.post("/admin/users/staff/add/", {"username": "Sandbox", **passwords})
+    assert "This name is reserved for simulated decisions." in text_of(response)
     assert "This field is required." in text_of(client.post("/admin/users/staff/add/", passwords))
 
 
@@ -371,8 +371,8 @@ def test_the_band_is_in_french(sandbox: Rows, client: Client) -> None:
 
 
 def test_links_from_the_pages_of_a_sandbox_user_lead_to_its_rows(client: Client, sandbox: Rows) -> None:
-    answer = client.get(f"/admin/users/user/{sandbox.waiting.pk}/history/", follow=True)
-    assert {event.pgh_obj_id for event in answer.context["cl"].result_list} == {sandbox.waiting.pk}
+    response = client.get(f"/admin/users/user/{sandbox.waiting.pk}/history/", follow=True)
+    assert {event.pgh_obj_id for event in response.context["cl"].result_list} == {sandbox.waiting.pk}
 
 
 def test_partners_are_listed_with_their_mode(client: Client, live: Rows, sandbox: Rows) -> None:

@@ -53,11 +53,11 @@ def test_staff_without_a_role_are_refused_everywhere(method: str, user: User, su
     send = getattr(client_as("nobody"), method)
     for path in (path.format(user.pk) for path in PATHS if path not in FOR_ALL_STAFF | NOT_THERE):
         with subtests.test(path):
-            answer = send(path)
-            if answer.status_code == 302:
-                assert answer.headers["Location"] in harmless(path, method)
+            response = send(path)
+            if response.status_code == 302:
+                assert response.headers["Location"] in harmless(path, method)
             else:
-                assert answer.status_code in {403, 405}
+                assert response.status_code in {403, 405}
 
 
 def harmless(path: str, method: str) -> set[str]:
@@ -76,9 +76,9 @@ def harmless(path: str, method: str) -> set[str]:
 def test_strangers_are_sent_to_the_login_everywhere(method: str, user: User, subtests: pytest.Subtests) -> None:
     for path in (path for path in PATHS if path not in UNLOCKED):
         with subtests.test(path):
-            answer = getattr(Client(), method)(path.format(user.pk))
-            assert answer.status_code == 302
-            assert re.match("/admin/(account/)?(login|password)/", answer.headers["Location"])
+            response = getattr(Client(), method)(path.format(user.pk))
+            assert response.status_code == 302
+            assert re.match("/admin/(account/)?(login|password)/", response.headers["Location"])
 
 
 def test_what_nobody_uses_is_not_there(db: None) -> None:
@@ -107,16 +107,16 @@ def test_ones_own_password_is_not_changed_without_the_present_one(db: None) -> N
         pk = int(client.session["_auth_user_id"])
         passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
         for way in (f"{pk}", f"0{pk}"):
-            answer = client.post(f"/admin/users/staff/{way}/password/", passwords)
-            assert answer.headers["Location"] == "/admin/account/password/"
+            response = client.post(f"/admin/users/staff/{way}/password/", passwords)
+            assert response.headers["Location"] == "/admin/account/password/"
         assert not Staff.objects.get(pk=pk).check_password("an entirely new one")
 
 
 def test_a_colleagues_new_password_is_for_one_time_however_they_are_named(db: None) -> None:
     colleague = factories.StaffFactory.create(role="viewer")
     passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
-    answer = client_as("administrator").post(f"/admin/users/staff/0{colleague.pk}/password/", passwords)
-    assert answer.status_code == 302
+    response = client_as("administrator").post(f"/admin/users/staff/0{colleague.pk}/password/", passwords)
+    assert response.status_code == 302
     colleague.refresh_from_db()
     assert colleague.check_password("an entirely new one")
     assert colleague.password_is_one_time
@@ -140,9 +140,9 @@ def test_no_parameter_leads_to_another_host(to: str, user: User) -> None:
         client_of(staff).post("/admin/cases/next/", {"next": to, "back": to}),
         client_of(staff).post(f"/admin/cases/{user.pk}/release/", {"next": to, "back": to, "view": to}),
     ]
-    for answer in posts:
-        assert answer.status_code in {302, 403, 404}
-        assert not re.match(r"(https?:|javascript:|/[/\\])", answer.headers.get("Location", ""))
+    for response in posts:
+        assert response.status_code in {302, 403, 404}
+        assert not re.match(r"(https?:|javascript:|/[/\\])", response.headers.get("Location", ""))
 
 
 def test_a_login_does_not_keep_the_session_that_somebody_planted(db: None) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests import factories
-from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response, in_process
+from tests.support.responses import failing_fields
 from users.models import User
 
 LIMIT = 64 * 1024

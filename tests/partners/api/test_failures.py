@@ -11,8 +11,8 @@ from pytest_django.fixtures import Settings
 
 from config.database.pipeline import Pipeline
 from tests import factories
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient
+from tests.support.responses import assert_error
 from users.api.views import UserView
 from users.models import User
 

@@ -10,8 +10,8 @@ from django.db.models import F
 
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response, in_process
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 from users.models import User, UserEvent
 

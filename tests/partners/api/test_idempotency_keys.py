@@ -11,8 +11,8 @@ from partners.db import serving_role
 from partners.models import IdempotencyRecord, Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Transport
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 
 __all__ = ("transport",)

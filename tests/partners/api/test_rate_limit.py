@@ -23,9 +23,9 @@ from partners.api.rates import parse_rate
 from partners.models import Partner
 from tests import factories
 from tests.live.conftest import free_port
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.redis_process import own_redis
+from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
 

@@ -13,8 +13,8 @@ from pytest_django.fixtures import Settings
 
 from partners.models import Partner
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response, in_process
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 
 __all__ = ("transport",)

@@ -23,10 +23,10 @@ from partners.db import serving_role
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.conftest import database_url
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.documents import LONG, add_document, folder
 from tests.support.metrics import totals
+from tests.support.responses import assert_error
 from users.api.views import UserView
 from users.models import User, UserEvent
 

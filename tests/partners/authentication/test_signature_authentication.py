@@ -14,8 +14,8 @@ from pytest_django.fixtures import Settings
 from partners.authentication import keys, signature_authentication, signing
 from partners.models import ApiKey, Partner
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import Headers, PartnerClient, Response, in_process
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 from users.models import User
 

@@ -12,8 +12,8 @@ from partners.authentication import encryption, keys, signature_authentication, 
 from partners.models import ApiKey, Partner
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
-from tests.support.answers import assert_error
 from tests.support.client import Headers, Response, in_process
+from tests.support.responses import assert_error
 
 Send = Callable[[Signed, Headers, str], Response]
 

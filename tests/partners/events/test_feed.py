@@ -14,11 +14,11 @@ from partners.events.pagination import CURSOR_TOO_OLD
 from partners.models import Event, EventFeed, Partner
 from partners.retention import EVENTS_KEPT
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome
 from tests.support.events import add_events, make_older, place_events
 from tests.support.plans import generic_plan, nodes
+from tests.support.responses import assert_error, failing_fields
 from tests.support.round_trips import round_trips
 from tests.support.transports import transport
 from transactions import replica

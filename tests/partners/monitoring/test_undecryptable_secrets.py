@@ -13,8 +13,8 @@ from pytest_django.fixtures import Settings
 from partners.api.errors import UnauthorizedError
 from partners.models import ApiKey, Partner
 from tests import factories
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, in_process
+from tests.support.responses import assert_error
 from tests.support.watched import Watched, wait_until, watched
 
 OTHER_KEY = "tests-only-another-0123456789-abcdefghijklm"

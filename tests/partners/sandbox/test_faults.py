@@ -11,8 +11,8 @@ from partners.models import Mode, Partner
 from partners.monitoring import metrics
 from partners.sandbox import faults
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response, Transport
+from tests.support.responses import assert_error, failing_fields
 from users.models import User
 
 HEADER = "X-Sandbox-Fault"

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 from users.models import User
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from partners.authentication.signing import parse_timestamp
 from tests import factories
-from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import failing_fields
 from tests.support.transports import transport
 from transactions.keyset import MAX_TIEBREAK, Position
 from transactions.models import Conversion

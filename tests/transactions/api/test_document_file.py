@@ -10,9 +10,9 @@ from typing import IO, Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, path_of
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 from transactions.documents.downloads import CHUNK_BYTES, FaultError, respond
 from transactions.documents.storage.folder import DocumentFolder

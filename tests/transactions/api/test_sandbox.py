@@ -13,9 +13,9 @@ from partners.api.idempotency import ALREADY_RECEIVED
 from partners.events.relay import Relay
 from partners.models import ApiKey, Mode, OutboxEntry, Partner
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.documents import folder
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User

@@ -20,9 +20,9 @@ from moto.server import ThreadedMotoServer
 from pytest_django import Settings
 
 from config.environment import deployment
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, stored_at
+from tests.support.responses import assert_error
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE, FaultError
 from transactions.documents.publishing import StorageError, publish
 from transactions.models import Document

@@ -278,8 +278,8 @@ def test_more_than_the_bound_is_refused_as_a_whole(client: Client, make: Make, m
 def test_only_reviewers_approve(role: str, client: Client, make: Make) -> None:
     user = make()
     body = {"action": "approve_selected", "confirmed": "yes", "_selected_action": [user.pk], "chosen": choices(client)}
-    answer = client_as(role).post(QUEUE, body | {"reason_code": "verified"})
-    assert answer.status_code == 403
+    response = client_as(role).post(QUEUE, body | {"reason_code": "verified"})
+    assert response.status_code == 403
     assert statuses(user) == ["pendingCompliance"]
 
 

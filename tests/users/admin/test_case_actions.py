@@ -218,8 +218,8 @@ def test_a_users_page_is_named_by_the_name_but_not_in_the_window_s_title(make: M
 def test_a_users_page_leads_to_the_case(role: str, make: Make) -> None:
     user, client = make(), client_as(role)
     assert f'href="{USERS}{user.pk}/case/"' in text_of(client, page_of(user))
-    answer = client.get(f"{USERS}{user.pk}/case/")
-    assert (answer.status_code, answer.headers["Location"]) == (302, f"/admin/cases/{user.pk}/")
+    response = client.get(f"{USERS}{user.pk}/case/")
+    assert (response.status_code, response.headers["Location"]) == (302, f"/admin/cases/{user.pk}/")
 
 
 def test_there_is_no_case_of_nonsense(db: None) -> None:
@@ -241,8 +241,8 @@ def test_who_may_decide_does_so_on_the_users_page(role: str, make: Make) -> None
         "decided_on": "user",
     }
     fields["version"] = hidden_version(page, "/decide/")
-    answer = client.post(f"/admin/cases/{user.pk}/decide/", fields)
-    assert (answer.status_code, answer.headers["Location"]) == (302, page_of(user))
+    response = client.post(f"/admin/cases/{user.pk}/decide/", fields)
+    assert (response.status_code, response.headers["Location"]) == (302, page_of(user))
     assert StatusChange.objects.get(user=user).reason == "No."
     assert "Rejected" in text_of(client, page_of(user))
 
@@ -293,12 +293,12 @@ def test_the_history_of_a_users_page_is_that_of_the_profile(role: str, make: Mak
     make()
     history = f"{USERS}{user.pk}/history/"
     assert (f'href="{history}"' in text_of(client, page_of(user))) is (role != "viewer")
-    answer = client.get(history)
+    response = client.get(history)
     if role == "viewer":
-        assert answer.status_code == 403
+        assert response.status_code == 403
         return
-    assert (answer.status_code, answer.headers["Location"]) == (302, f"/admin/users/userevent/?q={user.pk}")
-    found = client.get(answer.headers["Location"]).context["cl"].result_list
+    assert (response.status_code, response.headers["Location"]) == (302, f"/admin/users/userevent/?q={user.pk}")
+    found = client.get(response.headers["Location"]).context["cl"].result_list
     assert {event.pgh_obj_id for event in found} == {user.pk}
 
 

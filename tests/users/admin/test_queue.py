@@ -40,9 +40,9 @@ def make(create_user: Callable[..., Response]) -> Make:
 
 
 def page(client: Client, path: str = QUEUE, **filters: str) -> str:
-    answer = client.get(path, filters, follow=True)
-    assert answer.status_code == 200
-    return unescape(answer.content.decode())
+    response = client.get(path, filters, follow=True)
+    assert response.status_code == 200
+    return unescape(response.content.decode())
 
 
 def listed(client: Client, path: str = QUEUE, **filters: Any) -> list[str]:
@@ -71,8 +71,8 @@ def test_who_sees_users_sees_the_queue(role: str, path: str, db: None) -> None:
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
 def test_who_is_not_staff_is_sent_to_the_login(role: str, db: None) -> None:
     client = client_as(role)
-    for answer in (client.get(QUEUE), client.post("/admin/cases/next/"), client.post(QUEUE)):
-        assert (answer.status_code, "/login/" in answer.headers["Location"]) == (302, True)
+    for response in (client.get(QUEUE), client.post("/admin/cases/next/"), client.post(QUEUE)):
+        assert (response.status_code, "/login/" in response.headers["Location"]) == (302, True)
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor"])
@@ -105,8 +105,8 @@ def test_nobody_reads_a_birth_date_or_an_address_in_the_queue(make: Make) -> Non
 )
 def test_each_role_lands_on_a_page_of_its_own(role: str, page: str, db: None) -> None:
     client = client_as(role)
-    answer = client.get("/admin/")
-    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+    response = client.get("/admin/")
+    assert (response.status_code, response.headers["Location"]) == (302, page)
     assert client.get(page).status_code == 200
 
 
@@ -321,8 +321,8 @@ def walked(client: Client, **filters: str) -> list[list[str]]:
     pages: list[list[str]] = []
     query = "&".join(f"{name}={value}" for name, value in filters.items())
     while True:
-        answer = client.get(f"{QUEUE}?{query}")
-        text = unescape(answer.content.decode())
+        response = client.get(f"{QUEUE}?{query}")
+        text = unescape(response.content.decode())
         pages.append(external_ids(text))
         following = re.search(r'href="\?([^"]*)" rel="next"', text)
         if not following:
@@ -508,8 +508,8 @@ def test_what_changed_again_meanwhile_is_not_reviewed(changed: User, api: Partne
     client = client_as("reviewer")
     version = version_of(client, changed)
     api.patch(f"/v1/users/{changed.external_id}", {"lastName": "Other"})
-    answer = client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version}, follow=True)
-    assert "has changed since you loaded the page" in answer.content.decode()
+    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version}, follow=True)
+    assert "has changed since you loaded the page" in response.content.decode()
     assert listed(client, CHANGES) == [changed.external_id]
 
 

@@ -52,8 +52,8 @@ def test_a_new_account_may_sign_in_by_default(db: None) -> None:
 def test_a_name_stays(db: None) -> None:
     staff = factories.StaffFactory.create(role="viewer")
     fields = {"username": "another", "first_name": "Grace", "is_active": "on", "is_staff": "on"}
-    answer = client_as("superuser").post(f"/admin/users/staff/{staff.pk}/change/", fields)
-    assert answer.status_code == 302
+    response = client_as("superuser").post(f"/admin/users/staff/{staff.pk}/change/", fields)
+    assert response.status_code == 302
     changed = Staff.objects.get(pk=staff.pk)
     assert (changed.username, changed.first_name) == (staff.username, "Grace")
 
@@ -61,10 +61,10 @@ def test_a_name_stays(db: None) -> None:
 def test_an_administrator_cannot_raise_themselves(db: None) -> None:
     staff = factories.StaffFactory.create(role="administrator")
     fields = {"username": staff.username, "is_active": "on", "is_staff": "on", "is_superuser": "on"}
-    answer = client_of(staff).post(
+    response = client_of(staff).post(
         f"/admin/users/staff/{staff.pk}/change/", fields | {"groups": [group_of("reviewer")]}
     )
-    assert answer.status_code == 302
+    assert response.status_code == 302
     staff = Staff.objects.get(pk=staff.pk)
     assert not staff.is_superuser
     assert [group.name for group in staff.groups.all()] == ["administrator"]

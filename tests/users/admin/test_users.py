@@ -73,9 +73,9 @@ def test_a_role_sees_its_pages_and_no_others(role: str, user: User) -> None:
 def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
     client = client_as(role)
     for path in (url(page, user) for page in PAGES):
-        for answer in (client.get(path), client.post(path)):
-            assert answer.status_code == 302
-            assert answer.headers["Location"].startswith(("/admin/login/", "/admin/account/login/"))
+        for response in (client.get(path), client.post(path)):
+            assert response.status_code == 302
+            assert response.headers["Location"].startswith(("/admin/login/", "/admin/account/login/"))
 
 
 @pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log", "accesses"])
@@ -247,8 +247,8 @@ def test_a_list_that_takes_too_long_says_so(user: User, monkeypatch: pytest.Monk
     client = client_as("reviewer")
     with monkeypatch.context() as patch:
         patch.setattr(bounded_lists.KeysetChangeList, "get_queryset", too_long)
-        answer = client.get(USERS, {"country": "CA"})
-    assert "The search took too long" in client.get(answer.headers["Location"]).content.decode()
+        response = client.get(USERS, {"country": "CA"})
+    assert "The search took too long" in client.get(response.headers["Location"]).content.decode()
 
 
 def test_a_long_history_is_cut_and_leads_to_all_of_it(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import assert_error
 from tests.support.transports import transport
 from users.models import User
 
@@ -17,14 +17,14 @@ __all__ = ("transport",)
 
 
 def test_a_created_user_is_answered_and_awaits_compliance(api: PartnerClient) -> None:
-    answer = api.post("/v1/users", factories.user_body(externalId="ada"))
-    assert answer.status == 201
-    assert answer.json() == {
+    response = api.post("/v1/users", factories.user_body(externalId="ada"))
+    assert response.status == 201
+    assert response.json() == {
         "userId": str(User.objects.get().pk),
         "externalId": "ada",
         "status": "pendingCompliance",
     }
-    assert UUID(answer.json()["userId"]).version == 4
+    assert UUID(response.json()["userId"]).version == 4
 
 
 def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
@@ -89,9 +89,9 @@ def test_a_created_user_is_found_at_its_location(
 
 def test_an_external_id_that_the_partner_has_is_a_conflict(api: PartnerClient) -> None:
     first = api.post("/v1/users", factories.user_body(externalId="ada"))
-    answer = api.post("/v1/users", factories.user_body(externalId="ada", city="Ottawa"))
-    assert assert_error(answer, 409)["error"] == "conflict"
-    assert answer.header("Location") is None
+    response = api.post("/v1/users", factories.user_body(externalId="ada", city="Ottawa"))
+    assert assert_error(response, 409)["error"] == "conflict"
+    assert response.header("Location") is None
     assert (str(User.objects.get().pk), User.objects.get().city) == (first.json()["userId"], "Toronto")
 
 

@@ -6,8 +6,8 @@ from urllib.parse import quote
 import pytest
 
 from tests import factories
-from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import failing_fields
 from tests.users.sending import refused
 from users.models import User
 
@@ -69,9 +69,9 @@ BAD_IDENTIFIERS = [
 
 @pytest.mark.parametrize("external_id", GOOD_IDENTIFIERS, ids=ascii)
 def test_an_identifier_is_kept_exactly(api: PartnerClient, external_id: str) -> None:
-    answer = api.post("/v1/users", factories.user_body(externalId=external_id))
-    assert answer.status == 201, answer.body
-    assert answer.json()["externalId"] == external_id == User.objects.get().external_id
+    response = api.post("/v1/users", factories.user_body(externalId=external_id))
+    assert response.status == 201, response.body
+    assert response.json()["externalId"] == external_id == User.objects.get().external_id
     assert api.get(f"/v1/users/{quote(external_id, safe='')}").json()["externalId"] == external_id
 
 
@@ -88,8 +88,8 @@ def test_an_identifier_is_a_string(api: PartnerClient, value: object) -> None:
 @pytest.mark.parametrize("external_id", BAD_IDENTIFIERS, ids=ascii)
 @pytest.mark.parametrize(("method", "below"), [("GET", ""), ("PATCH", ""), ("GET", "/transactions")])
 def test_a_path_refuses_what_is_no_identifier(api: PartnerClient, external_id: str, method: str, below: str) -> None:
-    answer = api.send(method, f"/v1/users/{quote(external_id, safe='')}{below}")
-    assert failing_fields(answer) == ["externalId"]
+    response = api.send(method, f"/v1/users/{quote(external_id, safe='')}{below}")
+    assert failing_fields(response) == ["externalId"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 
 
-def codes(answer: Response) -> dict[str, str]:
-    return {error["field"]: error["code"] for error in answer.json()["fieldErrors"]}
+def codes(response: Response) -> dict[str, str]:
+    return {error["field"]: error["code"] for error in response.json()["fieldErrors"]}
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def codes(answer: Response) -> dict[str, str]:
     ],
 )
 def test_of_a_create(api: PartnerClient, change: dict[str, Any], code: str) -> None:
-    answer = api.post("/v1/users", factories.user_body(**change))
-    assert set(codes(answer).values()) == {code}
+    response = api.post("/v1/users", factories.user_body(**change))
+    assert set(codes(response).values()) == {code}
 
 
 def test_of_a_missing_field(api: PartnerClient) -> None:

@@ -7,8 +7,8 @@ import pytest
 from partners.authentication.signing import parse_timestamp
 from partners.models import Partner
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 from users.models import Status
 
@@ -110,6 +110,6 @@ def test_a_cursor_is_a_date_time_and_another_partner_s_is_none_of_this_list(
     ],
 )
 def test_wrong_parameters_are_named(api: PartnerClient, query: str, field: str, code: str) -> None:
-    answer = api.get(f"{USERS}?{query}")
-    assert failing_fields(answer) == [field]
-    assert assert_error(answer, 400)["fieldErrors"][0]["code"] == code
+    response = api.get(f"{USERS}?{query}")
+    assert failing_fields(response) == [field]
+    assert assert_error(response, 400)["fieldErrors"][0]["code"] == code

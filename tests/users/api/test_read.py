@@ -9,8 +9,8 @@ import pytest
 from partners.authentication.signing import parse_timestamp
 from partners.models import Partner
 from tests import factories
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import assert_error
 from tests.support.transports import transport
 from users.models import Status, User
 
@@ -21,9 +21,9 @@ DATE_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 
 def test_a_user_is_read_without_personal_data(api: PartnerClient, create_user: Callable[..., Response]) -> None:
     created = create_user(externalId="ada").json()
-    answer = api.get("/v1/users/ada")
-    read = answer.json()
-    assert (answer.status, set(read)) == (200, {"userId", "externalId", "status", "updatedAt"})
+    response = api.get("/v1/users/ada")
+    read = response.json()
+    assert (response.status, set(read)) == (200, {"userId", "externalId", "status", "updatedAt"})
     assert read.items() >= created.items()
     assert re.fullmatch(DATE_TIME, read["updatedAt"])
     assert parse_timestamp(read["updatedAt"]) == User.objects.get().updated_at
@@ -52,8 +52,8 @@ def test_a_user_whom_the_partner_does_not_have_is_not_found(
     api: PartnerClient, create_user: Callable[..., Response], external_id: str, below: str
 ) -> None:
     create_user(externalId="ada")
-    answer = api.get(f"/v1/users/{external_id}{below}")
-    assert assert_error(answer, 404)["error"] == "not_found"
+    response = api.get(f"/v1/users/{external_id}{below}")
+    assert assert_error(response, 404)["error"] == "not_found"
 
 
 @pytest.mark.parametrize("below", ["", "/transactions"])
@@ -69,9 +69,9 @@ def test_another_partners_user_looks_like_nobody(
 
 
 def test_a_ping_tells_the_partner_and_the_servers_time(api: PartnerClient, partner: Partner) -> None:
-    answer = api.get("/v1/ping")
-    assert (answer.status, set(answer.json())) == (200, {"partner", "mode", "serverTime"})
-    assert answer.json()["partner"] == partner.slug
-    assert re.fullmatch(DATE_TIME, answer.json()["serverTime"])
+    response = api.get("/v1/ping")
+    assert (response.status, set(response.json())) == (200, {"partner", "mode", "serverTime"})
+    assert response.json()["partner"] == partner.slug
+    assert re.fullmatch(DATE_TIME, response.json()["serverTime"])
     # The clock may be set while it is asked.
-    assert abs(parse_timestamp(answer.json()["serverTime"]) - datetime.now(UTC)) < timedelta(minutes=10)
+    assert abs(parse_timestamp(response.json()["serverTime"]) - datetime.now(UTC)) < timedelta(minutes=10)

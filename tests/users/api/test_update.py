@@ -8,8 +8,8 @@ import pytest
 from partners.authentication.signing import parse_timestamp
 from partners.models import Partner
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import assert_error, failing_fields
 from tests.support.transports import transport
 from users.models import Status, User, UserEvent
 from users.models.columns import PROFILE_COLUMNS
@@ -71,15 +71,15 @@ def test_every_column_of_the_profile_can_be_changed(api: PartnerClient, user: di
 
 
 def test_an_update_is_answered_with_where_the_user_stands(api: PartnerClient, user: dict[str, Any]) -> None:
-    answer = api.patch(ADA, {"city": "Ottawa"})
-    assert answer.json() == {
+    response = api.patch(ADA, {"city": "Ottawa"})
+    assert response.json() == {
         "userId": str(user["id"]),
         "externalId": "ada",
         "status": "pendingCompliance",
         "updatedAt": row()["updated_at"].strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
-    assert answer.body == api.get(ADA).body
-    assert answer.header("Location") is None
+    assert response.body == api.get(ADA).body
+    assert response.header("Location") is None
 
 
 def test_updated_at_moves_with_every_change(api: PartnerClient, user: dict[str, Any]) -> None:
@@ -104,8 +104,8 @@ STORED = {
 
 @pytest.mark.parametrize("sent", STORED.values(), ids=STORED)
 def test_what_changes_nothing_changes_nothing(api: PartnerClient, user: dict[str, Any], sent: dict[str, Any]) -> None:
-    answer = api.patch(ADA, sent)
-    assert (answer.status, answer.body) == (200, api.get(ADA).body)
+    response = api.patch(ADA, sent)
+    assert (response.status, response.body) == (200, api.get(ADA).body)
     assert row() == user
     assert UserEvent.objects.count() == 1
 
@@ -188,8 +188,8 @@ def test_an_update_that_fails_changes_nothing(api: PartnerClient, user: dict[str
 @pytest.mark.parametrize("status", Status)
 def test_a_user_can_be_updated_in_every_status(api: PartnerClient, user: dict[str, Any], status: Status) -> None:
     factories.decide(User.objects.get(), status)
-    answer = api.patch(ADA, {"city": "Ottawa"})
-    assert (answer.status, answer.json()["status"]) == (200, status.value)
+    response = api.patch(ADA, {"city": "Ottawa"})
+    assert (response.status, response.json()["status"]) == (200, status.value)
     assert row()["city"] == "Ottawa"
 
 
@@ -234,12 +234,12 @@ def test_the_history_keeps_each_state_of_a_user(api: PartnerClient, user: dict[s
 
 @pytest.mark.parametrize("key", [None, "3f1c2b7e-8d4a-4c55-9b1e-6a7f0e2d9c10"], ids=["no key", "idempotency key"])
 def test_the_history_says_who_in_which_request(api: PartnerClient, partner: Partner, key: str | None) -> None:
-    answers = [
+    responses = [
         api.post("/v1/users", factories.user_body(externalId="ada"), key=key),
         api.patch(ADA, {"city": "Ottawa"}, key=key and key.replace("3f", "4f")),
     ]
     contexts = list(UserEvent.objects.order_by("pgh_id").values_list("pgh_context", flat=True))
     assert contexts == [
-        {"partner": partner.slug, "key": api.api_key[:16], "requestId": answer.header("X-Request-Id")}
-        for answer in answers
+        {"partner": partner.slug, "key": api.api_key[:16], "requestId": response.header("X-Request-Id")}
+        for response in responses
     ]

@@ -39,8 +39,8 @@ def test_a_role_sees_the_page_or_not(role: str, user: User) -> None:
 
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
 def test_others_are_redirected_to_the_login(role: str, user: User) -> None:
-    answer = client_as(role).get(case_of(user))
-    assert (answer.status_code, "/login/" in answer.headers["Location"]) == (302, True)
+    response = client_as(role).get(case_of(user))
+    assert (response.status_code, "/login/" in response.headers["Location"]) == (302, True)
     assert not AccessRecord.objects.exists()
 
 
@@ -98,9 +98,9 @@ def test_a_risk_flag_about_the_address_is_hidden_from_a_viewer(create_user: Call
 def test_opening_a_case_is_recorded(role: str, user: User) -> None:
     staff = factories.StaffFactory.create(role=role) if role != "superuser" else None
     client = client_of(staff) if staff else client_as("superuser")
-    answer = client.get(case_of(user))
+    response = client.get(case_of(user))
     record = AccessRecord.objects.get()
-    assert (record.kind, record.user, record.request_id) == ("opened", user, answer.headers["X-Request-Id"])
+    assert (record.kind, record.user, record.request_id) == ("opened", user, response.headers["X-Request-Id"])
     assert staff is None or record.staff == staff
 
 

@@ -61,9 +61,9 @@ def test_the_partner_sees_the_decision(user: User, api: PartnerClient) -> None:
 
 def test_the_history_names_the_request(user: User) -> None:
     client = client_as("reviewer")
-    answer = client.post(decide_url(user), decision(client, user))
+    response = client.post(decide_url(user), decision(client, user))
     event = user.events.latest("pgh_id")
-    assert event.pgh_context["source"] == f"request {answer.headers['X-Request-Id']}"
+    assert event.pgh_context["source"] == f"request {response.headers['X-Request-Id']}"
 
 
 # Moves offered
@@ -101,9 +101,9 @@ def test_without_the_permission_there_is_no_form_and_no_move(role: str, user: Us
 
 @pytest.mark.parametrize("role", ["anonymous", "outsider"])
 def test_others_cannot_decide(role: str, user: User) -> None:
-    answer = client_as(role).post(decide_url(user), decision(client_as("reviewer"), user))
-    assert answer.status_code == 302
-    assert "/login/" in answer.headers["Location"]
+    response = client_as(role).post(decide_url(user), decision(client_as("reviewer"), user))
+    assert response.status_code == 302
+    assert "/login/" in response.headers["Location"]
     assert not StatusChange.objects.exists()
 
 
@@ -130,8 +130,8 @@ def test_a_refused_decision_changes_nothing_and_says_why(
     fields: dict[str, str], said: str, code: int, user: User
 ) -> None:
     client = client_as("reviewer")
-    answer = client.post(decide_url(user), decision(client, user, **fields))
-    assert (answer.status_code, said in answer.content.decode()) == (code, True)
+    response = client.post(decide_url(user), decision(client, user, **fields))
+    assert (response.status_code, said in response.content.decode()) == (code, True)
     assert not StatusChange.objects.exists()
 
 
@@ -163,10 +163,10 @@ def test_a_decision_on_a_changed_user_is_refused_and_names_the_fields(user: User
     client = client_as("reviewer")
     stale = decision(client, user, to_status="rejected", reason_code="notVerified", note="A long story.")
     api.patch("/v1/users/ada", {"email": "new@example.com", "lastName": "King"})
-    answer = client.post(decide_url(user), stale)
-    page = answer.content.decode()
+    response = client.post(decide_url(user), stale)
+    page = response.content.decode()
     refusal = page[page.index('role="alert"') : page.index("<header class=")]
-    assert answer.status_code == 409
+    assert response.status_code == 409
     for said in ("Last name", "Byron", "King", "E-mail", "ada@example.com", "new@example.com"):
         assert said in refusal
     assert "Date of birth" not in refusal
@@ -180,10 +180,10 @@ def test_of_two_decisions_the_second_is_refused_and_names_the_first(user: User) 
     first, second = factories.StaffFactory.create(role="reviewer"), factories.StaffFactory.create(role="reviewer")
     asked = decision(client_of(second), user, to_status="rejected", reason_code="notVerified", note="No papers.")
     send(client_of(first), user, note="All papers seen.")
-    answer = client_of(second).post(decide_url(user), asked)
-    page = answer.content.decode()
+    response = client_of(second).post(decide_url(user), asked)
+    page = response.content.decode()
     refusal = page[page.index('role="alert"') : page.index("<header class=")]
-    assert answer.status_code == 409
+    assert response.status_code == 409
     for said in (first.username, "Pending compliance → Active", "All papers seen."):
         assert said in refusal
     assert StatusChange.objects.get(user=user).by == first
@@ -216,8 +216,8 @@ def test_a_status_that_moved_and_returned_is_another_version(user: User) -> None
 )
 def test_an_invalid_version_is_refused(version: str, user: User) -> None:
     client = client_as("reviewer")
-    answer = client.post(decide_url(user), decision(client, user, version=version))
-    assert answer.status_code == 409
+    response = client.post(decide_url(user), decision(client, user, version=version))
+    assert response.status_code == 409
     assert not StatusChange.objects.exists()
 
 
@@ -228,9 +228,9 @@ def test_a_case_that_somebody_else_has_claimed_cannot_be_decided(user: User) -> 
     holder, other = factories.StaffFactory.create(role="reviewer"), client_as("reviewer")
     asked = decision(other, user)
     Claim.objects.create(user=user, staff=holder)
-    answer = other.post(decide_url(user), asked)
-    assert answer.status_code == 409
-    assert f"{holder.username} has claimed this case" in answer.content.decode()
+    response = other.post(decide_url(user), asked)
+    assert response.status_code == 409
+    assert f"{holder.username} has claimed this case" in response.content.decode()
     assert not StatusChange.objects.exists()
     page = page_of(other, user)
     assert offered(page) == []
@@ -254,16 +254,16 @@ def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_us
     following = User.objects.get(pk=create_user().json()["userId"])
     staff = factories.StaffFactory.create(role="reviewer")
     client = client_of(staff)
-    answer = client.post(decide_url(user), decision(client, user, then="next"))
-    assert answer.headers["Location"] == case_of(following)
+    response = client.post(decide_url(user), decision(client, user, then="next"))
+    assert response.headers["Location"] == case_of(following)
     assert Claim.objects.get(user=following).staff == staff
     assert "This is the next case." in client.get(case_of(following)).content.decode()
 
 
 def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
     client = client_as("reviewer")
-    answer = client.post(decide_url(user), decision(client, user, then="next"))
-    assert answer.headers["Location"] == "/admin/users/queueduser/"
+    response = client.post(decide_url(user), decision(client, user, then="next"))
+    assert response.headers["Location"] == "/admin/users/queueduser/"
     assert "There is no free case." in client.get("/admin/users/queueduser/").content.decode()
 
 
@@ -283,8 +283,8 @@ def test_a_decision_that_meets_a_locked_user_can_be_sent_again(
 @pytest.mark.parametrize("rule", ["claim", "release"])
 def test_a_claim_that_meets_a_locked_user_says_so(rule: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, rule, locked)
-    answer = client_as("reviewer").post(f"{case_of(user)}{rule}/", follow=True)
-    assert "The user is being changed right now: try again." in answer.content.decode()
+    response = client_as("reviewer").post(f"{case_of(user)}{rule}/", follow=True)
+    assert "The user is being changed right now: try again." in response.content.decode()
 
 
 # Login
@@ -294,22 +294,22 @@ def test_a_decision_after_the_session_has_ended_is_told_as_not_done(user: User) 
     client = client_as("reviewer")
     fields = decision(client, user)
     client.logout()
-    answer = client.post(decide_url(user), fields, follow=True)
-    assert "Your session has ended: nothing was done." in answer.content.decode()
+    response = client.post(decide_url(user), fields, follow=True)
+    assert "Your session has ended: nothing was done." in response.content.decode()
     assert not StatusChange.objects.exists()
 
 
 def test_a_post_without_csrf_token_is_refused(user: User) -> None:
     client = client_of(factories.StaffFactory.create(role="reviewer"), enforce_csrf_checks=True)
-    answer = client.post(decide_url(user), decision(client, user))
-    assert (answer.status_code, "Nothing was done" in answer.content.decode()) == (403, True)
+    response = client.post(decide_url(user), decision(client, user))
+    assert (response.status_code, "Nothing was done" in response.content.decode()) == (403, True)
     assert not StatusChange.objects.exists()
 
 
 def test_a_get_of_the_decision_url_redirects_to_the_case(user: User) -> None:
     client = client_as("reviewer")
-    answer = client.get(decide_url(user), decision(client, user))
-    assert (answer.status_code, answer.headers["Location"]) == (302, case_of(user))
+    response = client.get(decide_url(user), decision(client, user))
+    assert (response.status_code, response.headers["Location"]) == (302, case_of(user))
     assert not StatusChange.objects.exists()
 
 

@@ -15,8 +15,8 @@ from users.backoffice import dashboard
 
 @pytest.mark.django_db
 def test_a_page_without_permission_says_so() -> None:
-    answer = client_as("viewer").get("/admin/exports/")
-    assert (answer.status_code, "No access" in answer.content.decode()) == (403, True)
+    response = client_as("viewer").get("/admin/exports/")
+    assert (response.status_code, "No access" in response.content.decode()) == (403, True)
 
 
 @pytest.mark.django_db
@@ -27,10 +27,10 @@ def test_an_internal_error_reveals_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(dashboard, "render", fail)
     client = client_as("auditor")
     client.raise_request_exception = False
-    answer = client.get("/admin/dashboard/")
-    assert (answer.status_code, "<h1>Internal error</h1>" in answer.content.decode()) == (500, True)
-    assert "secret" not in answer.content.decode()
-    assert answer.headers["X-Request-Id"]
+    response = client.get("/admin/dashboard/")
+    assert (response.status_code, "<h1>Internal error</h1>" in response.content.decode()) == (500, True)
+    assert "secret" not in response.content.decode()
+    assert response.headers["X-Request-Id"]
 
 
 def test_a_locked_user_is_not_an_internal_error(committed_partner: Partner) -> None:
@@ -40,13 +40,13 @@ def test_a_locked_user_is_not_an_internal_error(committed_partner: Partner) -> N
         session.execute("SELECT 1 FROM users_user WHERE id = %s FOR UPDATE", [user.pk])
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '10ms'")
-        answer = client.get(f"/admin/cases/{user.pk}/")
+        response = client.get(f"/admin/cases/{user.pk}/")
     connection.close()
-    assert (answer.status_code, "somebody else is changing this record" in answer.content.decode()) == (503, True)
-    assert answer.headers["Retry-After"] == "2"
+    assert (response.status_code, "somebody else is changing this record" in response.content.decode()) == (503, True)
+    assert response.headers["Retry-After"] == "2"
 
 
 @pytest.mark.django_db
 def test_an_unknown_page_links_to_the_back_office() -> None:
-    answer = Client().get("/nothing")
-    assert (answer.status_code, 'href="/admin/"' in answer.content.decode()) == (404, True)
+    response = Client().get("/nothing")
+    assert (response.status_code, 'href="/admin/"' in response.content.decode()) == (404, True)

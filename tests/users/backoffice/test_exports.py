@@ -39,9 +39,9 @@ def evidence_of(user: User) -> str:
     return f"/admin/cases/{user.pk}/evidence/"
 
 
-def body(answer: Any) -> bytes:
-    assert answer.status_code == 200, answer.status_code
-    return b"".join(answer.streaming_content)
+def body(response: Any) -> bytes:
+    assert response.status_code == 200, response.status_code
+    return b"".join(response.streaming_content)
 
 
 def lines(client: Client, **filters: str) -> list[dict[str, Any]]:
@@ -75,9 +75,9 @@ def test_a_role_exports_or_not(role: str, ada: User) -> None:
     client = client_as(role)
     statuses = {client.get(path).status_code for path in (FORM, evidence_of(ada))}
     for path in (CSV, NDJSON, evidence_of(ada)):
-        answer = client.post(path)
-        statuses.add(answer.status_code)
-        b"".join(answer)  # what is not read keeps its place among downloads
+        response = client.post(path)
+        statuses.add(response.status_code)
+        b"".join(response)  # what is not read keeps its place among downloads
     assert statuses == {200 if role in MAY else 403}
     assert AccessRecord.objects.filter(kind="exported").count() == (3 if role in MAY else 0)
 
@@ -99,8 +99,8 @@ def test_a_post_without_csrf_token_is_refused(ada: User) -> None:
 
 @pytest.mark.parametrize("path", [CSV, NDJSON])
 def test_a_get_of_a_list_redirects_to_the_form(path: str, ada: User) -> None:
-    answer = client_as("auditor").get(path)
-    assert (answer.status_code, answer.headers["Location"]) == (302, FORM)
+    response = client_as("auditor").get(path)
+    assert (response.status_code, response.headers["Location"]) == (302, FORM)
     assert not AccessRecord.objects.exists()
 
 
@@ -118,14 +118,14 @@ def test_after_the_second_factor_the_export_continues(ada: User, settings: Setti
     settings.STAFF_MFA_REQUIRED = True
     client = inside(enrolled("auditor"))
     grow_stale(client)
-    answer = confirm(client, client.post(CSV, {"country": "CA"}))
-    assert b"ada" in body(answer)
+    response = confirm(client, client.post(CSV, {"country": "CA"}))
+    assert b"ada" in body(response)
     assert AccessRecord.objects.get().detail == "CSV of country CA"
 
 
 def test_the_pack_of_an_unknown_user_is_not_found(ada: User) -> None:
-    answer = client_as("auditor").post(evidence_of(User(pk="00000000-0000-4000-8000-000000000000")))
-    assert answer.status_code == 404
+    response = client_as("auditor").post(evidence_of(User(pk="00000000-0000-4000-8000-000000000000")))
+    assert response.status_code == 404
 
 
 # Access log
@@ -133,11 +133,11 @@ def test_the_pack_of_an_unknown_user_is_not_found(ada: User) -> None:
 
 def test_a_list_is_recorded_before_its_first_byte(ada: User) -> None:
     auditor = factories.StaffFactory.create(role="auditor")
-    answer = client_of(auditor).post(CSV, {"partner": ada.partner.slug, "status": "active", "country": "ca"})
+    response = client_of(auditor).post(CSV, {"partner": ada.partner.slug, "status": "active", "country": "ca"})
     record = AccessRecord.objects.get()
     assert (record.kind, record.user, record.staff) == ("exported", None, auditor)
     assert record.detail == f"CSV of partner {ada.partner.slug}, status active, country CA"
-    assert record.request_id == answer.headers["X-Request-Id"]
+    assert record.request_id == response.headers["X-Request-Id"]
 
 
 def test_a_list_without_filters_is_recorded_as_all_users(ada: User) -> None:
@@ -217,9 +217,9 @@ def test_a_list_is_filtered(
     ],
 )
 def test_invalid_filters_are_refused_and_nothing_is_recorded(filters: dict[str, str], ada: User) -> None:
-    answer = client_as("auditor").post(CSV, filters)
-    assert answer.status_code == 200
-    assert "errorlist" in answer.content.decode()
+    response = client_as("auditor").post(CSV, filters)
+    assert response.status_code == 200
+    assert "errorlist" in response.content.decode()
     assert not AccessRecord.objects.exists()
 
 
@@ -249,10 +249,10 @@ def test_an_empty_list_has_a_heading(db: None) -> None:
 
 
 def test_the_file_has_a_name_and_a_content_type(ada: User) -> None:
-    answer = client_as("auditor").post(CSV)
-    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
-    assert re.fullmatch(r'attachment; filename="users-\d{8}-\d{6}\.csv"', answer.headers["Content-Disposition"])
-    assert "no-store" in answer.headers["Cache-Control"]
+    response = client_as("auditor").post(CSV)
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert re.fullmatch(r'attachment; filename="users-\d{8}-\d{6}\.csv"', response.headers["Content-Disposition"])
+    assert "no-store" in response.headers["Cache-Control"]
 
 
 @pytest.mark.parametrize(("path", "told"), [(CSV, "INCOMPLETE"), (NDJSON, '{"error":"incomplete"}')])
@@ -352,11 +352,11 @@ def test_a_pack_is_streamed_row_by_row(ada: User, monkeypatch: pytest.MonkeyPatc
 
     section = Section("endless", "Endless", "users.view_user", (), lambda *_: [], endless, "admin:index")
     monkeypatch.setattr(evidence_pack, "SECTIONS", [section])
-    answer: Any = client_as("auditor").post(evidence_of(ada))
-    chunks = iter(answer.streaming_content)
+    response: Any = client_as("auditor").post(evidence_of(ada))
+    chunks = iter(response.streaming_content)
     sent = sum(len(next(chunks)) for _ in range(20))
     # As a client that goes away.
-    answer.close()
+    response.close()
     assert sent > 0
     assert made < 1_000_000
 
@@ -373,7 +373,7 @@ def test_too_many_downloads_at_once_are_answered_with_503(ada: User, monkeypatch
     monkeypatch.setattr(streaming, "MAX_STREAMS_PER_OWNER", 1)
     under_way = client.post(NDJSON)
     put_off = [client.post(path) for path in (CSV, evidence_of(ada))]
-    assert [(answer.status_code, answer.headers["Retry-After"]) for answer in put_off] == [(503, "5")] * 2
+    assert [(response.status_code, response.headers["Retry-After"]) for response in put_off] == [(503, "5")] * 2
     assert "Too many downloads" in put_off[0].content.decode()
     assert body(under_way)
     assert body(client.post(CSV))

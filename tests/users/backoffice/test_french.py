@@ -26,16 +26,16 @@ def user(create_user: Callable[..., Response]) -> User:
 
 
 def french(client: Client, path: str) -> str:
-    answer = client.get(path, headers=FRENCH)
-    assert answer.status_code == 200
-    assert answer.headers["Content-Language"] == "fr"
-    return unescape(answer.content.decode())
+    response = client.get(path, headers=FRENCH)
+    assert response.status_code == 200
+    assert response.headers["Content-Language"] == "fr"
+    return unescape(response.content.decode())
 
 
 def english(client: Client, path: str) -> str:
-    answer = client.get(path)
-    assert answer.headers["Content-Language"] == "en"
-    return unescape(answer.content.decode())
+    response = client.get(path)
+    assert response.headers["Content-Language"] == "en"
+    return unescape(response.content.decode())
 
 
 def holds(page: str, *texts: str) -> bool:
@@ -51,8 +51,8 @@ def test_the_login_is_in_french() -> None:
 
 
 def test_a_wrong_password_is_refused_in_french() -> None:
-    answer = Client().post(LOGIN, {"login": "nobody", "password": "wrong"}, headers=FRENCH)
-    assert "mot de passe" in unescape(answer.content.decode()).partition("bo-form")[2].lower()
+    response = Client().post(LOGIN, {"login": "nobody", "password": "wrong"}, headers=FRENCH)
+    assert "mot de passe" in unescape(response.content.decode()).partition("bo-form")[2].lower()
 
 
 def test_the_queue_is_in_french(user: User) -> None:
@@ -132,8 +132,8 @@ def test_a_refusal_is_in_french(user: User) -> None:
     reviewer = client_as("reviewer")
     fields = decision(reviewer, user)
     User.objects.filter(pk=user.pk).update(occupation="Nurse")
-    answer = reviewer.post(decide_url(user), fields | {"reason_code": ""}, headers=FRENCH, follow=True)
-    assert "Choisissez un motif." in unescape(answer.content.decode())
+    response = reviewer.post(decide_url(user), fields | {"reason_code": ""}, headers=FRENCH, follow=True)
+    assert "Choisissez un motif." in unescape(response.content.decode())
 
 
 def test_the_recorded_reason_is_in_english_whatever_the_page(user: User) -> None:
@@ -167,8 +167,8 @@ def test_compliance_refuses_in_the_readers_language(language: str, refusal: str,
 def test_the_language_chosen_is_kept_in_a_cookie(user: User) -> None:
     reviewer = client_as("reviewer")
     assert holds(english(reviewer, "/admin/users/queueduser/"), 'action="/admin/language/"', "français")
-    answer = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/queueduser/"})
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/users/queueduser/")
+    response = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/queueduser/"})
+    assert (response.status_code, response.headers["Location"]) == (302, "/admin/users/queueduser/")
     cookie = reviewer.cookies["django_language"]
     assert (cookie.value, cookie["samesite"], bool(cookie["httponly"])) == ("fr", "Strict", True)
     assert "File d’attente" in unescape(
@@ -177,14 +177,14 @@ def test_the_language_chosen_is_kept_in_a_cookie(user: User) -> None:
 
 
 def test_choosing_a_language_does_not_redirect_to_another_site() -> None:
-    answer = client_as("reviewer").post("/admin/language/", {"language": "fr", "next": "https://example.org/"})
-    assert answer.headers["Location"] == "/"
+    response = client_as("reviewer").post("/admin/language/", {"language": "fr", "next": "https://example.org/"})
+    assert response.headers["Location"] == "/"
 
 
 def test_an_unknown_language_is_answered_in_english() -> None:
-    answer = Client().get(LOGIN, headers={"Accept-Language": "de"})
-    assert answer.headers["Content-Language"] == "en"
-    assert "Sign In" in answer.content.decode()
+    response = Client().get(LOGIN, headers={"Accept-Language": "de"})
+    assert response.headers["Content-Language"] == "en"
+    assert "Sign In" in response.content.decode()
 
 
 def test_partners_are_answered_in_english(api: PartnerClient) -> None:
@@ -194,7 +194,7 @@ def test_partners_are_answered_in_english(api: PartnerClient) -> None:
     french(Client(), LOGIN)
     assert translation.get_language() == "fr"
     api.defaults.update(FRENCH)
-    answer = api.post("/v1/users", wrong)
-    assert answer.status == 400
-    assert answer.header("Content-Language") is None
-    assert answer.json() | {"requestId": ""} == wanted | {"requestId": ""}
+    response = api.post("/v1/users", wrong)
+    assert response.status == 400
+    assert response.header("Content-Language") is None
+    assert response.json() | {"requestId": ""} == wanted | {"requestId": ""}

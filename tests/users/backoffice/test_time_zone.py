@@ -119,5 +119,5 @@ def test_form_input_is_in_that_time_zone(root: Client, partner: Partner) -> None
 def test_partners_are_answered_in_utc(api: PartnerClient, user: User, root: Client) -> None:
     factories.add_conversions(user, [WINTER])
     text_of(root, "/admin/users/queueduser/")
-    answer = api.get(f"/v1/users/{user.external_id}/transactions").json()
-    assert answer["items"][0]["createdAt"] == "2026-01-15T17:30:00.000000Z"
+    response = api.get(f"/v1/users/{user.external_id}/transactions").json()
+    assert response["items"][0]["createdAt"] == "2026-01-15T17:30:00.000000Z"

@@ -38,21 +38,21 @@ def kinds(user: User, reader: Staff, count: int = 50) -> list[str]:
 def test_creation_names_the_partner_the_key_and_the_request(
     create_user: Callable[..., Response], api: PartnerClient, reviewer: Staff
 ) -> None:
-    answer = create_user()
-    user = User.objects.get(pk=answer.json()["userId"])
+    response = create_user()
+    user = User.objects.get(pk=response.json()["userId"])
     [created] = timeline.timeline(user, reviewer).entries
     assert (created.kind, created.actor) == ("created", user.partner.slug)
-    assert created.source == f"key {api.api_key[:16]}, request {answer.header('X-Request-Id')}"
+    assert created.source == f"key {api.api_key[:16]}, request {response.header('X-Request-Id')}"
 
 
 def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClient, reviewer: Staff) -> None:
-    answer = api.patch("/v1/users/ada", {"city": "Ottawa", "occupation": "Nurse"})
+    response = api.patch("/v1/users/ada", {"city": "Ottawa", "occupation": "Nurse"})
     change = timeline.timeline(user, reviewer).entries[0]
     assert [(field.column, field.old, field.new) for field in change.fields] == [
         ("city", "Toronto", "Ottawa"),
         ("occupation", "Engineer", "Nurse"),
     ]
-    assert str(answer.header("X-Request-Id")) in change.source
+    assert str(response.header("X-Request-Id")) in change.source
 
 
 def test_a_decision_is_one_entry_with_person_and_reason(user: User, reviewer: Staff) -> None:

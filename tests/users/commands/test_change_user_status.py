@@ -21,8 +21,8 @@ def reviewer(db: None) -> str:
 @pytest.fixture
 def user(create_user: Callable[..., Response]) -> dict[str, Any]:
     """A user as the API answered."""
-    answer: dict[str, Any] = create_user().json()
-    return answer
+    response: dict[str, Any] = create_user().json()
+    return response
 
 
 @pytest.fixture

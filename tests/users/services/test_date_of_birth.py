@@ -8,8 +8,8 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from tests import factories
-from tests.support.answers import assert_error, failing_fields
 from tests.support.client import PartnerClient
+from tests.support.responses import assert_error, failing_fields
 from tests.users.sending import Send, kept, refused
 from users.models import User
 from users.services import field_rules
@@ -59,15 +59,15 @@ def test_a_user_is_18_on_the_birthday_in_toronto(
     send: Send, at: Callable[[str], None], now: str, born: str, status: int
 ) -> None:
     at(now)
-    answer = send(dateOfBirth=born)
+    response = send(dateOfBirth=born)
     if status == 200:
-        assert answer.status in {200, 201}
+        assert response.status in {200, 201}
         assert kept("dateOfBirth") == date.fromisoformat(born.strip())
     elif status == 422:
-        assert assert_error(answer, 422)["error"] == "unprocessable_entity"
-        assert "18" in answer.json()["message"]
+        assert assert_error(response, 422)["error"] == "unprocessable_entity"
+        assert "18" in response.json()["message"]
     else:
-        assert failing_fields(answer) == ["dateOfBirth"]
+        assert failing_fields(response) == ["dateOfBirth"]
 
 
 @pytest.mark.parametrize(("zone", "status"), [("UTC", 201), ("America/Toronto", 422), ("Asia/Tokyo", 201)])

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from tests import factories
-from tests.support.answers import failing_fields
 from tests.support.client import PartnerClient, Response
+from tests.support.responses import failing_fields
 from tests.users.sending import Send, kept, refused
 
 TEXTS = {"firstName": 100, "lastName": 100, "addressLine1": 200, "city": 100, "occupation": 100}

@@ -36,8 +36,8 @@ def test_a_factor_that_is_recorded_is_one_that_allauth_knows_of(request_of_staff
 
 def test_what_is_kept_is_done_by_allauth_once_and_only_once(request_of_staff: HttpRequest) -> None:
     keep_for_reauthentication(request_of_staff, resume, {"kept": "what waited"})
-    answer = resume_request(request_of_staff)
-    assert (answer and answer.content) == b"what waited"
+    response = resume_request(request_of_staff)
+    assert (response and response.content) == b"what waited"
     assert resume_request(request_of_staff) is None
 
 

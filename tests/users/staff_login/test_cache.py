@@ -33,5 +33,7 @@ def test_code_in_the_table_is_not_run() -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE staff_cache SET value = %s", [b64encode(pickle.dumps(Attack())).decode()])
         assert cursor.rowcount
-    answer = Client(raise_request_exception=False).post("/admin/account/login/", {"login": "ada", "password": "wrong"})
-    assert (answer.status_code, ran) == (500, [])
+    response = Client(raise_request_exception=False).post(
+        "/admin/account/login/", {"login": "ada", "password": "wrong"}
+    )
+    assert (response.status_code, ran) == (500, [])

@@ -67,8 +67,8 @@ def inside(staff: Staff) -> Client:
 
 def where_to(client: Client, path: str = INSIDE) -> str:
     """Where somebody who asks for a page is sent; nothing where they get it."""
-    answer = client.get(path)
-    return str(answer.headers.get("Location", "")).partition("?")[0]
+    response = client.get(path)
+    return str(response.headers.get("Location", "")).partition("?")[0]
 
 
 def age(client: Client, seconds: float, *names: str) -> None:
@@ -83,8 +83,8 @@ def age(client: Client, seconds: float, *names: str) -> None:
 
 
 def test_password_and_code_let_in() -> None:
-    client, answer = log_in(enrolled())
-    assert answer.headers["Location"] == CODE
+    client, response = log_in(enrolled())
+    assert response.headers["Location"] == CODE
     assert where_to(client) == "/admin/login/"
     assert client.post(CODE, {"code": totp.code()}).status_code == 302
     assert where_to(client) == ""
@@ -135,8 +135,8 @@ def client_at(address: str, **headers: str) -> Client:
     return Client(headers={"x-forwarded-for": address, **headers})
 
 
-def is_refused(answer: Any) -> bool:
-    return "Too many failed login attempts" in answer.content.decode()
+def is_refused(response: Any) -> bool:
+    return "Too many failed login attempts" in response.content.decode()
 
 
 def test_wrong_passwords_from_elsewhere_do_not_stop_the_owner() -> None:
@@ -228,8 +228,8 @@ def test_a_password_for_one_time_lets_nobody_further_than_to_choose_another() ->
     for path in (INSIDE, "/admin/", FACTORS, f"{FACTORS}app/"):
         assert where_to(client, path) == CHOOSE_PASSWORD
     new = "one of my own choice"
-    answer = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
-    assert answer.status_code == 302
+    response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert response.status_code == 302
     assert where_to(client) == FACTORS
 
 
@@ -237,8 +237,8 @@ def test_a_password_for_one_time_lets_nobody_further_than_to_choose_another() ->
 def test_a_new_password_is_another_and_keeps_the_rules(new: str) -> None:
     staff = person(password_is_one_time=True)
     client, _ = log_in(staff)
-    answer = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
-    assert answer.status_code == 200
+    response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert response.status_code == 200
     staff.refresh_from_db()
     assert staff.password_is_one_time
 
@@ -309,8 +309,8 @@ def test_the_last_factor_stays() -> None:
 def test_strangers_are_sent_to_log_in_and_leave_nothing() -> None:
     client = Client()
     for path in (f"{FACTORS}app/", f"{FACTORS}confirm/", FACTORS, CHOOSE_PASSWORD, f"{FACTORS}passkeys/1/remove/"):
-        answer = client.post(path, {"code": "1"})
-        assert answer.headers["Location"] == LOGIN
+        response = client.post(path, {"code": "1"})
+        assert response.headers["Location"] == LOGIN
         assert not client.session.keys()
 
 

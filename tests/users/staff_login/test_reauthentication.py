@@ -42,8 +42,8 @@ def confirm(client: Client, asked: Any, code: str = "") -> Any:
 
 
 def test_a_factor_of_the_login_is_fresh_for_a_quarter_of_an_hour(partner: Partner) -> None:
-    answer = issue(inside(enrolled()), partner)
-    assert "psi_secret_" in answer.content.decode()
+    response = issue(inside(enrolled()), partner)
+    assert "psi_secret_" in response.content.decode()
 
 
 def test_a_stale_one_is_asked_for_and_then_the_key_is_issued(partner: Partner) -> None:
@@ -51,9 +51,9 @@ def test_a_stale_one_is_asked_for_and_then_the_key_is_issued(partner: Partner) -
     grow_stale(client)
     asked = issue(client, partner)
     assert not ApiKey.objects.exists()
-    answer = confirm(client, asked)
-    assert "psi_secret_" in answer.content.decode()
-    assert "no-store" in answer.headers["Cache-Control"]
+    response = confirm(client, asked)
+    assert "psi_secret_" in response.content.decode()
+    assert "no-store" in response.headers["Cache-Control"]
     assert ApiKey.objects.get().label == "production"
 
 
@@ -85,8 +85,8 @@ def test_what_waits_is_not_done_once_the_person_went_elsewhere(partner: Partner)
     client = inside(enrolled())
     grow_stale(client)
     issue(client, partner)
-    answer = client.post(CONFIRM, {"code": totp.code(periods=1), "next": "/admin/"})
-    assert answer.headers["Location"] == "/admin/"
+    response = client.post(CONFIRM, {"code": totp.code(periods=1), "next": "/admin/"})
+    assert response.headers["Location"] == "/admin/"
     assert not ApiKey.objects.exists()
 
 

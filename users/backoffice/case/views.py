@@ -83,7 +83,7 @@ def next_case(request: HttpRequest) -> HttpResponse:
         return redirect("backoffice_case", held.pk)
     user = claims.next_case(staff=staff, request_id=request_id_of(request))
     if user is None:
-        messages.info(request, _("No case is free: each one that waits is claimed."))
+        messages.info(request, _("No case is free: all waiting cases are claimed."))
         return redirect(QUEUE)
     return redirect("backoffice_case", user.pk)
 

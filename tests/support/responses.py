@@ -16,24 +16,24 @@ STATUS_OF_ERROR = {
 }
 
 
-def assert_error(answer: Response, status: int) -> dict[str, Any]:
+def assert_error(response: Response, status: int) -> dict[str, Any]:
     """Check the whole form of an error response, and return its body."""
-    assert answer.status == status, answer.body
-    body: dict[str, Any] = answer.json()
+    assert response.status == status, response.body
+    body: dict[str, Any] = response.json()
     keys = {"error", "message", "requestId"} | ({"fieldErrors"} if body["error"] == "bad_request" else set())
     assert set(body) == keys
     assert status in STATUS_OF_ERROR[body["error"]]
     assert body["message"]
-    assert body["requestId"] == answer.header("X-Request-Id")
-    assert answer.header("Cache-Control") == "no-store"
-    assert answer.header("Content-Type") == "application/json"
-    assert answer.header("Content-Length") == str(len(answer.body))
+    assert body["requestId"] == response.header("X-Request-Id")
+    assert response.header("Cache-Control") == "no-store"
+    assert response.header("Content-Type") == "application/json"
+    assert response.header("Content-Length") == str(len(response.body))
     return body
 
 
-def failing_fields(answer: Response, status: int = 400) -> list[str]:
+def failing_fields(response: Response, status: int = 400) -> list[str]:
     """Return the field names of a bad_request's fieldErrors."""
-    problems = assert_error(answer, status)["fieldErrors"]
+    problems = assert_error(response, status)["fieldErrors"]
     assert all(set(problem) == {"field", "message", "code"} and problem["message"] for problem in problems)
     assert {problem["code"] for problem in problems} <= set(FIELD_ERROR_CODES)
     return [problem["field"] for problem in problems]
