@@ -230,10 +230,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='user',
-            index=models.Index(fields=['is_sandbox', 'status', 'created_at', 'id'], name='user_status_created_at'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
             index=models.Index(fields=['is_sandbox', 'status', 'status_since', 'id'], include=('partner',), name='user_waiting'),
         ),
         migrations.AddIndex(

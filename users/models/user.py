@@ -110,10 +110,9 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="user_country_code"),
         )
         indexes = (
-            # GET /v1/users, without a status and with one.
+            # GET /v1/users, without a status and with one; the export of users.
             models.Index(fields=("partner", "created_at", "id"), name="user_of_partner"),
             models.Index(fields=("partner", "status", "created_at", "id"), name="user_of_partner_status"),
-            models.Index(fields=("is_sandbox", "status", "created_at", "id"), name="user_status_created_at"),
             # The queue: longest waiting first. An index-only scan for the dashboard.
             models.Index(
                 fields=("is_sandbox", "status", "status_since", "id"), include=("partner",), name="user_waiting"

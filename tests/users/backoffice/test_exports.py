@@ -18,6 +18,7 @@ from partners import streaming
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
+from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import ROLES, client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
@@ -240,6 +241,20 @@ def test_no_cell_is_a_formula_where_semicolons_separate_cells(city: str, create_
     assert city not in sent
     for row in csv.reader(io.StringIO(sent), delimiter=";"):
         assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for cell in row)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"status": "active"}, {"created_from": "2026-01-01"}, {"status": "active", "country": "CA"}],
+    ids=str,
+)
+def test_a_list_is_read_in_the_order_of_an_index(filters: dict[str, str], ada: User) -> None:
+    form = user_lists.UserListForm(filters)
+    assert form.is_valid()
+    with planning_without(*UNORDERED):
+        plan = form.users().explain()
+    assert "using user_of_partner" in plan
+    assert "Sort" not in plan
 
 
 def test_an_empty_list_has_a_heading(db: None) -> None:

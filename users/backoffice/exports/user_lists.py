@@ -75,18 +75,23 @@ class UserListForm(forms.Form):
         return cleaned
 
     def users(self) -> QuerySet[User]:
-        """Return the users that match a valid form."""
+        """Return the users that match a valid form, by partner and then by their creation.
+
+        The order is of the indexes of GET /v1/users, so the first row is sent at once.
+        """
         filters = self.cleaned_data
+        partners = [filters["partner"]] if filters["partner"] else in_mode(Partner.objects.all(), filters["mode"])
         first, last = filters["created_from"], filters["created_to"]
         conditions = {
-            "partner": filters["partner"],
+            # A list of values, not a subquery: PostgreSQL keeps the order of an index whose first column is in a list.
+            "partner__in": [partner.pk for partner in partners],
             "status": filters["status"],
             "country": filters["country"],
             "created_at__gte": first and _midnight(first),
             "created_at__lt": last and _midnight(last + timedelta(days=1)),
         }
         users = User.objects.filter(**{lookup: value for lookup, value in conditions.items() if value})
-        return in_mode(users, filters["mode"])
+        return in_mode(users, filters["mode"]).order_by("partner_id", "created_at", "id")
 
     def summary(self) -> str:
         """Describe a valid form for the access log. None of it is personal data."""
@@ -120,8 +125,7 @@ def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
 
 
 def _records(users: QuerySet[User]) -> Iterator[Record]:
-    # In the order of an index: the first row is sent at once.
-    return records(users.order_by("status", "created_at", "id"), USER)
+    return records(users, USER)
 
 
 def _cell(value: Any) -> str:
