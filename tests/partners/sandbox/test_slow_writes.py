@@ -15,8 +15,8 @@ from psycopg.errors import DeadlockDetected
 from partners.models import Mode
 from partners.sandbox import faults
 from tests import factories
-from tests.support.answers import assert_error
 from tests.support.client import PartnerClient, Response, in_process
+from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
 from users.services import profile
 
