@@ -12,13 +12,14 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.models import Partner
-from transactions import events
+from transactions import events, patterns
 from transactions.timestamps import EARLIEST, LATEST
 from users.models import User
 from users.models.indexes import newest_of_each_mode
 
-HIGHEST = 10**20
-MOST_DECIMALS = 18
+# Numbers are below it.
+NUMBER_LIMIT = 10**20
+MAX_DECIMALS = 18
 TITLE_LENGTH = 200
 SHA256_BYTES = 32
 
@@ -50,7 +51,7 @@ class Scale(models.Transform):
 def _plain_decimal(name: str, *, above_zero: bool = False) -> Q:
     # To PostgreSQL NaN and infinity are greater than any number: the upper bound excludes them too.
     lowest = Q(**{f"{name}__gt" if above_zero else f"{name}__gte": Decimal(0)})
-    return lowest & Q(**{f"{name}__lt": Decimal(HIGHEST), f"{name}__scale__lte": MOST_DECIMALS})
+    return lowest & Q(**{f"{name}__lt": Decimal(NUMBER_LIMIT), f"{name}__scale__lte": MAX_DECIMALS})
 
 
 class UserRow(models.Model):
@@ -121,11 +122,12 @@ class Conversion(UserRow):
             *UserRow.Meta.constraints,
             models.UniqueConstraint(fields=("partner", "conversion_id"), name="conversion_partner_id"),
             models.CheckConstraint(
-                condition=Q(conversion_id__regex=r"^[A-Za-z0-9_.-]+$"), name="conversion_id_characters"
+                condition=Q(conversion_id__regex=f"^{patterns.CONVERSION_ID}$"), name="conversion_id_characters"
             ),
             models.CheckConstraint(condition=Q(type="conversion"), name="conversion_type_known"),
             models.CheckConstraint(
-                condition=Q(from_currency__regex=r"^[A-Z0-9]{3,10}$") & Q(to_currency__regex=r"^[A-Z0-9]{3,10}$"),
+                condition=Q(from_currency__regex=f"^{patterns.CURRENCY}$")
+                & Q(to_currency__regex=f"^{patterns.CURRENCY}$"),
                 name="conversion_currencies",
             ),
             models.CheckConstraint(

@@ -7,7 +7,6 @@ signature in the same way if it could be repeated.
 """
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,6 +22,7 @@ from partners.authentication.signature_authentication import unauthorized
 from partners.db import history_context, statements
 from partners.db.advisory_locks import AdvisoryLock
 from partners.db.statements import Query, Result
+from partners.uuids import is_uuid
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
@@ -30,7 +30,6 @@ ALREADY_RECEIVED = "This request was already processed. Sign a new request."
 KEY_REUSED = "Already used for another request within 24 hours."
 NOT_A_UUID = "Must be a UUID of 36 characters."
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 # Also held by a look-up, which so waits for the writes that have begun.
 _LOCK_KEY = f"""
@@ -116,7 +115,7 @@ def perform(request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: 
 
 def is_key(text: str) -> bool:
     """Whether the text has the form of an Idempotency-Key."""
-    return bool(_UUID.fullmatch(text))
+    return is_uuid(text)
 
 
 def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:

@@ -9,6 +9,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiExample, OpenApiParameter, OpenApiResponse, inline_serializer
 from rest_framework import serializers
 
+from partners import uuids
 from partners.api import errors
 from partners.api.idempotency import HEADER, NOT_A_UUID
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
@@ -69,7 +70,7 @@ def cursor_parameter(
 
 
 # No format `uuid`: generated clients have a type of their own for it, and some fail to send that as a header.
-IDEMPOTENCY_KEY = {"type": "string", "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
+IDEMPOTENCY_KEY = {"type": "string", "pattern": f"^{uuids.PATTERN}$"}
 LIMIT = OpenApiParameter(
     "limit",
     type={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from partners.doctor.causes import Finding, Verdicts, counted, finding, first_finding
 from partners.doctor.mistakes import instant
 from partners.doctor.request import LARGEST_BODY_BYTES, WRITES, PastedRequest, is_utf8
+from partners.uuids import is_uuid
 
 # As keys.issue makes it.
 API_KEY = re.compile(r"psi_(?:test_)?key_[A-Za-z0-9_\-]{43}")
@@ -23,7 +24,6 @@ _LABELLED = re.compile(r"(?:hmac[-_ ]?)?(?:sha[-_]?256|signature|v\d)\s*[=: ]\s*
 _UNDERSCORED = re.compile(
     r"(?=.*_)(X[-_]Api[-_]Key|X[-_]Request[-_](Timestamp|Signature)|Idempotency_Key)", re.IGNORECASE
 )
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _CHARSET = re.compile(r"\s*+charset\s*+=\s*+\"?([^\"\s]*+)\"?\s*+", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{9,19}(?:\.[0-9]+)?")
 _WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?")
@@ -156,7 +156,7 @@ def _headers(request: PastedRequest) -> Iterator[Verdicts]:
     yield {"header-underscore": underscored and f"The service may not read {underscored}."}
     yield {
         "idempotency-key-empty": "" in request.values("Idempotency-Key"),
-        "idempotency-key-not-uuid": request.idempotency_key and not _UUID.fullmatch(request.idempotency_key),
+        "idempotency-key-not-uuid": request.idempotency_key and not is_uuid(request.idempotency_key),
     }
 
 

@@ -9,6 +9,7 @@ from rest_framework.fields import empty
 from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
 from partners.db.statements import rfc_3339_from_text
+from transactions import patterns
 from transactions.documents.file_types import EXTENSIONS
 from transactions.imports import lines
 from transactions.imports.lines import LineProblem
@@ -17,11 +18,11 @@ from transactions.models import TITLE_LENGTH, DocumentType
 from users.api.serializer_fields import ChoiceField, ExternalIdField, RuleField, TextField
 from users.api.serializers import USER_ID_HELP
 
-# Of a simulated import.
+# A simulated import has at most so many items.
 MAX_ITEMS = 100
-AMOUNT = r"^(0|[1-9]\d{0,19})(\.\d{1,18})?$"
-CURRENCY = "^[A-Z0-9]{3,10}$"
-CONVERSION_ID = "^[A-Za-z0-9_.-]{1,64}$"
+AMOUNT = f"^{patterns.DECIMAL}$"
+CURRENCY = f"^{patterns.CURRENCY}$"
+CONVERSION_ID = f"^{patterns.CONVERSION_ID}$"
 
 
 class MoneySerializer(serializers.Serializer[Any]):

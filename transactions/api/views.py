@@ -1,6 +1,5 @@
 """A user's conversions and documents: contract, sections 6, 7 and 9."""
 
-import re
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -15,6 +14,7 @@ from partners.api.schema import error_responses, success
 from partners.api.serializers import RowSerializer
 from partners.db.statements import Query
 from partners.streaming import TooManyStreamsError
+from partners.uuids import is_uuid
 from transactions import keyset, replica
 from transactions.api import schema
 from transactions.api.pagination import CursorPagination
@@ -32,8 +32,6 @@ from users.api.errors import BAD_PATH, external_id_errors, user_not_found
 from users.api.views import UserView
 
 DOCUMENT_NOT_FOUND = "Document not found."
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 
 class UserRowList(PartnerAPIView):
@@ -136,7 +134,7 @@ class DocumentFile(UserView):
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
         user = self.get_user()
         documents = Document.objects.filter(user_id=user.id)
-        document = documents.filter(document_id=document_id).first() if _UUID.fullmatch(document_id) else None
+        document = documents.filter(document_id=document_id).first() if is_uuid(document_id) else None
         if document is None:
             raise NotFoundError(DOCUMENT_NOT_FOUND)
         try:

@@ -36,7 +36,7 @@ class FaultCause(models.TextChoices):
     MISSING = "missing", _("The file is not there")
     SHORTER = "shorter", _("The file is shorter than published")
     LONGER = "longer", _("The file is longer than published")
-    OTHER_BYTES = "other bytes", _("The file holds other bytes than published")
+    CHECKSUM_MISMATCH = "other bytes", _("The file holds other bytes than published")
     STORAGE_FAILED = "storage failed", _("The storage failed or could not be reached")
 
 
@@ -126,7 +126,7 @@ def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
     if left > 0:
         raise FaultError(FaultCause.SHORTER)
     if digest.digest() != bytes(document.sha256):
-        raise FaultError(FaultCause.OTHER_BYTES)
+        raise FaultError(FaultCause.CHECKSUM_MISMATCH)
     yield held
 
 

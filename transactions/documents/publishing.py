@@ -25,7 +25,7 @@ from users.services.field_rules import text
 
 log = structlog.get_logger("transactions.documents.publishing")
 
-LARGEST_BYTES = 100 * 1024 * 1024
+MAX_BYTES = 100 * 1024 * 1024
 
 _FULL = "The storage of documents is full."
 _UNUSABLE = "The storage of documents cannot be used: see DOCUMENT_STORAGE_URL."
@@ -120,8 +120,8 @@ class _HashedSource:
         except OSError as error:
             raise UnreadableError(error.strerror or type(error).__name__) from error
         self.size += len(chunk)
-        if self.size > LARGEST_BYTES:
-            raise ValidationError(f"The file is larger than {LARGEST_BYTES // 1024**2} MiB.")
+        if self.size > MAX_BYTES:
+            raise ValidationError(f"The file is larger than {MAX_BYTES // 1024**2} MiB.")
         self.digest.update(chunk)
         return chunk
 

@@ -9,12 +9,13 @@ from django.core.exceptions import ValidationError
 
 from partners.api.errors import BadRequestError
 from partners.api.json import JsonObject, parse_object
+from transactions import patterns
 from transactions.timestamps import TooLateError, parse_created_at
 from users.services.field_rules import external_id
 
 FIELDS = frozenset({"partner", "externalId", "conversionId", "createdAt", "type", "from", "to", "rate"})
 SIDE_FIELDS = frozenset({"currency", "amount"})
-# Of 12 names and 10 strings. With more quotes, a name may be repeated.
+# The quotes of 12 names and 10 strings. With more, a name may be repeated.
 QUOTES = 44
 # A conversion is about 400 bytes. Longer lines are not kept in memory.
 MAX_LINE_BYTES = 64 * 1024
@@ -29,10 +30,10 @@ class Form(NamedTuple):
 
 
 _SLUG = Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug", (1, 50))
-CONVERSION_ID = Form(re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII), "1 to 64 of A-Z a-z 0-9 . - _", (1, 64))
-CURRENCY = Form(re.compile(r"[A-Z0-9]{3,10}", re.ASCII), "3 to 10 upper-case letters or digits", (3, 10))
+CONVERSION_ID = Form(re.compile(patterns.CONVERSION_ID), "1 to 64 of A-Z a-z 0-9 . - _", (1, 64))
+CURRENCY = Form(re.compile(patterns.CURRENCY), "3 to 10 upper-case letters or digits", (3, 10))
 DECIMAL = Form(
-    re.compile(r"(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?", re.ASCII),
+    re.compile(patterns.DECIMAL, re.ASCII),
     "a plain decimal string, with at most 20 digits before the point and 18 after",
     (1, 39),
 )
@@ -63,7 +64,7 @@ def parse_line(line: bytes) -> str:
     rate = rate_of(record["rate"])
     values = (
         matching(record["partner"], "partner", _SLUG),
-        # Of the characters that COPY escapes, only a backslash can occur, and only here.
+        # A backslash is the only character that COPY escapes and that can occur, and only here.
         _external_id(record["externalId"]).replace("\\", "\\\\"),
         matching(record["conversionId"], "conversionId", CONVERSION_ID),
         created_at_of(record["createdAt"]).isoformat(),

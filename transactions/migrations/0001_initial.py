@@ -127,7 +127,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='conversion',
-            constraint=models.CheckConstraint(condition=models.Q(('conversion_id__regex', '^[A-Za-z0-9_.-]+$')), name='conversion_id_characters'),
+            constraint=models.CheckConstraint(condition=models.Q(('conversion_id__regex', '^[A-Za-z0-9_.-]{1,64}$')), name='conversion_id_characters'),
         ),
         migrations.AddConstraint(
             model_name='conversion',

@@ -152,7 +152,7 @@ def test_an_empty_file_is_refused(ada: User, tmp_path: Path, folder: Path) -> No
 def test_a_file_that_is_too_large_is_refused(
     ada: User, paper: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "LARGEST_BYTES", len(LONG) - 1)
+    monkeypatch.setattr(publishing, "MAX_BYTES", len(LONG) - 1)
     assert refusal(*command(ada, paper)).startswith("The file is larger than")
     assert (Document.objects.count(), files(folder)) == (0, [])
 
