@@ -50,7 +50,8 @@ demo: $(DEMO_STAMP) .env ## seeds, serves and calls the API; DEMO_EXIT=1 ends it
 serve: $(DEMO_STAMP) .env ## migrates, serves on HOST:PORT and delivers events
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) collectstatic --noinput --verbosity 0
-	$(BIN)/python -m config.serve --deliver-events
+	@trap exit INT TERM HUP; trap 'kill $$web $$deliver; wait' EXIT; \
+	  $(BIN)/python -m config.serve & web=$$!; $(MANAGE) deliver_events & deliver=$$!; wait $$web
 
 # Three processes even on two cores: tests often wait for PostgreSQL or other processes.
 test: install ## the test suite, on the embedded database
@@ -67,7 +68,7 @@ browser-test: install ## the back office in headless Chromium
 	  { echo "browser-test needs Chromium on the PATH: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/browser
 
-resilience-test: install ## failures of database, Redis and workers; backup, key rotation
+resilience-test: install ## failures of database, Redis and the service; backup, key rotation
 	$(BIN)/python -m pytest -n auto --maxprocesses 3 --dist loadfile tests/resilience
 
 deploy-test: install ## deploy/: the service behind nginx, the systemd units

@@ -7,6 +7,7 @@ library's line only the template is logged.
 
 import logging
 import logging.config
+import re
 import sys
 import threading
 import traceback
@@ -30,6 +31,7 @@ CLIENT_ERRORS = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "To
 # For each exception of a chain, and for all of them.
 MAX_FRAMES = 12
 MAX_LOCATIONS = 100
+_LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
 
 _LOGGERS: dict[str, dict[str, Any]] = {
     **{app: {"level": "INFO"} for app in ("partners", "users", "transactions")},
@@ -106,8 +108,14 @@ def _replace_exception(event: EventDict) -> None:
 
 
 def remove_values(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """Add the logger's name to a library's line, and replace a template that holds values by it."""
+    """Add the logger's name to a library's line, and replace a template that holds values by it.
+
+    granian puts the traceback of a response that fails midway, with the exception's message, below the first line.
+    """
     event["logger"] = event["_record"].name
+    event["event"], *below = event["event"].splitlines() or [""]
+    if locations := [line.strip() for line in below if _LOCATION.fullmatch(line)]:
+        event["failure"] = locations
     if event["logger"].startswith(UNSAFE_TEMPLATES):
         event["event"] = event["logger"]
     return event

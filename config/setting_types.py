@@ -56,7 +56,7 @@ def require(condition: object, message: str) -> None:
 
 
 def require_different(**settings: Sequence[object]) -> None:
-    """Raise ImproperlyConfigured if a value occurs twice, in one setting or in two; 0 may."""
+    """Raise ImproperlyConfigured if a value occurs twice, in one setting or in two."""
     seen: dict[object, str] = {}
     for name, values in settings.items():
         for value in filter(None, values):

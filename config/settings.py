@@ -1,6 +1,5 @@
 """Settings, from the environment or `.env` (docs/operations.md). A bad value stops the start."""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,19 +49,11 @@ types.require(DEBUG or not WEBHOOK_ALLOW_LOOPBACK, "WEBHOOK_ALLOW_LOOPBACK: true
 # Serving
 HOST: str = env("HOST", cast=types.listen_address, default="127.0.0.1")
 PORT: int = env("PORT", cast=types.whole_number(1, 65535), default=8000)
-WEB_WORKERS: int = env("WEB_WORKERS", cast=types.whole_number(1, 256), default=os.cpu_count() or 1)
-# Back office, docs and static files, served by a process of their own; 0: on PORT.
-STAFF_PORT: int = env("STAFF_PORT", cast=types.whole_number(0, 65535), default=0)
-# Health and metrics; 0: none.
-INTERNAL_HOST: str = env("INTERNAL_HOST", cast=types.listen_address, default="127.0.0.1")
-INTERNAL_PORT: int = env("INTERNAL_PORT", cast=types.whole_number(0, 65535), default=9464)
-types.require_different(PORT=[PORT], STAFF_PORT=[STAFF_PORT], INTERNAL_PORT=[INTERNAL_PORT])
 
-_local_origins = [f"http://{name}:{port}" for name in _local_names for port in (PORT, STAFF_PORT) if port]
 CSRF_TRUSTED_ORIGINS: list[str] = env.list(
     "CSRF_TRUSTED_ORIGINS",
     cast=types.origin("https?" if DEBUG else "https"),
-    default=_local_origins if DEBUG else [],
+    default=[f"http://{name}:{PORT}" for name in _local_names] if DEBUG else [],
 )
 
 # `default` serves under a role that can change neither history nor the schema. `owner` migrates; it need not be
@@ -164,6 +155,8 @@ INSTALLED_APPS = [
 
 # In order of a request; some of them answer it.
 MIDDLEWARE = [
+    # Answers /livez, /readyz and /metrics.
+    "config.monitoring.MonitoringMiddleware",
     "partners.api.middleware.RequestMiddleware",
     # Answers all of /v1.
     "partners.api.middleware.ApiMiddleware",

@@ -1,4 +1,4 @@
-"""The URLs of the API, the docs and the back office."""
+"""The URLs of the API, health and metrics, the docs and the back office."""
 
 from allauth.account import views as account
 from allauth.account.decorators import secure_admin_login
@@ -38,6 +38,7 @@ api_urlpatterns = [
 ]
 urlpatterns = [
     *api_urlpatterns,
+    path("", include("config.monitoring")),
     path("", include("partners.docs.urls")),
     # In place of the admin's own pages, which have no second factor.
     path("admin/account/", include("users.staff_login.urls")),

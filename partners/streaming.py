@@ -10,12 +10,10 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from django.conf import settings
 from django.http import StreamingHttpResponse
 
 # Fewer than THREADS in config/serve.py.
 MAX_STREAMS = 4
-# For staff MAX_STREAMS, if they have a process of their own (STAFF_PORT).
 MAX_STREAMS_PER_OWNER = 2
 # For Retry-After.
 RETRY_SECONDS = 5
@@ -34,8 +32,7 @@ _streams: Counter[str] = Counter()  # by owner
 
 def _acquire(owner: str) -> bool:
     with _lock:
-        limit = MAX_STREAMS if owner == STAFF and settings.STAFF_PORT else MAX_STREAMS_PER_OWNER
-        is_free = _streams[owner] < limit and _streams.total() < MAX_STREAMS
+        is_free = _streams[owner] < MAX_STREAMS_PER_OWNER and _streams.total() < MAX_STREAMS
         _streams[owner] += is_free
         return is_free
 

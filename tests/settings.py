@@ -19,8 +19,6 @@ os.environ.update(
         "STAFF_MFA_REQUIRED": "false",
         "OWNER_DATABASE_URL": "",
         "REPLICA_DATABASE_URL": "",
-        # Servers of tests run side by side; those that are asked for their health have a port of their own.
-        "INTERNAL_PORT": "0",
         # Tests that keep files name a folder of their own (tests/support/documents.py).
         "DOCUMENT_STORAGE_URL": "",
         "WEBHOOK_CA_BUNDLE": "",

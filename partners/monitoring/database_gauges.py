@@ -33,6 +33,10 @@ class DatabaseCollector(Collector):
         self._sources = sources
         self._probe = Probe(self._read)
 
+    def describe(self) -> list[Metric]:
+        """No metrics: registering this reads nothing."""
+        return []
+
     def collect(self) -> Iterator[Metric]:
         """The gauges; only `psi_database_up` (0) if the database does not answer."""
         gauges: list[Metric] | None = None

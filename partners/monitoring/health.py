@@ -1,4 +1,4 @@
-"""Liveness for the process manager, readiness for the load balancer; their texts contain no addresses or values."""
+"""Readiness: whether requests can be answered; its texts contain no addresses or values."""
 
 import time
 from concurrent.futures import Future
@@ -11,7 +11,7 @@ from django.db.migrations.loader import MigrationLoader
 from psycopg.errors import ConnectionTimeout, QueryCanceled, UndefinedTable
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from partners.monitoring import multiprocess, probes
+from partners.monitoring import probes
 from partners.monitoring.probes import TIMEOUT_SECONDS, Probe
 
 OK = "ok"
@@ -32,20 +32,15 @@ class Health(NamedTuple):
     @property
     def is_healthy(self) -> bool:
         """Whether all checks are ok."""
-        return set(self.checks.values()) == {OK}
-
-
-def liveness() -> Health:
-    """Whether there are workers. Dependencies are left out: a restart would not repair them."""
-    return Health({"workers": _workers()}, {})
+        return set(self.checks.values()) <= {OK}
 
 
 def readiness() -> Health:
-    """Whether requests can be answered: workers, database, migrations, Redis; within TIMEOUT_SECONDS."""
+    """Whether requests can be answered: database, migrations, Redis; within TIMEOUT_SECONDS."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     migrations, secrets = _migrations.start(), _undecryptable_secrets.start()
     redis = _redis.start() if settings.REDIS_URL else None
-    checks = {"workers": _workers(), "database": _problem(migrations, deadline)}
+    checks = {"database": _problem(migrations, deadline)}
     if redis is not None:
         checks["redis"] = _problem(redis, deadline)
     if checks["database"] == OK:
@@ -55,16 +50,10 @@ def readiness() -> Health:
 
 def _warnings(undecryptable_secrets: Future[int], deadline: float) -> dict[str, str]:
     warnings = {}
-    if settings.STAFF_PORT and not multiprocess.serving_workers(for_staff=True):
-        warnings["staff"] = "there is no worker for staff"
     with suppress(Exception):  # reported by the check of the database
         if count := undecryptable_secrets.result(max(deadline - time.monotonic(), 0)):
             warnings["apiKeys"] = f"keys in force whose secret cannot be decrypted: {count}"
     return warnings
-
-
-def _workers() -> str:
-    return OK if multiprocess.serving_workers() else "there is no worker"
 
 
 def _problem(result: Future[Any], deadline: float) -> str:

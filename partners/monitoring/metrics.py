@@ -1,24 +1,16 @@
-"""Metrics of the requests that a worker answers; docs/operations.md has their meaning.
+"""Metrics of the requests that this process answers; docs/operations.md has their meaning."""
 
-prometheus_client keeps the values in files (partners/monitoring/multiprocess.py): a scrape gets the sum of all workers,
-and nothing is lost with one that dies. Import this module in workers only: it starts slowly.
-"""
-
-import os
 from http import HTTPMethod
 from typing import Any
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from partners.monitoring import multiprocess
 from partners.monitoring.request_context import RequestContext
 
 METHODS = frozenset(HTTPMethod)
-if os.environ.get(multiprocess.VARIABLE):
-    multiprocess.mark_living()
 
-# Beyond these, partners are counted as `other`: a series takes some 200 bytes of the files.
+# Beyond these, partners are counted as `other`: a series takes some 2 kB of memory.
 MAX_SERIES = 20_000
 NO_ROUTE = "none"
 
@@ -31,7 +23,7 @@ _requests = Counter(
 )
 _seconds = Histogram(
     "psi_request_seconds",
-    "From a request's arrival at a worker's thread to its answer.",
+    "From a request's arrival at a thread to its response.",
     ["method", "route"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
 )
@@ -41,17 +33,9 @@ _throttled = Counter("psi_throttled", "Requests answered 429.", ["partner"])
 _undecryptable_secrets = Counter(
     "psi_undecryptable_secrets", "Requests answered 500 because no present key decrypts the secret of their API key."
 )
-# 1 for each worker that serves partners; the file of a dead worker is removed.
-_workers = Gauge("psi_workers", "Worker processes that answer partners' requests.", multiprocess_mode="livesum")
 
 # By labels: prometheus_client's own lookup costs as much as counting.
 _series: dict[tuple[MetricWrapperBase, tuple[str, ...]], MetricWrapperBase] = {}
-
-
-def mark_serving(*, for_staff: bool = False) -> None:
-    """Count this process among the workers. for_staff: it serves staff only."""
-    _workers.set(0 if for_staff else 1)
-    multiprocess.mark_serving(for_staff=for_staff)
 
 
 def known_method(method: str | None) -> str:

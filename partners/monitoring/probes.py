@@ -18,7 +18,7 @@ from partners.authentication import encryption, keys
 T = TypeVar("T")
 Session = psycopg.Connection[Any]
 
-# For all probes of a request to the internal port together.
+# For all probes of a request together.
 TIMEOUT_SECONDS = 1.5
 CONNECT_SECONDS = 2  # psycopg's minimum
 SERVER_TIMEOUTS = "-c statement_timeout=1s -c lock_timeout=1s -c default_transaction_read_only=on"
@@ -64,15 +64,17 @@ class Probe(Generic[T]):
 
 def connect() -> Session:
     """A read-only connection with short timeouts. Raises psycopg.Error."""
-    parameters = connections["default"].copy().get_connection_params() | {
+    database = connections["default"].copy()
+    parameters = database.get_connection_params() | {
         "connect_timeout": CONNECT_SECONDS,
         # In milliseconds: for a host that disappeared.
         "tcp_user_timeout": 2000,
-        "application_name": "partner-service-internal",
+        "application_name": "partner-service-monitoring",
         "options": SERVER_TIMEOUTS,
         "autocommit": True,
     }
-    return psycopg.connect(**parameters)
+    session: Session = database.get_new_connection(parameters)
+    return session
 
 
 def applied_migrations() -> set[tuple[str, str]]:

@@ -18,7 +18,7 @@ class RequestContext(threading.local):
     # Of statements and commits.
     sql_seconds: float = 0.0
 
-    def begin(self, request_id: str) -> None:
+    def begin(self, request_id: str | None) -> None:
         """Forget the previous request."""
         self.request_id = request_id
         self.partner = self.key = self.cause = None

@@ -47,7 +47,6 @@ def server_url(django_db_setup: None) -> Iterator[str]:
         ALLOWED_HOSTS="localhost,127.0.0.1",
         CSRF_TRUSTED_ORIGINS="",
         WEBHOOK_ALLOW_LOOPBACK="true",
-        WEB_WORKERS="2",
     )
     yield f"http://localhost:{server.port}"
     server.process.terminate()

@@ -124,7 +124,6 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("STAFF_MFA_REQUIRED", "false", "DEBUG"),
         ("SECURE_HSTS_PRELOAD", "no", "true or false"),
         ("PORT", "65536", "from 1 to 65535"),
-        ("WEB_WORKERS", "0", "from 1 to 256"),
         ("WEBHOOK_CA_BUNDLE", "/srv/absent.pem", "readable PEM file"),
         ("WEBHOOK_CA_BUNDLE", "/srv", "readable PEM file"),
         ("WEBHOOK_CA_BUNDLE", str(ROOT / "README.md"), "PEM file of certificates"),
@@ -163,9 +162,7 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("HOST", "0.0.0.0:8000", "such as 127.0.0.1"),
         ("HOST", "1.2.3.400", "such as 127.0.0.1"),
         ("HOST", "http://localhost", "such as 127.0.0.1"),
-        ("INTERNAL_HOST", "localhost/metrics", "such as 127.0.0.1"),
-        ("STAFF_PORT", "-1", "from 0 to 65535"),
-        ("INTERNAL_PORT", "-1", "from 0 to 65535"),
+        ("PORT", "0", "from 1 to 65535"),
         ("REPLICA_DATABASE_URL", "mysql://a/b", "PostgreSQL"),
         ("REPLICA_DATABASE_URL", "nonsense", "PostgreSQL"),
         ("SECRET_KEY", f" {A_KEY}", "spaces"),
@@ -179,7 +176,6 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("STAFF_MFA_REQUIRED", "yes", "true or false"),
         ("PARTNER_RATE_LIMIT", "0/minute", "600/minute"),
         ("DEBUG", "1", "true or false"),
-        ("WEB_WORKERS", "257", "from 1 to 256"),
         ("PORT", "http", "from 1 to 65535"),
     ]
 ] + [
@@ -191,8 +187,6 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         "a value of SECRETS_ENCRYPTION_KEYS",
         {"SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},{A_KEY}"},
     ),
-    ("STAFF_PORT", "8000", "a value of PORT", {"PORT": "8000"}),
-    ("INTERNAL_PORT", "8000", "a value of PORT", {"PORT": "8000"}),
     (
         "OWNER_DATABASE_URL",
         "postgresql://psi:hidden-value@db/psi",

@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 from tests.deploy.proxy import NAME, Proxy
@@ -45,9 +46,9 @@ def head(method: str, target: str, headers: Mapping[str, str], body: bytes = b""
 def ask(connection: Any, request: bytes, *, method: str = "GET") -> Response:
     """Send raw bytes; return the response."""
     connection.sendall(request)
-    answer = http.client.HTTPResponse(connection, method=method)
-    answer.begin()
-    return Response(answer.status, dict(answer.getheaders()), answer.read())
+    with closing(http.client.HTTPResponse(connection, method=method)) as answer:
+        answer.begin()
+        return Response(answer.status, dict(answer.getheaders()), answer.read())
 
 
 def comparable(response: Response) -> tuple[int, Headers, Any]:

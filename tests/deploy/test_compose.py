@@ -16,7 +16,7 @@ DEPLOY = ROOT / "deploy"
 COMPOSE = (DEPLOY / "compose.yaml").read_text()
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text()
 SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE)["services"]
-SERVICE_CONTAINERS = ["service-a", "service-b", "deliverer", "migrate", "purge"]
+SERVICE_CONTAINERS = ["service", "staff", "deliverer", "migrate", "purge"]
 # Settings of the service, and PGOPTIONS of libpq.
 KNOWN = set(re.findall(r'env(?:\.\w+)?\(\s*"([A-Z_]+)"', (ROOT / "config" / "settings.py").read_text())) | {"PGOPTIONS"}
 
@@ -68,11 +68,12 @@ def test_events_are_delivered_from_the_database_to_the_internet() -> None:
     assert all("deliverer" not in service.get("depends_on", {}) for service in SERVICES.values())
 
 
-def test_nginx_has_each_service_as_upstream() -> None:
-    staff_port = SERVICES["service-a"]["environment"]["STAFF_PORT"]
-    for name, port in {"servers.conf": "8000", "staff_servers.conf": staff_port}.items():
-        servers = re.findall(r"^server ([\w-]+):(\d+)", (DEPLOY / "compose" / name).read_text(), re.MULTILINE)
-        assert servers == [("service-a", port), ("service-b", port)]
+def test_nginx_has_the_services_as_upstreams() -> None:
+    assert SERVICES["service"]["deploy"] == {"replicas": 2}
+    for file, name in {"servers.conf": "service", "staff_servers.conf": "staff"}.items():
+        servers = re.findall(r"^server (\S+) ", (DEPLOY / "compose" / file).read_text(), re.MULTILINE)
+        assert servers == [f"{name}:8000"]
+        assert SERVICES["nginx"]["depends_on"][name] == {"condition": "service_healthy"}
 
 
 def test_the_database_script_is_valid_shell() -> None:

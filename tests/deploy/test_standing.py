@@ -53,9 +53,18 @@ def test_pages_are_the_same_with_and_without_the_proxy(
         assert answers[0].header(name) == answers[1].header(name)
 
 
-@pytest.mark.parametrize("target", ["/livez", "/readyz", "/metrics", "/v1/../metrics", "/v1/%2e%2e/metrics"])
-def test_internal_paths_are_not_public(through: PartnerClient, target: str) -> None:
-    assert through.transport("GET", target, {}, b"").status == 404
+@pytest.mark.parametrize("path", ["livez", "readyz", "metrics"])
+@pytest.mark.parametrize("prefix", ["/", "/v1/../", "/v1/%2e%2e/", "/docs/../", "/./", "//", "/%2f", "/%6D/../"])
+def test_health_and_metrics_are_not_public(proxy: Proxy, path: str, prefix: str) -> None:
+    ways = [path, path + "?a=1", path + "/", "%" + path[:1].encode().hex() + path[1:], path + "%0A", path.upper()]
+    found = [over_tls(proxy)("GET", prefix + way, {}, b"") for way in ways]
+    assert {response.status for response in found} <= {400, 404}
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+def test_health_and_metrics_respond_to_the_network_by_address(servers: tuple[Server, Server], path: str) -> None:
+    # A scraper names no host of ALLOWED_HOSTS, and uses no TLS.
+    assert servers[0].transport("GET", path, {}, b"").status == 200
 
 
 @pytest.mark.parametrize("target", ["/docs", "/v1/ping", "/v1/%zz", "/.refused/bad_request"])

@@ -5,6 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from tests.deploy.conftest import program
 UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
 SERVICES = [
     "psi-serve@8001.service",
+    "psi-staff@9001.service",
     "psi-deliver.service",
     "psi-purge.service",
     "psi-import@srv-feed-2026.ndjson.service",
@@ -74,6 +78,37 @@ def test_the_timer_starts_an_existing_unit() -> None:
     timers = [timer.stem for timer in UNITS.glob("*.timer")]
     assert timers == ["psi-purge"]
     assert all((UNITS / f"{timer}.service").is_file() for timer in timers)
+
+
+def test_the_units_for_staff_differ_in_nothing_but_their_names() -> None:
+    serve, staff = (
+        (UNITS / f"psi-{name}@.service").read_text().partition("[Service]")[2] for name in ("serve", "staff")
+    )
+    assert serve == staff
+
+
+def test_a_unit_waits_until_the_service_is_ready(installed: Path) -> None:
+    unit = (installed / "psi-serve@.service").read_text()
+    found = re.search(r"^ExecStartPost=/usr/bin/curl ((?:.*\\\n)*.*)$", unit, re.MULTILINE)
+    assert found
+    words = found[1].replace("\\\n", "").replace("${HOST}:%i", "{address}").split()
+    statuses = iter([HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.OK])
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(next(statuses) if self.path == "/readyz" else HTTPStatus.NOT_FOUND)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server, ThreadPoolExecutor(1) as pool:
+        for _ in range(2):
+            pool.submit(server.handle_request)
+        address = f"127.0.0.1:{server.server_port}"
+        done = subprocess.run([program("curl"), *(word.format(address=address) for word in words)], check=False)
+    assert done.returncode == 0
+    assert next(statuses, None) is None
 
 
 @pytest.mark.parametrize("command", ["deliver_events", "purge_expired", "clearsessions", "import_conversions"])

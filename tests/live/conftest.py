@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psycopg
 import pytest
@@ -54,7 +55,6 @@ def production(**environment: str) -> dict[str, str]:
         "SECRETS_ENCRYPTION_KEYS": ",".join(settings.SECRETS_ENCRYPTION_KEYS),
         "DATABASE_URL": database_url(serving_role.SERVING),
         "ALLOWED_HOSTS": "127.0.0.1",
-        "WEB_WORKERS": "1",
         "PARTNER_RATE_LIMIT": "1000000/minute",
         "REDIS_URL": "",
         "DOCUMENT_STORAGE_URL": (Path(settings.BASE_DIR) / ".local" / "documents").as_uri(),
@@ -77,19 +77,35 @@ def free_port() -> int:
 
 def start_server(**environment: str) -> Server:
     """The service, started by its one entry point, once it answers."""
-    return answering(launch(**environment))
+    return answering(launch(None, **environment))
 
 
-def launch(**environment: str) -> Server:
-    """The service, which may not answer yet."""
-    port = free_port()
+def launch(output: IO[bytes] | None = None, /, **environment: str) -> Server:
+    """The service, on PORT or a free port; it may not answer yet."""
+    environment = {"PORT": str(free_port())} | environment
     process = subprocess.Popen(
         [sys.executable, "-m", "config.serve"],
-        env=os.environ | production(**environment) | {"PORT": str(port)},
+        env=os.environ | production(**environment),
         cwd=Path(settings.BASE_DIR),
-        stderr=subprocess.DEVNULL,
+        stdout=output or subprocess.DEVNULL,
+        stderr=output or subprocess.DEVNULL,
+        # To kill it with its worker, as systemd does.
+        start_new_session=True,
     )
-    return Server(port, process)
+    return Server(int(environment["PORT"]), process)
+
+
+def stop(server: Server) -> None:
+    """End the service in order."""
+    server.process.terminate()
+    server.process.wait(timeout=WAIT_SECONDS)
+
+
+def kill(server: Server) -> None:
+    """Kill the service with its worker."""
+    with suppress(ProcessLookupError):
+        os.killpg(server.process.pid, signal.SIGKILL)
+    server.process.wait(timeout=WAIT_SECONDS)
 
 
 def answering(server: Server) -> Server:
@@ -113,8 +129,7 @@ def serving(**environment: str) -> Iterator[Server]:
     try:
         yield server
     finally:
-        server.process.terminate()
-        server.process.wait(timeout=WAIT_SECONDS)
+        stop(server)
 
 
 _BLOCKED = """

@@ -38,8 +38,8 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(django_db_setup: None, storage: Path) -> Iterator[Server]:
-    """The service with two processes."""
-    with serving(WEB_WORKERS="2", DOCUMENT_STORAGE_URL=storage.as_uri()) as server:
+    """The service."""
+    with serving(DOCUMENT_STORAGE_URL=storage.as_uri()) as server:
         yield server
 
 

@@ -32,7 +32,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def server(cluster: Cluster) -> Iterator[Server]:
-    with serving(DATABASE_URL=cluster.url, WEB_WORKERS="2", **PRODUCTION) as running:
+    with serving(DATABASE_URL=cluster.url, **PRODUCTION) as running:
         yield running
 
 
@@ -52,7 +52,7 @@ def assert_kept(cluster: Cluster, tally: Tally) -> None:
 
 
 def all_is_well(tally: Tally) -> bool:
-    """Whether the next 200 responses of both workers have no 503."""
+    """Whether the next 200 responses have no 503."""
     answered, refused = tally.answered, tally.statuses[503]
     wait_until(lambda: tally.answered >= answered + 200)
     return tally.statuses[503] == refused
@@ -65,7 +65,6 @@ def test_a_database_that_stops_and_starts_under_load(cluster: Cluster, server: S
             cluster.stop()
             time.sleep(AWAY_SECONDS)
             cluster.start()
-            # Each worker notices by itself (partners/circuit_breaker.py).
             wait_until(lambda: all_is_well(tally))
         print(f"{dict(tally.statuses)}, slowest {tally.slowest:.2f} s")  # noqa: T201 - figures of a long run, shown with -s
         assert (tally.failures, tally.malformed, set(tally.statuses)) == ([], [], {200, 201, 503})

@@ -24,7 +24,7 @@ def test_no_request_fails_while_redis_stops_and_starts(partner: Partner, tmp_pat
     port = free_port()
     with (
         own_redis(port, tmp_path) as first,
-        serving(REDIS_URL=f"redis://127.0.0.1:{port}/0", WEB_WORKERS="2") as server,
+        serving(REDIS_URL=f"redis://127.0.0.1:{port}/0") as server,
     ):
         api = factories.client_of(partner, server.transport)
         with load(api, server.port, mixed, pause=0.01) as tally:

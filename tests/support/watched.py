@@ -1,12 +1,8 @@
-"""A live service with its internal port and log, and a relay to its database."""
+"""A live service with its log, and a relay to its database."""
 
 import http.client
 import json
-import os
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,10 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
-from django.conf import settings
-
-from tests.live.conftest import Server, free_port, production
+from tests.live.conftest import Server, launch, stop
 from tests.support.client import Response
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -27,41 +20,20 @@ from tests.support.timeouts import WAIT_SECONDS
 class Watched(Server):
     """A running service. log: the output of its processes."""
 
-    internal_port: int
     log: Path
 
-    def internal(self, path: str) -> Response:
-        """Return a response of the internal port."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.internal_port, timeout=WAIT_SECONDS)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return Response(response.status, dict(response.getheaders()), response.read())
-        finally:
-            connection.close()
+    def monitored(self, path: str) -> Response:
+        """Return a response of /livez, /readyz or /metrics, as a scraper gets it."""
+        return self.transport("GET", path, {"Host": "192.0.2.1:8001"}, b"")
 
-    def health(self, path: str) -> tuple[int, dict[str, str]]:
-        """Return status and checks of /livez or /readyz."""
-        response = self.internal(path)
+    def health(self) -> tuple[int, dict[str, str]]:
+        """Return status and checks of /readyz."""
+        response = self.monitored("/readyz")
         return response.status, response.json()["checks"]
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the log's lines, which have to be JSON."""
         return [json.loads(line) for line in self.log.read_text().splitlines()]
-
-    def children(self) -> dict[str, list[psutil.Process]]:
-        """Return the master's children: that of the internal port, and the workers."""
-        children = psutil.Process(self.process.pid).children()
-        answering = [child for child in children if not self._files_of(child.pid)]
-        return {"internal": answering, "workers": [child for child in children if child not in answering]}
-
-    def folder(self) -> Path:
-        """Return the folder of the metrics."""
-        return self._files_of(self.children()["workers"][0].pid)[0].parent
-
-    def _files_of(self, process: int) -> list[Path]:
-        """Return the metrics files of a process that hold gauges; only workers have some."""
-        return list(self.log.parent.glob(f"psi-metrics-*/gauge_*_{process}.db"))
 
 
 def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) -> None:
@@ -76,36 +48,17 @@ def wait_until(holds: Callable[[], object], *, seconds: float = WAIT_SECONDS) ->
 
 
 @contextmanager
-def starting(log: Path, *arguments: str, **environment: str) -> Iterator[Watched]:
-    """Start the service with these arguments and settings; it may not respond yet."""
-    port, internal = free_port(), free_port()
-    ports = {"PORT": str(port), "INTERNAL_HOST": "127.0.0.1", "INTERNAL_PORT": str(internal)}
-    # The folder is its own: another service may have left files of a process with the same number.
-    folder = {"TMPDIR": str(log.parent)}
+def watched(log: Path, **environment: str) -> Iterator[Watched]:
+    """Start the service with these settings, and wait until it responds."""
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "config.serve", *arguments],
-            env=os.environ | production(**environment) | ports | folder,
-            cwd=Path(settings.BASE_DIR),
-            stdout=output,
-            stderr=output,
-        )
-    service = Watched(port, process, internal, log)
+        server = launch(output, **environment)
+    service = Watched(server.port, server.process, log)
     try:
+        wait_until(lambda: service.process.poll() is not None or service.monitored("/livez"))
+        assert service.process.poll() is None, log.read_text()
         yield service
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=WAIT_SECONDS)
-
-
-@contextmanager
-def watched(log: Path, *arguments: str, **environment: str) -> Iterator[Watched]:
-    """Start the service with these arguments and settings, and wait until it responds."""
-    with starting(log, *arguments, **environment) as service:
-        wait_until(lambda: service.process.poll() is not None or service.transport("GET", "/v1/ping", {}, b""))
-        assert service.process.poll() is None, log.read_text()
-        wait_until(lambda: service.health("/livez")[0] == 200)
-        yield service
+        stop(service)
 
 
 @dataclass

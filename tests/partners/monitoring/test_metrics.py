@@ -1,9 +1,8 @@
-"""Metrics on the internal port: the sum of all workers, ended ones included."""
+"""Metrics: of the requests that the process answered, and of the database."""
 
 import uuid
 from collections.abc import Iterator
 
-import psutil
 import pytest
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
@@ -20,9 +19,7 @@ PING = "/v1/ping"
 
 @pytest.fixture(scope="module")
 def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    with watched(tmp_path_factory.mktemp("log") / "log", WEB_WORKERS="2") as service:
-        # The first serves while the other still loads.
-        wait_until(lambda: total(service, "psi_workers") == 2)
+    with watched(tmp_path_factory.mktemp("log") / "log") as service:
         yield service
 
 
@@ -36,7 +33,7 @@ def exposed(service: Watched) -> list[Sample]:
     samples: list[Sample] = []
 
     def is_whole() -> bool:
-        families = text_string_to_metric_families(service.internal("/metrics").body.decode())
+        families = text_string_to_metric_families(service.monitored("/metrics").body.decode())
         samples[:] = [sample for family in families for sample in family.samples]
         return any(sample.name == "psi_database_up" and sample.value == 1 for sample in samples)
 
@@ -50,9 +47,10 @@ def total(service: Watched, name: str, **labels: str) -> float:
     return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
 
 
-def test_the_counts_of_both_workers_add_up(service: Watched, api: PartnerClient, committed_partner: Partner) -> None:
+def test_requests_are_counted_by_partner_route_and_status(
+    service: Watched, api: PartnerClient, committed_partner: Partner
+) -> None:
     before = total(service, "psi_request_seconds_count", route="v1/ping", method="GET")
-    # A connection each, so that both workers get some.
     statuses = [api.get(PING).status for _ in range(40)]
     statuses += [api.get("/v1/users/nobody").status, api.post("/v1/users", factories.user_body()).status]
     assert statuses == [200] * 40 + [404, 201]
@@ -65,7 +63,6 @@ def test_the_counts_of_both_workers_add_up(service: Watched, api: PartnerClient,
     assert total(service, "psi_requests_total", partner=partner) == 42
     assert total(service, "psi_request_seconds_count", route="v1/ping", method="GET") - before == 40
     assert total(service, "psi_request_seconds_bucket", route="v1/ping", le="+Inf") == before + 40
-    assert total(service, "psi_workers") == 2
 
 
 def test_refusals_are_counted_by_cause(service: Watched, api: PartnerClient) -> None:
@@ -88,7 +85,6 @@ def test_a_replay_is_counted_and_the_first_response_is_not(
 
 
 def test_throttled_requests_are_counted(service: Watched, api: PartnerClient, committed_partner: Partner) -> None:
-    # Each worker counts for itself without a Redis.
     Partner.objects.filter(pk=committed_partner.pk).update(rate_limit="1/hour")
     statuses = [api.get(PING).status for _ in range(10)]
     assert total(service, "psi_throttled_total", partner=committed_partner.slug) == statuses.count(429) >= 8
@@ -97,38 +93,19 @@ def test_throttled_requests_are_counted(service: Watched, api: PartnerClient, co
 def test_methods_and_paths_that_anybody_makes_up_are_one(service: Watched, api: PartnerClient) -> None:
     for number in range(20):
         service.transport(f"METHOD{number}", f"/v1/nowhere/{number}", {}, b"")
-    exposed = service.internal("/metrics").body
+    exposed = service.monitored("/metrics").body
     assert b"METHOD" not in exposed
     assert b"nowhere" not in exposed
     assert total(service, "psi_requests_total", method="other", status="404") == 20
 
 
-def test_a_worker_that_is_killed_takes_no_count_with_it(
-    service: Watched, api: PartnerClient, committed_partner: Partner
-) -> None:
-    partner = committed_partner.slug
-    assert {api.get(PING).status for _ in range(20)} == {200}
-    workers = service.children()["workers"]
-
-    def kill(worker: psutil.Process) -> None:
-        """Kill a worker, and wait for its successor: the master must have closed its socket."""
-        worker.kill()
-
-        def is_replaced() -> bool:
-            are_two = total(service, "psi_workers") == 2 == len(service.children()["workers"])
-            return are_two and not psutil.pid_exists(worker.pid)
-
-        wait_until(is_replaced)
-
-    kill(workers[0])
-    assert total(service, "psi_requests_total", partner=partner) == 20
-    wait_until(lambda: api.get(PING).status == 200)
-    assert total(service, "psi_requests_total", partner=partner) == 21
-    # Of two ended ones too.
-    kill(workers[1])
-    assert total(service, "psi_requests_total", partner=partner) == 21
-    assert service.health("/livez")[0] == 200
-    assert {api.get(PING).status for _ in range(20)} == {200}
+def test_the_process_shows_its_memory_and_probes_leave_no_trace(service: Watched) -> None:
+    counted = total(service, "psi_requests_total")
+    for path in ("/livez", "/readyz", "/metrics"):
+        assert service.monitored(path).status == 200
+    assert total(service, "psi_requests_total") == counted
+    assert total(service, "process_resident_memory_bytes") > 0
+    assert not [line for line in service.lines() if line.get("route") in {"livez", "readyz", "metrics"}]
 
 
 def test_a_running_import_shows_its_progress(service: Watched, committed_partner: Partner) -> None:

@@ -81,11 +81,11 @@ def test_readiness_warns_of_keys_in_force_alone(committed_partner: Partner, tmp_
     warnings = {"apiKeys": "keys in force whose secret cannot be decrypted: 1"}
 
     def is_warned(service: Watched) -> bool:
-        answer = service.internal("/readyz")
+        answer = service.monitored("/readyz")
         body = answer.json()
         return (answer.status, body["status"], body.get("warnings")) == (200, "ok", warnings)
 
-    with watched(tmp_path / "log", WEB_WORKERS="1") as service:
+    with watched(tmp_path / "log") as service:
         wait_until(lambda: is_warned(service))
     # Other tests are not to be warned of it.
     committed_partner.api_keys.filter(revoked_at=None).update(revoked_at=Now())

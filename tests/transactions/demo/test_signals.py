@@ -34,8 +34,6 @@ def demo(documents: Path) -> Iterator["subprocess.Popen[str]"]:
         "DOCUMENT_STORAGE_URL": documents.as_uri(),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "PORT": str(free_port()),
-        "INTERNAL_PORT": "0",
-        "WEB_WORKERS": "1",
     }
     process = subprocess.Popen(
         [sys.executable, "manage.py", "demo"],

@@ -133,7 +133,7 @@ def _service(receiver: Receiver) -> Iterator[tuple[subprocess.Popen[bytes], str]
     """
     port = _free_port(settings.HOST, settings.PORT)
     receiver_settings = {"WEBHOOK_CA_BUNDLE": str(receiver.authorities), "WEBHOOK_ALLOW_LOOPBACK": "true"}
-    environment = os.environ | {"PORT": str(port), "INTERNAL_PORT": "0"} | receiver_settings
+    environment = os.environ | {"PORT": str(port)} | receiver_settings
     with LOG.open("wb") as log:
         server, deliverer = (
             subprocess.Popen([sys.executable, *command], env=environment, cwd=settings.BASE_DIR, stdout=log, stderr=log)  # noqa: S603

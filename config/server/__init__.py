@@ -1,1 +1,0 @@
-"""The server: a master process, its workers, and the internal port."""
