@@ -21,7 +21,7 @@ from partners.admin.pages import ReadOnlyAdmin
 from partners.models import Partner
 from partners.streaming import STAFF, TooManyStreamsError
 from transactions.documents.downloads import FaultError, respond
-from transactions.models import Conversion, Document
+from transactions.models import Conversion, Document, DocumentWithdrawal
 from users.admin.filters import ModeFilter, mode_of
 from users.backoffice.access import record_access
 from users.backoffice.exports.downloads import too_many_downloads
@@ -47,7 +47,7 @@ class UserRowAdmin(ReadOnlyAdmin):
     """Rows newest first: those of a user by their own time, all by when they were recorded."""
 
     list_filter = (UserFilter, ("partner", RelatedDropdownFilter), ModeFilter)
-    list_select_related = ("partner", "user")
+    list_select_related: tuple[str, ...] = ("partner", "user")
 
     @admin.display(description=_("externalId"))
     def external_id(self, row: Any) -> str:
@@ -90,7 +90,8 @@ class ConversionAdmin(UserRowAdmin):
 class DocumentAdmin(UserRowAdmin):
     """Documents."""
 
-    list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size")
+    list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size", "withdrawn")
+    list_select_related = ("partner", "user", "withdrawal")
     search_fields = ("document_id",)
     search_help_text = _("The whole of a documentId.")
     fields = (
@@ -120,6 +121,20 @@ class DocumentAdmin(UserRowAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Without the file for those who may not download it."""
         return [name for name in self.fields if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
+
+    @admin.display(description=_("withdrawn"), boolean=True)
+    def withdrawn(self, document: Document) -> bool:
+        return hasattr(document, "withdrawal")
+
+    def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
+        """The withdrawal, if any."""
+        if withdrawal := DocumentWithdrawal.objects.select_related("by").filter(document=obj).first():
+            yield Table(
+                title=_("This document was withdrawn"),
+                headings=(_("when"), _("by"), _("reason")),
+                rows=[(moment(withdrawal.created_at), withdrawal.by.get_username(), withdrawal.reason)],
+                note=_("The partner can neither list nor download it."),
+            )
 
     def get_urls(self) -> list[URLPattern]:
         """Django's, and that of the file."""

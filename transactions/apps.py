@@ -15,6 +15,7 @@ class TransactionsConfig(AppConfig):
         from transactions.api.serializers import (  # noqa: PLC0415
             PublishedDocumentSerializer,
             RecordedTransactionsSerializer,
+            WithdrawnDocumentSerializer,
         )
         from transactions.case_sections import CONVERSIONS, DOCUMENTS  # noqa: PLC0415
         from users.backoffice.case.sections import SECTIONS  # noqa: PLC0415
@@ -22,3 +23,4 @@ class TransactionsConfig(AppConfig):
         SECTIONS.extend((CONVERSIONS, DOCUMENTS))
         DATA_SERIALIZERS[EventType.TRANSACTIONS_RECORDED] = RecordedTransactionsSerializer
         DATA_SERIALIZERS[EventType.DOCUMENT_PUBLISHED] = PublishedDocumentSerializer
+        DATA_SERIALIZERS[EventType.DOCUMENT_WITHDRAWN] = WithdrawnDocumentSerializer

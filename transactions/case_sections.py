@@ -8,8 +8,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
+from partners.api.json import rfc_3339
 from transactions import keyset
 from transactions.keyset import MAX_ROWS
+from transactions.models import DocumentWithdrawal
 from users.backoffice.case.sections import Section
 from users.models import User
 
@@ -53,16 +55,27 @@ def _document_cells(user: User, count: int) -> list[tuple[Any, ...]]:
             row.get_type_display(),
             format_html(link, reverse("admin:transactions_document_change", args=(row.pk,)), row.title),
             filesizeformat(row.size_bytes),
+            _("withdrawn") if hasattr(row, "withdrawal") else "",
         )
-        for row in user.documents.order_by("-created_at", "-tiebreak")[:count]
+        for row in user.documents.select_related("withdrawal").order_by("-created_at", "-tiebreak")[:count]
     ]
 
 
 def document_records(user: User) -> Iterator[dict[str, Any]]:
-    """All documents of a user as the API represents them, newest first."""
+    """All documents of a user as the API represents them, newest first; those withdrawn with when, by whom and why."""
     from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
 
-    return map(DocumentSerializer().to_representation, _all_rows(keyset.DOCUMENTS, user))
+    represent = DocumentSerializer().to_representation
+    withdrawals = {
+        str(one.document.document_id): {
+            "withdrawnAt": rfc_3339(one.created_at),
+            "withdrawnBy": one.by.get_username(),
+            "withdrawalReason": one.reason,
+        }
+        for one in DocumentWithdrawal.objects.filter(document__user=user).select_related("document", "by")
+    }
+    for row in _all_rows(keyset.PUBLISHED_DOCUMENTS, user):
+        yield represent(row) | withdrawals.get(row.document_id, {})
 
 
 CONVERSIONS = Section(
@@ -78,7 +91,7 @@ DOCUMENTS = Section(
     name="documents",
     title=_("Documents"),
     permission="transactions.view_document",
-    headings=(_("when"), _("type"), _("title"), _("size")),
+    headings=(_("when"), _("type"), _("title"), _("size"), ""),
     latest=_document_cells,
     records=document_records,
     changelist="admin:transactions_document_changelist",

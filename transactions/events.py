@@ -22,3 +22,10 @@ DOCUMENT_PUBLISHED = insert_entry(
         "createdAt": wire_time("NEW.created_at"),
     },
 )
+DOCUMENT_WITHDRAWN = insert_entry(
+    EventType.DOCUMENT_WITHDRAWN,
+    source="transactions_document d JOIN users_user u ON u.id = d.user_id WHERE d.id = NEW.document_id",
+    partner="u.partner_id",
+    user="u.id",
+    data={"externalId": "u.external_id", "userId": "u.id", "documentId": "d.document_id"},
+)

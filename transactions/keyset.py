@@ -25,7 +25,7 @@ DEFAULT_ROWS = DEFAULT_LIMIT + 2
 CURSOR = CursorFormat(19)
 MAX_TIEBREAK = 2**63 - 1
 
-_FROM_START = "AND (created_at, tiebreak) <= ((SELECT %s::timestamptz), (SELECT %s::bigint))"
+_START = "((SELECT %s::timestamptz), (SELECT %s::bigint))"
 
 
 class Position(NamedTuple):
@@ -97,9 +97,18 @@ def without_placeholder(rows: list[Row]) -> list[Row]:
 class KeysetRows(Generic[Row]):
     """The rows of a table that belong to a user."""
 
-    def __init__(self, table: str, columns: Sequence[str], row_class: type[Any]) -> None:
-        """table: with an index on (user_id, created_at, tiebreak). row_class: those three, then `columns`."""
+    def __init__(self, table: str, columns: Sequence[str], row_class: type[Any], *, is_listed: str = "") -> None:
+        """table: with an index on (user_id, created_at, tiebreak). row_class: those three, then `columns`.
+
+        is_listed: an SQL condition on a row, true of all by default. The row at the start need not fulfil it: a cursor
+        still works after its row has left the list.
+        """
         listed = ", ".join(("created_at", "tiebreak", *columns))
+        from_start = f"AND (created_at, tiebreak) <= {_START}"
+        if is_listed:
+            from_start += f" AND ({is_listed} OR (created_at, tiebreak) = {_START})"
+        from_beginning = is_listed and f"AND {is_listed}"
+        self._start_count = from_start.count(_START)
         # PostgreSQL uses a generic plan only if known values would not make a custom one look cheaper. So the inner
         # limit is a constant, and SELECT hides the start from the planner.
         self._statements = {
@@ -109,7 +118,7 @@ class KeysetRows(Generic[Row]):
                   LEFT JOIN LATERAL (
                        SELECT {listed} FROM {table}
                         WHERE user_id = owner.id
-                              {_FROM_START if has_start else ""}
+                              {from_start if has_start else from_beginning}
                         ORDER BY created_at DESC, tiebreak DESC LIMIT {most}) page ON true
                  WHERE owner.partner_id = %s AND owner.external_id = %s
                  ORDER BY page.created_at DESC, page.tiebreak DESC LIMIT %s
@@ -128,7 +137,7 @@ class KeysetRows(Generic[Row]):
         if count > MAX_ROWS:
             raise ValueError(f"At most {MAX_ROWS} rows can be read at once.")
         statement = self._statements[start is not None, DEFAULT_ROWS if count <= DEFAULT_ROWS else MAX_ROWS]
-        parameters = (*(start or ()), *owner, count)
+        parameters = (*(start or ()) * self._start_count, *owner, count)
         return Query(statement, parameters, self._row, as_text=True)
 
     def fetch(self, owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
@@ -149,6 +158,13 @@ def conversions_by_id(partner_id: int, conversion_ids: Sequence[str]) -> list[Co
 
 
 CONVERSIONS: KeysetRows[ConversionRow] = KeysetRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
+_DOCUMENT_COLUMNS = (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')")
+# As staff see them, and without those that were withdrawn, as the partner does.
+PUBLISHED_DOCUMENTS: KeysetRows[DocumentRow] = KeysetRows("transactions_document", _DOCUMENT_COLUMNS, DocumentRow)
 DOCUMENTS: KeysetRows[DocumentRow] = KeysetRows(
-    "transactions_document", (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')"), DocumentRow
+    "transactions_document",
+    _DOCUMENT_COLUMNS,
+    DocumentRow,
+    is_listed="NOT EXISTS (SELECT FROM transactions_documentwithdrawal AS withdrawal"
+    " WHERE withdrawal.document_id = transactions_document.id)",
 )

@@ -14,13 +14,14 @@ from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.models import Partner
 from transactions import events, patterns
 from transactions.timestamps import EARLIEST, LATEST
-from users.models import User
+from users.models import Staff, User
 from users.models.indexes import newest_of_each_mode
 
 # Numbers are below it.
 NUMBER_LIMIT = 10**20
 MAX_DECIMALS = 18
 TITLE_LENGTH = 200
+WITHDRAWAL_REASON_LENGTH = 2000
 SHA256_BYTES = 32
 
 models.BinaryField.register_lookup(Length)
@@ -204,6 +205,43 @@ class Document(UserRow):
                 when=pgtrigger.After,
                 operation=pgtrigger.Insert,
                 func=f"{events.DOCUMENT_PUBLISHED}; RETURN NULL;",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.document_id)
+
+
+class DocumentWithdrawal(models.Model):
+    """The end of a document that was published by mistake: the partner no longer sees it. Never changed."""
+
+    document = models.OneToOneField(
+        Document, models.PROTECT, primary_key=True, verbose_name=_("document"), related_name="withdrawal"
+    )
+    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
+    reason = models.CharField(_("reason"), max_length=WITHDRAWAL_REASON_LENGTH)
+    created_at = models.DateTimeField(_("withdrawn at"), db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        verbose_name = _("withdrawal")
+        verbose_name_plural = _("withdrawals")
+        constraints = (models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="withdrawal_reason_given"),)
+        triggers = (
+            *append_only(),
+            # Whatever the client says: Django names the column in each INSERT.
+            PermanentTrigger(
+                name="time",
+                when=pgtrigger.Before,
+                operation=pgtrigger.Insert,
+                func="NEW.created_at := clock_timestamp(); RETURN NEW;",
+            ),
+            PermanentTrigger(
+                name="event",
+                when=pgtrigger.After,
+                operation=pgtrigger.Insert,
+                func=f"{events.DOCUMENT_WITHDRAWN}; RETURN NULL;",
             ),
         )
 

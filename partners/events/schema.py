@@ -52,6 +52,12 @@ PAGE = {
                 "createdAt": "2026-01-31T12:00:00.000000Z",
             },
         },
+        {
+            "eventId": "f2a3c5de-2f0b-4c3e-8a57-1f6f0de3a7b8",
+            "type": EventType.DOCUMENT_WITHDRAWN.value,
+            "createdAt": "2026-01-31T15:20:00.000000Z",
+            "data": {**_USER, "documentId": "5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4"},
+        },
     ],
 }
 PARAMETERS = [

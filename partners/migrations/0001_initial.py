@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
                 ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
                 ('user_id', models.UUIDField(verbose_name='user')),
                 ('event_id', models.UUIDField(db_default=models.Func(function='gen_random_uuid'), verbose_name='eventId')),
-                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published')], max_length=40, verbose_name='type')),
+                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40, verbose_name='type')),
                 ('created_at', models.DateTimeField(verbose_name='created at')),
                 ('data', models.JSONField(verbose_name='data')),
                 ('position', models.BigIntegerField(verbose_name='position')),
@@ -94,7 +94,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
-                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published')], max_length=40)),
+                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40)),
                 ('created_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
                 ('user_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
                 ('external_ids', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='webhookId')),
                 ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='partners.partner', verbose_name='partner')),
                 ('url', models.CharField(max_length=500, verbose_name='URL')),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
                 ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
                 ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It answered 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
@@ -194,7 +194,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='event',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.transactionsRecorded', 'user.documentPublished'])), name='event_type_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='event_type_known'),
         ),
         migrations.AddConstraint(
             model_name='event',
@@ -230,7 +230,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='outboxentry',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.transactionsRecorded', 'user.documentPublished'])), name='outbox_type_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='outbox_type_known'),
         ),
         migrations.AddIndex(
             model_name='usedsignature',

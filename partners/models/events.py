@@ -19,6 +19,7 @@ class EventType(models.TextChoices):
     STATUS_CHANGED = "user.statusChanged", _("Status changed")
     TRANSACTIONS_RECORDED = "user.transactionsRecorded", _("Transactions recorded")
     DOCUMENT_PUBLISHED = "user.documentPublished", _("Document published")
+    DOCUMENT_WITHDRAWN = "user.documentWithdrawn", _("Document withdrawn")
 
 
 class OutboxEntry(models.Model):

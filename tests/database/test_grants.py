@@ -63,6 +63,7 @@ GRANTS = {
         )
     },
     "transactions_document": ADD,
+    "transactions_documentwithdrawal": ADD,
     "django_admin_log": ADD,
     "transactions_importrun": ADD
     | {"UPDATE (bytes_read, ended_at, imported, line, rejected, state, unchanged, updated_at)"},

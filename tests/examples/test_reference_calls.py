@@ -18,7 +18,7 @@ CALLS: dict[str, dict[str, Call]] = {
     operation["id"]: {call.language: call for call in operation["calls"]}
     for operation in reference.operations(openapi.document())
 }
-PDF = b"%PDF-1.7\n\0\xff\n\n"
+PDF = b"%PDF-1.7\n\0\xff%%EOF\n\n"
 
 pytestmark = pytest.mark.parametrize("language", PROGRAMS)
 

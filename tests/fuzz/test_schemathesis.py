@@ -34,7 +34,7 @@ def client(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
     for month in ("January", "February"):
         publish(
             user=user,
-            source=io.BytesIO(b"%PDF-1.4 for schemathesis"),
+            source=io.BytesIO(b"%PDF-1.4 for schemathesis %%EOF"),
             kind=DocumentType.ACCOUNT_STATEMENT,
             title=f"Account statement, {month} 2026",
             content_type="application/pdf",

@@ -19,7 +19,7 @@ from users.models import User
 __all__ = ("NOON", "add_documents")
 
 # More than two pieces, so that the first is sent before the last is known.
-LONG = bytes(range(256)) * (5 * CHUNK_BYTES // 256) + b"the end"
+LONG = b"%PDF-1.7 " + bytes(range(256)) * (5 * CHUNK_BYTES // 256) + b"%%EOF"
 
 Faults = Callable[[], Counter[str]]
 
@@ -49,8 +49,10 @@ def stored_at(url: str) -> dict[str, Any]:
     return project_settings.STORAGES | {"documents": documents}
 
 
-def add_document(user: User, content: bytes = b"%PDF-1.7 statement", **fields: Any) -> Document:
-    """Publish a document."""
+def add_document(user: User, content: bytes = b"%PDF-1.7 statement %%EOF", **fields: Any) -> Document:
+    """Publish a document: a PDF if the content is one, else bytes of no known type."""
+    is_pdf = content.startswith(b"%PDF") and content.rstrip(b"\r\n").endswith(b"%%EOF")
+    fields.setdefault("content_type", "application/pdf" if is_pdf else "application/octet-stream")
     return DocumentFactory.create(user=user, content=content, **fields)
 
 

@@ -140,6 +140,12 @@ class PublishedDocumentSerializer(EventDataSerializer):
     createdAt = InstantField(help_text="When the document was issued.")
 
 
+class WithdrawnDocumentSerializer(EventDataSerializer):
+    """The document that a user no longer has: it was published by mistake."""
+
+    documentId = serializers.UUIDField()
+
+
 class LineField(RuleField):
     """A value under the rule of an import's line (transactions/imports/lines.py), which stays as it was sent."""
 

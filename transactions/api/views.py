@@ -133,7 +133,7 @@ class DocumentFile(UserView):
     )
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
         user = self.get_user()
-        documents = Document.objects.filter(user_id=user.id)
+        documents = Document.objects.filter(user_id=user.id, withdrawal=None)
         document = documents.filter(document_id=document_id).first() if is_uuid(document_id) else None
         if document is None:
             raise NotFoundError(DOCUMENT_NOT_FOUND)

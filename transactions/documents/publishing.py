@@ -8,7 +8,7 @@ import hashlib
 import uuid
 from collections.abc import Iterator
 from datetime import datetime
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import structlog
 from django.core.exceptions import ValidationError
@@ -17,10 +17,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from partners.db.statements import may_be_committed
+from transactions.documents.content import ContentCheck
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS
+from transactions.documents.withdrawing import withdraw
 from transactions.models import TITLE_LENGTH, Document, DocumentType
-from users.models import User
+from users.models import Staff, User
 from users.services.field_rules import text
 
 log = structlog.get_logger("transactions.documents.publishing")
@@ -39,6 +41,14 @@ class StorageError(Exception):
     """The storage of documents failed; nothing is published. The text says what to do, and names nobody."""
 
 
+class Replacement(NamedTuple):
+    """A document of the same user to withdraw, by whom and why (`withdraw`)."""
+
+    document: Document
+    by: Staff
+    reason: str
+
+
 def publish(
     *,
     user: User,
@@ -47,10 +57,13 @@ def publish(
     title: str,
     content_type: str,
     created_at: datetime | None = None,
+    replacement: Replacement | None = None,
 ) -> Document:
     """Store a file and list it among the user's documents. Each call publishes another document.
 
-    source: read once, in chunks. content_type: one of EXTENSIONS. created_at: when it was issued; now by default.
+    source: read once, in chunks. content_type: one of EXTENSIONS, which the content must fit.
+    created_at: when it was issued; now by default.
+    replacement: withdraws another document of the user in the same transaction.
     Raises ValidationError, UnreadableError, StorageError.
     """
     if content_type not in EXTENSIONS:
@@ -59,6 +72,8 @@ def publish(
         title = text(title, shortest=1, longest=TITLE_LENGTH)
     except ValidationError as error:
         raise ValidationError(f"title: {error.message}") from None
+    if replacement and replacement.document.user_id != user.pk:
+        raise ValidationError(f"Document {replacement.document.document_id} is another user's.")
     document = Document(
         partner_id=user.partner_id,
         user=user,
@@ -70,8 +85,15 @@ def publish(
         storage_name=f"{user.partner_id}/{uuid.uuid4()}",
     )
     try:
-        _store(document, _HashedSource(source))
+        _store(document, _CheckedSource(source, content_type))
         with transaction.atomic():
+            if replacement:
+                withdraw(
+                    document=replacement.document,
+                    by=replacement.by,
+                    reason=replacement.reason,
+                    source="manage.py publish_document",
+                )
             document.save(force_insert=True)
     except BaseException as error:
         discard(document, error)
@@ -79,7 +101,7 @@ def publish(
     return document
 
 
-def _store(document: Document, source: "_HashedSource") -> None:
+def _store(document: Document, source: "_CheckedSource") -> None:
     try:
         # The storage chooses another name if this one is taken.
         document.storage_name = storages[STORAGE].save(document.storage_name, source)  # type: ignore[arg-type]
@@ -87,6 +109,7 @@ def _store(document: Document, source: "_HashedSource") -> None:
         raise StorageError(_FULL if error.errno in {errno.ENOSPC, errno.EDQUOT} else _UNUSABLE) from error
     if not source.size:
         raise ValidationError("The file is empty.")
+    source.check.finish()
     document.size_bytes, document.sha256 = source.size, source.digest.digest()
 
 
@@ -104,13 +127,14 @@ def discard(document: Document, error: BaseException | None = None) -> None:
     log.warning("a file without a document may be left", file=document.storage_name, exc_info=error)
 
 
-class _HashedSource:
-    """A file as storages read it, once, counted and hashed meanwhile."""
+class _CheckedSource:
+    """A file as storages read it, once; it is counted, hashed and checked at the same time."""
 
     closed = False
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: BinaryIO, content_type: str) -> None:
         self._source = source
+        self.check = ContentCheck(content_type)
         self.size = 0
         self.digest = hashlib.sha256()
 
@@ -123,6 +147,7 @@ class _HashedSource:
         if self.size > MAX_BYTES:
             raise ValidationError(f"The file is larger than {MAX_BYTES // 1024**2} MiB.")
         self.digest.update(chunk)
+        self.check.feed(chunk)
         return chunk
 
     def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:

@@ -18,7 +18,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.documents import LONG
 from transactions.documents import publishing
-from transactions.documents.downloads import STORAGE
+from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.models import Document
 from users.models import User
 
@@ -88,26 +88,68 @@ def test_a_file_may_come_from_standard_input(ada: User, api: PartnerClient, monk
     assert (item["contentType"], item["sizeBytes"]) == ("text/csv", 8)
 
 
+PNG, JPEG = b"\x89PNG\r\n\x1a\n\0", b"\xff\xd8\xff\xe0\0"
+
+
 @pytest.mark.parametrize(
-    ("name", "content_type"),
+    ("name", "content", "content_type"),
     [
-        ("a.pdf", "application/pdf"),
-        ("A.PDF", "application/pdf"),
-        ("a.csv", "text/csv"),
-        ("a.txt", "text/plain"),
-        ("a.png", "image/png"),
-        ("a.jpg", "image/jpeg"),
-        ("a.jpeg", "image/jpeg"),
-        ("a.zip", "application/zip"),
-        ("a.html", "application/octet-stream"),
-        ("a.svg", "application/octet-stream"),
-        ("a", "application/octet-stream"),
+        ("a.pdf", b"%PDF-1.4\n%%EOF", "application/pdf"),
+        ("A.PDF", b"%PDF-1.7 \xff%%EOF\r\n\n", "application/pdf"),
+        ("a.csv", "één,two\n".encode(), "text/csv"),
+        ("a.txt", b"x", "text/plain"),
+        ("a.png", PNG, "image/png"),
+        ("a.jpg", JPEG, "image/jpeg"),
+        ("a.JPEG", JPEG, "image/jpeg"),
+        ("a.zip", b"x", "application/zip"),
+        ("a.html", b"x", "application/octet-stream"),
+        ("a.svg", b"x", "application/octet-stream"),
+        ("a", b"x", "application/octet-stream"),
     ],
 )
-def test_the_files_ending_says_what_it_is(ada: User, tmp_path: Path, name: str, content_type: str) -> None:
-    (tmp_path / name).write_bytes(b"x")
+def test_the_files_ending_says_what_it_is(
+    ada: User, tmp_path: Path, name: str, content: bytes, content_type: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
     outcome(*command(ada, tmp_path / name))
     assert Document.objects.get().content_type == content_type
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.pdf", b"hello", "PDF"),
+        ("a.pdf", b"%PD", "PDF"),
+        ("a.PDF", b"%PDF-1.4 cut off", "PDF"),
+        ("a.pdf", b"%PDF-1.4 %%EOF and more", "PDF"),
+        ("a.pdf", b"\n%PDF-1.4 %%EOF", "PDF"),
+        ("a.pdf", b"%PDF-1.4 %%EOF" + b"x" * 2 * CHUNK_BYTES, "PDF"),
+        ("a.png", JPEG, "PNG image"),
+        ("a.Jpg", PNG, "JPEG image"),
+        ("a.jpeg", b"\xff", "JPEG image"),
+        ("a.csv", b"one,\0two\n", "CSV file in UTF-8"),
+        ("a.csv", b"\xff\xfeo\0n\0e\0", "CSV file in UTF-8"),
+        ("a.csv", b"one" * CHUNK_BYTES + "é".encode()[:1], "CSV file in UTF-8"),
+    ],
+)
+def test_a_file_whose_content_is_something_else_is_refused(
+    ada: User, tmp_path: Path, folder: Path, name: str, content: bytes, kind: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    said = refusal(*command(ada, tmp_path / name))
+    assert said == f"The file is not a {kind}, as its name or content type says."
+    assert (Document.objects.count(), files(folder)) == (0, [])
+
+
+def test_a_character_of_a_csv_file_may_lie_on_two_pieces(ada: User, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"x" * (CHUNK_BYTES - 1) + "é".encode())
+    assert "documentId" in outcome(*command(ada, tmp_path / "a.csv"))
+
+
+def test_a_content_type_that_the_name_contradicts_is_refused(ada: User, paper: Path, folder: Path) -> None:
+    said = refusal(*command(ada, paper, "--content-type", "text/plain"))
+    assert said == f"{paper}: its name is that of application/pdf, not of text/plain."
+    assert files(folder) == []
 
 
 @pytest.mark.parametrize(

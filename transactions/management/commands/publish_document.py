@@ -6,11 +6,13 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand, find_partner, standard_input
-from transactions.documents.file_types import EXTENSIONS, content_type_of
-from transactions.documents.publishing import StorageError, UnreadableError, publish
+from transactions.documents.file_types import EXTENSIONS, UNKNOWN, content_type_of
+from transactions.documents.publishing import Replacement, StorageError, UnreadableError, publish
+from transactions.documents.withdrawing import find_document
 from transactions.models import DocumentType
 from transactions.timestamps import parse_created_at
 from users.models import User
+from users.services.staff import find_staff
 
 
 class Command(ServiceCommand):
@@ -24,9 +26,17 @@ class Command(ServiceCommand):
         parser.add_argument("--title", required=True, help="the document's title, up to 200 characters")
         parser.add_argument("--content-type", choices=sorted(EXTENSIONS), help="by the extension of FILE by default")
         parser.add_argument("--created-at", metavar="T", help="when it was issued, in RFC 3339; now by default")
+        parser.add_argument(
+            "--replace", metavar="DOCUMENT_ID", help="a document of the user to withdraw together with it"
+        )
+        parser.add_argument("--reason", help="why that document is withdrawn; stored permanently")
+        parser.add_argument(
+            "--by", metavar="STAFF_USERNAME", help="who withdraws it: an active account that may decide"
+        )
 
     def perform(self, **options: Any) -> Outcome:
         slug, external_id, name = options["slug"], options["external_id"], options["file"]
+        content_type = _content_type(name, options["content_type"])
         try:
             user = find_partner(slug).users.get(external_id=external_id)
         except User.DoesNotExist:
@@ -35,6 +45,7 @@ class Command(ServiceCommand):
             created_at = parse_created_at(options["created_at"]) if options["created_at"] is not None else None
         except ValueError as error:
             raise CommandError(f"--created-at {error}.") from None
+        replacement = _replacement(options["replace"], options["reason"], options["by"])
         try:
             with nullcontext(standard_input()) if name == "-" else Path(name).open("rb") as source:
                 document = publish(
@@ -42,8 +53,9 @@ class Command(ServiceCommand):
                     source=source,
                     kind=DocumentType(options["type"]),
                     title=options["title"],
-                    content_type=options["content_type"] or content_type_of(name),
+                    content_type=content_type,
                     created_at=created_at,
+                    replacement=replacement,
                 )
         except UnreadableError as error:
             raise CommandError(f"{name}: {error}") from error
@@ -55,3 +67,18 @@ class Command(ServiceCommand):
             {"documentId": str(document.document_id)},
             [f"Published {document.document_id}: {document.size_bytes} bytes of {document.content_type}."],
         )
+
+
+def _content_type(name: str, given: str | None) -> str:
+    named = content_type_of(name)
+    if given and named not in {UNKNOWN, given}:
+        raise CommandError(f"{name}: its name is that of {named}, not of {given}.")
+    return given or named
+
+
+def _replacement(document_id: str | None, reason: str | None, by: str | None) -> Replacement | None:
+    if (document_id, reason, by) == (None, None, None):
+        return None
+    if document_id is None or reason is None or by is None:
+        raise CommandError("--replace, --reason and --by belong together.", returncode=2)
+    return Replacement(document=find_document(document_id), by=find_staff(by), reason=reason)

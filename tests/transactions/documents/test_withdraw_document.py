@@ -1,0 +1,170 @@
+"""`manage.py withdraw_document` and `publish_document --replace`: contract, section 7."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from partners.models import Event
+from tests.factories import NOON, StaffFactory
+from tests.support.answers import assert_error
+from tests.support.client import PartnerClient, Response
+from tests.support.commands import outcome, refusal, run
+from tests.support.documents import LONG, add_document
+from tests.support.events import place_events
+from tests.support.staff import client_as
+from transactions.case_sections import document_records
+from transactions.models import Document, DocumentWithdrawal
+from users.models import Staff, User
+
+LIST = "/v1/users/ada/documents"
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response], folder: Path) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+@pytest.fixture
+def reviewer(db: None) -> Staff:
+    return StaffFactory.create(role="reviewer")
+
+
+def withdraw(document: Document, by: Staff, *, reason: str = "Of another customer") -> dict[str, Any]:
+    given = ("--reason", reason, "--by", by.username)
+    return outcome("withdraw_document", str(document.document_id), *given)
+
+
+def titles(api: PartnerClient, query: str = "") -> list[str]:
+    return [item["title"] for item in api.get(LIST + query).json()["items"]]
+
+
+def test_a_withdrawn_document_is_not_found_and_not_listed(api: PartnerClient, ada: User, reviewer: Staff) -> None:
+    wrong = add_document(ada, title="Wrong")
+    add_document(ada, title="Right")
+    assert withdraw(wrong, reviewer) == {"documentId": str(wrong.document_id)}
+    assert titles(api) == ["Right"]
+    assert_error(api.get(f"{LIST}/{wrong.document_id}"), 404)
+
+
+def test_a_user_whose_documents_are_all_withdrawn_has_none(api: PartnerClient, ada: User, reviewer: Staff) -> None:
+    withdraw(add_document(ada), reviewer)
+    page = api.get(LIST)
+    assert (page.status, page.json()["items"], page.json()["nextCursor"]) == (200, [], None)
+
+
+def test_a_cursor_of_a_withdrawn_document_still_works(api: PartnerClient, ada: User, reviewer: Staff) -> None:
+    made = [add_document(ada, title=str(n), created_at=NOON - timedelta(hours=n)) for n in range(5)]
+    cursor = api.get(f"{LIST}?limit=2").json()["nextCursor"]
+    withdraw(made[1], reviewer)
+    withdraw(made[3], reviewer)
+    page = api.get(f"{LIST}?limit=2&cursor={cursor}").json()
+    assert ([item["title"] for item in page["items"]], page["nextCursor"]) == (["2", "4"], None)
+
+
+def test_the_partner_learns_of_it_by_an_event(ada: User, reviewer: Staff) -> None:
+    document = add_document(ada)
+    withdraw(document, reviewer)
+    place_events()
+    event = Event.objects.order_by("position").last()
+    assert event is not None
+    data = {"externalId": "ada", "userId": str(ada.pk), "documentId": str(document.document_id)}
+    assert (event.type, event.data) == ("user.documentWithdrawn", data)
+
+
+def test_auditors_keep_the_document_with_who_and_why(ada: User, reviewer: Staff) -> None:
+    document = add_document(ada)
+    withdraw(document, reviewer, reason="Sent to the wrong person")
+    auditor = client_as("auditor")
+    page = auditor.get(f"/admin/transactions/document/{document.pk}/change/").content.decode()
+    assert reviewer.username in page
+    assert "Sent to the wrong person" in page
+    assert auditor.get(f"/admin/transactions/document/{document.pk}/file/").status_code == 200
+    (record,) = document_records(ada)
+    assert (record["withdrawnBy"], record["withdrawalReason"]) == (reviewer.username, "Sent to the wrong person")
+
+
+def test_it_is_withdrawn_once(ada: User, reviewer: Staff) -> None:
+    document = add_document(ada)
+    withdraw(document, reviewer)
+    said = refusal("withdraw_document", str(document.document_id), "--reason", "x", "--by", reviewer.username)
+    assert said == f"Document {document.document_id} is withdrawn already."
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 2001])
+def test_a_reason_is_required(ada: User, reviewer: Staff, reason: str) -> None:
+    document = add_document(ada)
+    said = refusal("withdraw_document", str(document.document_id), "--reason", reason, "--by", reviewer.username)
+    assert said.startswith("reason: ")
+    assert not DocumentWithdrawal.objects.exists()
+
+
+@pytest.mark.parametrize("document_id", ["nonsense", "5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4"])
+def test_an_unknown_document_is_one_line(reviewer: Staff, document_id: str) -> None:
+    said = refusal("withdraw_document", document_id, "--reason", "x", "--by", reviewer.username)
+    assert said == f"Document '{document_id}' not found."
+
+
+@pytest.mark.parametrize(("role", "is_active"), [("viewer", True), ("reviewer", False)])
+def test_only_an_active_account_that_may_decide_withdraws(ada: User, role: str, *, is_active: bool) -> None:
+    document, staff = add_document(ada), StaffFactory.create(role=role)
+    Staff.objects.filter(pk=staff.pk).update(is_active=is_active)
+    said = refusal("withdraw_document", str(document.document_id), "--reason", "x", "--by", staff.username)
+    assert "may not withdraw documents" in said
+    assert not DocumentWithdrawal.objects.exists()
+
+
+def replacing(ada: User, document: Document, file: Path, *more: str) -> tuple[str, ...]:
+    given = ("publish_document", ada.partner.slug, ada.external_id, str(file), "--type", "taxSlip", "--title", "New")
+    return (*given, "--replace", str(document.document_id), *more)
+
+
+def test_a_replacement_withdraws_and_publishes_together(
+    api: PartnerClient, ada: User, reviewer: Staff, tmp_path: Path
+) -> None:
+    wrong = add_document(ada, title="Wrong")
+    (tmp_path / "new.pdf").write_bytes(LONG)
+    more = ("--reason", "Wrong year", "--by", reviewer.username)
+    published = outcome(*replacing(ada, wrong, tmp_path / "new.pdf", *more))
+    assert titles(api) == ["New"]
+    assert (wrong.withdrawal.reason, wrong.withdrawal.by) == ("Wrong year", reviewer)
+    assert api.get(f"{LIST}/{published['documentId']}").body == LONG
+
+
+def test_a_replacement_that_is_refused_changes_nothing(
+    api: PartnerClient, ada: User, reviewer: Staff, tmp_path: Path, create_user: Callable[..., Response]
+) -> None:
+    wrong = add_document(ada, title="Wrong")
+    (tmp_path / "new.pdf").write_bytes(b"hello")
+    (tmp_path / "good.pdf").write_bytes(LONG)
+    create_user(externalId="bob")
+    other = User.objects.get(external_id="bob", partner=ada.partner)
+    more = ("--reason", "Wrong year", "--by", reviewer.username)
+    assert "not a PDF" in refusal(*replacing(ada, wrong, tmp_path / "new.pdf", *more))
+    assert "another user's" in refusal(*replacing(other, wrong, tmp_path / "good.pdf", *more))
+    assert run(*replacing(ada, wrong, tmp_path / "good.pdf", "--reason", "x")).status == 2
+    assert run(*replacing(ada, wrong, tmp_path / "good.pdf")[:-2], *more).status == 2
+    assert (titles(api), Document.objects.count()) == (["Wrong"], 1)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE transactions_documentwithdrawal SET reason = 'another'",
+        "DELETE FROM transactions_documentwithdrawal",
+        "INSERT INTO transactions_documentwithdrawal SELECT * FROM transactions_documentwithdrawal",
+    ],
+)
+def test_a_withdrawal_is_kept_as_it_was_made(ada: User, reviewer: Staff, statement: str) -> None:
+    withdraw(add_document(ada), reviewer)
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def test_its_time_is_the_databases(ada: User, reviewer: Staff) -> None:
+    withdrawal = DocumentWithdrawal.objects.create(document=add_document(ada), by=reviewer, reason="x", created_at=NOON)
+    withdrawal.refresh_from_db()
+    assert withdrawal.created_at > withdrawal.document.recorded_at
