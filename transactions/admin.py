@@ -1,8 +1,9 @@
 """The admin of conversions and documents: read-only lists, and downloads of files."""
 
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -17,7 +18,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 
-from partners.admin.pages import ReadOnlyAdmin
+from partners.admin.date_formatting import moment
+from partners.admin.pages import ReadOnlyAdmin, Table
 from partners.models import Partner
 from partners.streaming import STAFF, TooManyStreamsError
 from transactions.documents.downloads import FaultError, respond
@@ -47,7 +49,7 @@ class UserRowAdmin(ReadOnlyAdmin):
     """Rows newest first: those of a user by their own time, all by when they were recorded."""
 
     list_filter = (UserFilter, ("partner", RelatedDropdownFilter), ModeFilter)
-    list_select_related: tuple[str, ...] = ("partner", "user")
+    list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user")
 
     @admin.display(description=_("externalId"))
     def external_id(self, row: Any) -> str:
@@ -91,7 +93,7 @@ class DocumentAdmin(UserRowAdmin):
     """Documents."""
 
     list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size", "withdrawn")
-    list_select_related = ("partner", "user", "withdrawal")
+    list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user", "withdrawal")
     search_fields = ("document_id",)
     search_help_text = _("The whole of a documentId.")
     fields = (

@@ -27,6 +27,7 @@ from tests.live.conftest import free_port
 from tests.support.client import Response
 from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS
+from transactions.documents.withdrawing import withdraw
 from users.models import Status, User
 
 PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
@@ -114,6 +115,8 @@ def test_a_follower_that_is_killed_continues_where_it_ended(follower: Follower, 
     with follower.running():
         until(lambda: follower.cursor == last_cursor(user))
     factories.StatusChangeFactory.create(user=user, to_status=Status.ACTIVE)
+    by = factories.StaffFactory.create(role="reviewer")
+    withdraw(document=document, by=by, reason="Of another customer", source="a test")
     place_events()
     with follower.running():
         until(lambda: follower.cursor == last_cursor(user))
@@ -124,6 +127,7 @@ def test_a_follower_that_is_killed_continues_where_it_ended(follower: Follower, 
         "cust-1001 has 3 more conversions since 2026-01-15T12:00:00.000000Z",
         f"cust-1001 has document {document.document_id}",
         "cust-1001 is active",
+        f"cust-1001 no longer has document {document.document_id}",
     ]
 
 

@@ -26,6 +26,9 @@ function handle({ type, data }) {
     case "user.documentPublished":
       console.log(data.externalId, "has document", data.documentId);
       break;
+    case "user.documentWithdrawn":
+      console.log(data.externalId, "no longer has document", data.documentId);
+      break;
     // New types may appear: ignore them.
   }
 }

@@ -32,6 +32,8 @@ def handle(event: dict[str, Any]) -> None:
             )
         case "user.documentPublished":
             print(data["externalId"], "has document", data["documentId"], flush=True)
+        case "user.documentWithdrawn":
+            print(data["externalId"], "no longer has document", data["documentId"], flush=True)
         # New types may appear: ignore them.
 
 

@@ -16,6 +16,8 @@ news='.items[] | .data as $d
       "\($d.externalId) has \($d.count) more conversions since \($d.oldestCreatedAt)"
     elif .type == "user.documentPublished" then
       "\($d.externalId) has document \($d.documentId)"
+    elif .type == "user.documentWithdrawn" then
+      "\($d.externalId) no longer has document \($d.documentId)"
     else empty end # new types may appear: ignore them'
 latest='reduce (.items[] | select(.type == "user.statusChanged") | .data) as $d ($known[0];
   if $d.updatedAt > (.[$d.externalId].updatedAt // "") then .[$d.externalId] = $d else . end)'

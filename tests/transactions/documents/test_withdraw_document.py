@@ -35,7 +35,8 @@ def reviewer(db: None) -> Staff:
 
 def withdraw(document: Document, by: Staff, *, reason: str = "Of another customer") -> dict[str, Any]:
     given = ("--reason", reason, "--by", by.username)
-    return outcome("withdraw_document", str(document.document_id), *given)
+    withdrawn: dict[str, Any] = outcome("withdraw_document", str(document.document_id), *given)
+    return withdrawn
 
 
 def titles(api: PartnerClient, query: str = "") -> list[str]:
