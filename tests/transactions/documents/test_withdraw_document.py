@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, transaction
 
 from partners.models import Event
 from tests.factories import NOON, StaffFactory
-from tests.support.answers import assert_error
+from tests.support.responses import assert_error
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, refusal, run
 from tests.support.documents import LONG, add_document
