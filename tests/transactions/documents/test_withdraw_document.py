@@ -10,11 +10,11 @@ from django.db import DatabaseError, connection, transaction
 
 from partners.models import Event
 from tests.factories import NOON, StaffFactory
-from tests.support.responses import assert_error
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, refusal, run
 from tests.support.documents import LONG, add_document
 from tests.support.events import place_events
+from tests.support.responses import assert_error
 from tests.support.staff import client_as
 from transactions.case_sections import document_records
 from transactions.models import Document, DocumentWithdrawal
