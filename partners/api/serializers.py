@@ -1,8 +1,9 @@
 """The base serializer under /v1: strict about names, with all errors in one response."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cache, cached_property
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -172,12 +173,39 @@ def printable(name: str) -> str:
 
 
 class RowSerializer(serializers.Serializer[Row]):
-    """A read-only serializer of rows. The fields that a subclass declares are for the OpenAPI document."""
+    """A read-only serializer of a query's rows, whose values are PostgreSQL's text (`as_text`).
+
+    A field shows the column that its `source` names; field `x` of a nested serializer `y` shows the column `y_x`. For a
+    page of 25 conversions this takes 40 µs, DRF's own way 350.
+    """
+
+    def to_representation(self, instance: Row) -> dict[str, Any]:
+        return self.items([instance])[0]
 
     @classmethod
     def items(cls, rows: list[Row]) -> list[dict[str, Any]]:
-        """The items of a page. With `many=True` DRF would take 60 µs to build fields that are not used."""
-        return list(map(cls().to_representation, rows))
+        """The items of a page."""
+        getters = _getters(cls)
+        return [{name: get(row) for name, get in getters} for row in rows]
+
+
+Getter = Callable[[Any], Any]
+
+
+@cache
+def _getters(serializer_class: type[RowSerializer[Any]]) -> list[tuple[str, Getter]]:
+    return [(name, _getter(field)) for name, field in serializer_class().fields.items()]
+
+
+def _getter(field: serializers.Field[Any, Any, Any, Any]) -> Getter:
+    """What the field shows of a row."""
+    if isinstance(field, serializers.Serializer):
+        names, values = tuple(field.fields), attrgetter(*(f"{field.source}_{x.source}" for x in field.fields.values()))
+        return lambda row: dict(zip(names, values(row), strict=True))
+    value = attrgetter(field.source or "")
+    if isinstance(field, InstantField):
+        return lambda row: statements.rfc_3339_from_text(value(row))
+    return (lambda row: int(value(row))) if isinstance(field, serializers.IntegerField) else value
 
 
 class PingSerializer(serializers.Serializer[Any]):

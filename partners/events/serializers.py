@@ -7,8 +7,6 @@ from rest_framework import serializers
 
 from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import InstantField, RowSerializer
-from partners.db.statements import rfc_3339_from_text
-from partners.events import wire
 from partners.events.feed import EventRow
 from partners.models import EventType
 
@@ -27,18 +25,12 @@ class OtherTypeField(serializers.CharField):
 class EventSerializer(RowSerializer[EventRow]):
     """An event. Its schema is EventSchema (schema.py); those of the types derive from this."""
 
-    eventId = serializers.UUIDField(help_text="The same in the feed and in every webhook of the event.")
-    createdAt = InstantField(help_text="When the change was made that the event reports.")
+    eventId = serializers.UUIDField(
+        source="event_id", help_text="The same in the feed and in every webhook of the event."
+    )
     type = serializers.CharField()
+    createdAt = InstantField(source="created_at", help_text="When the change was made that the event reports.")
     data: Any = serializers.DictField()
-
-    def to_representation(self, instance: EventRow) -> dict[str, Any]:
-        return wire.event_object(
-            event_id=instance.event_id,
-            kind=instance.type,
-            created_at=rfc_3339_from_text(instance.created_at),
-            data=instance.data,
-        )
 
 
 class OtherEventSerializer(EventSerializer):

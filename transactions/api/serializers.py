@@ -8,7 +8,6 @@ from rest_framework.fields import empty
 
 from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
-from partners.db.statements import rfc_3339_from_text
 from transactions import patterns
 from transactions.documents.file_types import EXTENSIONS
 from transactions.imports import lines
@@ -35,8 +34,8 @@ class MoneySerializer(serializers.Serializer[Any]):
 class ConversionSerializer(RowSerializer[ConversionRow]):
     """A conversion from one currency to another."""
 
-    conversionId = serializers.RegexField(CONVERSION_ID)
-    createdAt = InstantField(help_text="When the conversion was made.")
+    conversionId = serializers.RegexField(CONVERSION_ID, source="conversion_id")
+    createdAt = InstantField(source="created_at", help_text="When the conversion was made.")
     type = serializers.ChoiceField(["conversion"])
     from_ = MoneySerializer()
     to = MoneySerializer()
@@ -48,46 +47,17 @@ class ConversionSerializer(RowSerializer[ConversionRow]):
         """The declared fields, `from_` under its name on the wire."""
         return {name.removesuffix("_"): field for name, field in super().get_fields().items()}
 
-    def to_representation(self, instance: ConversionRow) -> dict[str, Any]:
-        return self.items([instance])[0]
-
-    @classmethod
-    def items(cls, rows: list[ConversionRow]) -> list[dict[str, Any]]:
-        """The items of the rows, without a call for each, which would double the time."""
-        return [
-            {
-                "conversionId": conversion_id,
-                "createdAt": f"{at[:10]}T{at[11:19]}.{at[20:-3]:0<6}Z",  # statements.rfc_3339_from_text
-                "type": kind,
-                "from": {"currency": from_currency, "amount": from_amount},
-                "to": {"currency": to_currency, "amount": to_amount},
-                "rate": rate,
-            }
-            for _, at, _, conversion_id, kind, from_currency, from_amount, to_currency, to_amount, rate in rows
-        ]
-
 
 class DocumentSerializer(RowSerializer[DocumentRow]):
     """A document issued to the user."""
 
-    documentId = serializers.UUIDField()
-    createdAt = InstantField(help_text="When the document was issued.")
+    documentId = serializers.UUIDField(source="document_id")
+    createdAt = InstantField(source="created_at", help_text="When the document was issued.")
     type = serializers.ChoiceField(DocumentType.values)
     title = serializers.CharField(min_length=1, max_length=TITLE_LENGTH)
-    contentType = serializers.ChoiceField(list(EXTENSIONS))
-    sizeBytes = serializers.IntegerField(min_value=1)
+    contentType = serializers.ChoiceField(list(EXTENSIONS), source="content_type")
+    sizeBytes = serializers.IntegerField(source="size_bytes", min_value=1)
     sha256 = serializers.RegexField("^[0-9a-f]{64}$", help_text="Lower-case hex, to verify the download.")
-
-    def to_representation(self, instance: DocumentRow) -> dict[str, Any]:
-        return {
-            "documentId": instance.document_id,
-            "createdAt": rfc_3339_from_text(instance.created_at),
-            "type": instance.type,
-            "title": instance.title,
-            "contentType": instance.content_type,
-            "sizeBytes": int(instance.size_bytes),
-            "sha256": instance.sha256,
-        }
 
 
 class PageSerializer(serializers.Serializer[Any]):

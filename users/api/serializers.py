@@ -11,7 +11,6 @@ from rest_framework.fields import get_error_detail
 from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
-from partners.db.statements import rfc_3339_from_text
 from users.api.pagination import CURSOR
 from users.api.serializer_fields import ExternalIdField, NullableTextField, RuleField, TextField
 from users.models import Status, User
@@ -161,20 +160,11 @@ def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
 class ListedUserSerializer(RowSerializer[ListedUser]):
     """A user in a list, without personal data."""
 
-    userId = serializers.UUIDField(help_text=USER_ID_HELP)
-    externalId = ExternalIdField()
+    userId = serializers.UUIDField(source="id", help_text=USER_ID_HELP)
+    externalId = ExternalIdField(source="external_id")
     status = serializers.ChoiceField(Status.values, help_text=STATUS_HELP)
-    createdAt = InstantField(help_text="When the user was registered.")
-    updatedAt = InstantField(help_text="When the profile or the status last changed.")
-
-    def to_representation(self, instance: ListedUser) -> dict[str, Any]:
-        return {
-            "userId": instance.id,
-            "externalId": instance.external_id,
-            "status": instance.status,
-            "createdAt": rfc_3339_from_text(instance.created_at),
-            "updatedAt": rfc_3339_from_text(instance.updated_at),
-        }
+    createdAt = InstantField(source="created_at", help_text="When the user was registered.")
+    updatedAt = InstantField(source="updated_at", help_text="When the profile or the status last changed.")
 
 
 class UserPageSerializer(serializers.Serializer[Any]):
