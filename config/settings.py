@@ -155,7 +155,7 @@ INSTALLED_APPS = [
 
 # In order of a request; some of them answer it.
 MIDDLEWARE = [
-    # Answers /livez, /readyz and /metrics.
+    # Responds to /livez, /readyz and /metrics.
     "config.monitoring.MonitoringMiddleware",
     "partners.api.middleware.RequestMiddleware",
     # Answers all of /v1.
