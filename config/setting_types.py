@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from partners.api.rates import parse_rate
+from partners.rates import parse_rate
 
 SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text
 _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"

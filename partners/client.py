@@ -1,4 +1,4 @@
-"""A client that signs requests, for commands and partners: needs only the standard library and signing.py."""
+"""A client that signs requests, for commands and partners: needs only the standard library, signing.py, rfc_3339.py."""
 
 import http.client
 import json
@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
 from partners.authentication import signing
+from partners.rfc_3339 import format_timestamp
 
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
@@ -70,7 +71,7 @@ class SignedClient:
     def headers(self, method: str, target: str, body: bytes, idempotency_key: str | None) -> dict[str, str]:
         """The headers that authenticate a request sent now. target: percent-encoded."""
         path, _, query = target.partition("?")
-        timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        timestamp = format_timestamp(datetime.now(UTC))
         canonical = signing.canonical_request(
             method, unquote_to_bytes(path), query.encode(), timestamp, idempotency_key or "", body
         )

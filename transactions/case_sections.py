@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from partners.api.json import rfc_3339
+from partners.rfc_3339 import format_timestamp
 from transactions import keyset
 from transactions.keyset import MAX_ROWS
 from transactions.models import DocumentWithdrawal
@@ -68,7 +68,7 @@ def document_records(user: User) -> Iterator[dict[str, Any]]:
     represent = DocumentSerializer().to_representation
     withdrawals = {
         str(one.document.document_id): {
-            "withdrawnAt": rfc_3339(one.created_at),
+            "withdrawnAt": format_timestamp(one.created_at),
             "withdrawnBy": one.by.get_username(),
             "withdrawalReason": one.reason,
         }

@@ -17,6 +17,7 @@ from psycopg.rows import RowMaker
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CursorFormat
 from partners.db import statements
 from partners.db.statements import Query
+from partners.rfc_3339 import rfc_3339_from_text
 
 # A page, the row before it, and one that tells whether more follow.
 MAX_ROWS = MAX_LIMIT + 2
@@ -86,7 +87,7 @@ Row = TypeVar("Row", bound=ConversionRow | DocumentRow)
 
 def position(row: ConversionRow | DocumentRow) -> Position:
     """The row's position in its user's list."""
-    return Position(statements.rfc_3339_from_text(row.created_at), int(row.tiebreak))
+    return Position(rfc_3339_from_text(row.created_at), int(row.tiebreak))
 
 
 def without_placeholder(rows: list[Row]) -> list[Row]:

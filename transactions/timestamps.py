@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from partners.authentication.signing import parse_timestamp
+from partners.rfc_3339 import parse_timestamp
 
 # The range of RFC 3339, but for the last day, which is in the year 10000 in other time zones.
 EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)

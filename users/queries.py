@@ -13,7 +13,7 @@ from users.models.columns import PROFILE_COLUMNS, Profile
 
 
 class UserSummary(NamedTuple):
-    """The columns of a user in responses. updated_at: in PostgreSQL's text (statements.rfc_3339_from_text)."""
+    """The columns of a user in responses. updated_at: in PostgreSQL's text (rfc_3339_from_text)."""
 
     id: str
     external_id: str

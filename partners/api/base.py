@@ -13,17 +13,16 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from partners.api import idempotency
+from partners.api import faults, idempotency
 from partners.api.errors import MethodNotAllowedError, NotFoundError
-from partners.api.first_round_trip import FirstRoundTrip
 from partners.api.json import JsonParser, JsonRenderer
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
 from partners.api.response import JsonResponse
 from partners.api.throttling import PartnerRateThrottle
+from partners.authentication.first_round_trip import FirstRoundTrip
 from partners.authentication.signature_authentication import SignatureAuthentication
 from partners.db.statements import Query
-from partners.sandbox import faults
 
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
@@ -104,7 +103,7 @@ class PartnerAPIView(APIView):
 
     @property
     def is_prefetched(self) -> bool:
-        """Whether the query may be sent with the one for the API key (partners/api/first_round_trip.py)."""
+        """Whether the query may be sent with the one for the API key (partners/authentication/first_round_trip.py)."""
         return True
 
     def get_rows(self) -> list[Any]:
@@ -117,7 +116,7 @@ class PartnerAPIView(APIView):
         return self.pagination_class(self.request.parameters())
 
     def perform_authentication(self, request: Request) -> None:
-        """Authenticate now; DRF's does so through `request.user`. Raises UnauthorizedError."""
+        """Authenticate now; DRF's does so through `request.user`. Raises SignatureRefusedError."""
         authenticators: Any = request.authenticators
         for authenticator in authenticators:
             if result := authenticator.authenticate(request):

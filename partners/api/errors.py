@@ -8,11 +8,13 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
 from partners.api.response import JsonResponse
+from partners.authentication.failures import SecretLostError, SignatureRefusedError
+from partners.authentication.signature_authentication import REALM
+from partners.authentication.signing import NotUtf8Error
 from partners.db import statements
 
 log = structlog.get_logger("partners.errors")
 
-REALM = 'HMAC-SHA256 realm="partner-service"'
 MALFORMED_JSON = "The body is not valid JSON in UTF-8."
 
 
@@ -103,7 +105,7 @@ class UnsupportedMediaTypeError(BadRequestError):
     default_detail = "Unsupported media type: send application/json, in UTF-8."
 
 
-class UnauthorizedError(ApiError, exceptions.AuthenticationFailed):
+class UnauthorizedError(ApiError):
     """The caller is not authenticated."""
 
     status_code = 401
@@ -166,7 +168,8 @@ READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction, as during a failo
 def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """DRF's EXCEPTION_HANDLER: the response to any exception. An unexpected one is logged, and not disclosed."""
     error = _api_error(exception)
-    if error is not exception and error.status_code >= InternalError.status_code:
+    is_expected = isinstance(exception, (ApiError, SecretLostError))
+    if not is_expected and error.status_code >= InternalError.status_code:
         log.error(
             "request failed", status=error.status_code, sqlstate=statements.sqlstate(exception), exc_info=exception
         )
@@ -187,6 +190,10 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
             return UnsupportedMediaTypeError()
         case exceptions.ParseError():
             return BadRequestError(MALFORMED_JSON)
+        case NotUtf8Error():
+            return BadRequestError(str(exception))
+        case SignatureRefusedError():
+            return UnauthorizedError(exception.message)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return UnauthorizedError()
     is_unavailable = statements.is_unreachable(exception) or statements.sqlstate(exception) == READ_ONLY

@@ -101,7 +101,7 @@ def perform(request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: 
     refuse_signature_reuse: whether its signature, sent again without a key, is refused; a repeated POST may be a
     conflict anyway.
     effect: called again if PostgreSQL rolls the transaction back, for example after a deadlock.
-    Raises BadRequestError for a malformed or reused key, UnauthorizedError for a repeated signature.
+    Raises BadRequestError for a malformed or reused key, SignatureRefusedError for a repeated signature.
     """
     key = request.header("HTTP_IDEMPOTENCY_KEY")
     if key is None:

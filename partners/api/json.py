@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import IO, Any, NoReturn
 
 import orjson
@@ -69,9 +68,3 @@ class JsonRenderer(BaseRenderer):
     ) -> bytes:
         """`data` as JSON in UTF-8."""
         return orjson.dumps(data)
-
-
-def rfc_3339(value: datetime) -> str:
-    """An aware date-time in UTC with `Z` and six fraction digits (contract, section 6)."""
-    # strftime does not pad years before 1000.
-    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

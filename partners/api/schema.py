@@ -13,7 +13,8 @@ from partners import uuids
 from partners.api import errors
 from partners.api.idempotency import HEADER, NOT_A_UUID
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from partners.api.request import QUERY_NOT_UTF_8
+from partners.authentication.signature_authentication import REALM
+from partners.authentication.signing import NotUtf8Error
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
 
@@ -23,7 +24,7 @@ ERRORS_OF_ALL = (
     errors.TooManyRequestsError(17),
     errors.InternalError(),
     errors.UnavailableError(),
-    errors.BadRequestError(QUERY_NOT_UTF_8),
+    errors.BadRequestError(str(NotUtf8Error("query"))),
     errors.BodyTooLargeError(),
 )
 ERRORS_OF_WRITES = (
@@ -99,7 +100,7 @@ COMMON_HEADERS = [
         statuses=_COUNTED,
         required=False,
     ),
-    response_header("WWW-Authenticate", "How to authenticate.", errors.REALM, const=errors.REALM, statuses=[401]),
+    response_header("WWW-Authenticate", "How to authenticate.", REALM, const=REALM, statuses=[401]),
     response_header(
         "Retry-After", "The seconds to wait before a retry.", "17", pattern="^[1-9][0-9]*$", statuses=[429, 503]
     ),

@@ -14,10 +14,9 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 
-from partners.api import json
 from partners.api.errors import ApiError, BadRequestError, FieldError
-from partners.db import statements
 from partners.models import Mode
+from partners.rfc_3339 import format_timestamp, rfc_3339_from_text
 
 NAME_LENGTH_IN_ERRORS = 100
 
@@ -39,7 +38,7 @@ class InstantField(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: datetime | str) -> str:
         """In UTC with six fraction digits."""
-        return statements.rfc_3339_from_text(value) if isinstance(value, str) else json.rfc_3339(value)
+        return rfc_3339_from_text(value) if isinstance(value, str) else format_timestamp(value)
 
 
 class StrictSerializer(serializers.Serializer[Instance]):
@@ -204,7 +203,7 @@ def _getter(field: serializers.Field[Any, Any, Any, Any]) -> Getter:
         return lambda row: dict(zip(names, values(row), strict=True))
     value = attrgetter(field.source or "")
     if isinstance(field, InstantField):
-        return lambda row: statements.rfc_3339_from_text(value(row))
+        return lambda row: rfc_3339_from_text(value(row))
     return (lambda row: int(value(row))) if isinstance(field, serializers.IntegerField) else value
 
 

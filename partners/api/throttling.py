@@ -15,9 +15,9 @@ import structlog
 from django.conf import settings
 from rest_framework.throttling import BaseThrottle
 
-from partners.api.rates import Rate, parse_rate
 from partners.api.request import PartnerRequest
 from partners.circuit_breaker import CircuitBreaker
+from partners.rates import Rate, parse_rate
 
 if TYPE_CHECKING:
     from limits.storage import Storage

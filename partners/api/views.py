@@ -1,17 +1,24 @@
-"""Ping, and the look-up of a write: contract, sections 9 and 12."""
+"""Ping, the look-up of a write, and the base of the views under /v1/sandbox: contract, sections 9, 11 and 12."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import NoReturn
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 
 from partners.api import idempotency
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError, NotFoundError, invalid_parameter
-from partners.api.json import rfc_3339
+from partners.api.errors import BadRequestError, MethodNotAllowedError, NotFoundError, invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.schema import IDEMPOTENCY_KEY, error_responses, success
 from partners.api.serializers import CompletedWriteSerializer, PingSerializer
+from partners.models import Mode
+from partners.rfc_3339 import format_timestamp
 
 
 class Ping(PartnerAPIView):
@@ -34,7 +41,11 @@ class Ping(PartnerAPIView):
     def get(self, request: PartnerRequest) -> HttpResponse:
         caller = request.user
         return self.read(
-            {"partner": caller.partner_slug, "mode": caller.mode.value, "serverTime": rfc_3339(datetime.now(UTC))}
+            {
+                "partner": caller.partner_slug,
+                "mode": caller.mode.value,
+                "serverTime": format_timestamp(datetime.now(UTC)),
+            }
         )
 
 
@@ -90,3 +101,34 @@ class IdempotencyKeyItem(PartnerAPIView):
         if write is None:
             raise NotFoundError(KEY_NOT_FOUND)
         return self.read(CompletedWriteSerializer({"idempotency_key": key, **write._asdict()}).data)
+
+
+class IsSandbox(BasePermission):
+    """Whether the caller is a sandbox partner."""
+
+    def has_permission(self, request: PartnerRequest, view: object) -> bool:  # type: ignore[override]
+        """By the API key's partner."""
+        return request.user.mode == Mode.SANDBOX
+
+
+class SandboxView(PartnerAPIView):
+    """A view that does not exist for live partners, whatever the method: they get 404."""
+
+    permission_classes = (IsSandbox,)
+    # A repeated POST would simulate once more.
+    refuse_signature_reuse = True
+
+    def get_handler(self) -> Callable[..., HttpResponseBase]:
+        """The view's method, by name. A wrong one is refused later: only sandbox partners may learn of it."""
+        with suppress(MethodNotAllowedError):
+            return super().get_handler()
+        return self.http_method_not_allowed
+
+    def check_permissions(self, request: Request) -> None:
+        """Raises NotFoundError for live partners, MethodNotAllowedError for others."""
+        super().check_permissions(request)
+        super().get_handler()
+
+    def permission_denied(self, request: object, message: object = None, code: object = None) -> NoReturn:
+        """Raises NotFoundError."""
+        raise NotFoundError("Path not found.")

@@ -16,10 +16,10 @@ from cryptography.fernet import InvalidToken
 from django.db import DatabaseError, InterfaceError, transaction
 from django.db.models.functions import Least, Now
 
-from partners.authentication import encryption
+from partners import encryption
 from partners.db import statements
 from partners.db.statements import Query
-from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner, in_force
+from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 
 log = structlog.get_logger("partners.authentication.keys")
 
@@ -127,14 +127,9 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
         return issue(partner=old.partner, label=old.label)
 
 
-# `partners.models.in_force` in SQL, and the partner enabled; of `key` and `partner` in a statement.
-IS_ACTIVE = """
-    partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
-"""
-
 _FIND_CALLER = f"""
     SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, partner.mode,
-           {IS_ACTIVE},
+           {KEY_IS_ACTIVE},
            (key.last_used_at >= now() - interval '{LAST_USED_INTERVAL.total_seconds():.0f} seconds') IS NOT TRUE
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
      WHERE key.digest = %s

@@ -5,36 +5,30 @@ A 401 says what is public, or one text for all other causes; the cause goes to t
 
 from datetime import UTC, datetime
 from functools import cache
-from typing import NamedTuple
 
 import structlog
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 
-from partners.api.errors import REALM, InternalError, UnauthorizedError
-from partners.api.json import rfc_3339
-from partners.api.request import PartnerRequest
 from partners.authentication import keys, signing
-from partners.authentication.failures import AuthenticationFailure
+from partners.authentication.failures import AuthenticationFailure, SecretLostError, SignatureRefusedError
 from partners.authentication.keys import Caller
+from partners.authentication.signed_request import Signature, SignedRequest
 from partners.monitoring import metrics
 from partners.monitoring.request_context import request_context
+from partners.rfc_3339 import format_timestamp, parse_timestamp
 
 log = structlog.get_logger("partners.authentication")
 
 
-class Signature(NamedTuple):
-    """The signature of an authenticated request. value: 32 bytes."""
-
-    value: bytes
-    signed_at: datetime
+REALM = 'HMAC-SHA256 realm="partner-service"'
 
 
 class SignatureAuthentication(BaseAuthentication):
     """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature."""
 
-    def authenticate(self, request: PartnerRequest) -> tuple[Caller, Signature]:  # type: ignore[override]
-        """Return the caller and the verified signature. Raises UnauthorizedError and InternalError."""
+    def authenticate(self, request: SignedRequest) -> tuple[Caller, Signature]:  # type: ignore[override]
+        """Return the caller and the verified signature. Raises SignatureRefusedError, SecretLostError, NotUtf8Error."""
         _required_header(request, "X-Api-Key")
         timestamp = _required_header(request, "X-Request-Timestamp")
         signature = _required_header(request, "X-Request-Signature")
@@ -51,7 +45,7 @@ class SignatureAuthentication(BaseAuthentication):
         request_context.partner, request_context.key = caller.partner_slug, caller.key_prefix
         if caller.secret_is_lost and caller.is_active:
             metrics.count_undecryptable_secret()
-            raise InternalError
+            raise SecretLostError
         if not is_signed:
             raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, skew_seconds=skew)
         if not caller.is_active:
@@ -65,7 +59,7 @@ class SignatureAuthentication(BaseAuthentication):
         return REALM
 
 
-def _required_header(request: PartnerRequest, name: str) -> str:
+def _required_header(request: SignedRequest, name: str) -> str:
     value = request.header("HTTP_" + name.upper().replace("-", "_"))
     if not value or not value.isascii():
         # granian makes a value that is not ASCII empty.
@@ -74,10 +68,10 @@ def _required_header(request: PartnerRequest, name: str) -> str:
     return value
 
 
-def _checked_clock(request: PartnerRequest, timestamp: str) -> tuple[datetime, float]:
+def _checked_clock(request: SignedRequest, timestamp: str) -> tuple[datetime, float]:
     """When the request was signed, and the clock skew: the caller's clock minus ours, in seconds."""
     try:
-        signed_at = signing.parse_timestamp(timestamp)
+        signed_at = parse_timestamp(timestamp)
     except ValueError:
         message = "X-Request-Timestamp is not an RFC 3339 date-time."
         raise unauthorized(request, AuthenticationFailure.MALFORMED_TIMESTAMP, message) from None
@@ -86,15 +80,15 @@ def _checked_clock(request: PartnerRequest, timestamp: str) -> tuple[datetime, f
     if abs(skew) > settings.CLOCK_SKEW_SECONDS:
         message = (
             f"X-Request-Timestamp is more than {settings.CLOCK_SKEW_SECONDS} seconds"
-            f" from the server's time, which is {rfc_3339(now)}."
+            f" from the server's time, which is {format_timestamp(now)}."
         )
         raise unauthorized(request, AuthenticationFailure.CLOCK_SKEW, message, skew_seconds=skew)
     return signed_at, skew
 
 
 def unauthorized(
-    request: PartnerRequest, failure: AuthenticationFailure, message: str = "", *, skew_seconds: float | None = None
-) -> UnauthorizedError:
+    request: SignedRequest, failure: AuthenticationFailure, message: str = "", *, skew_seconds: float | None = None
+) -> SignatureRefusedError:
     """Log an authentication failure; return the error to raise. skew_seconds: if known."""
     request_context.cause = failure.value
     if request_context.key is None:
@@ -102,4 +96,4 @@ def unauthorized(
         request_context.key = keys.visible_prefix(request.header("HTTP_X_API_KEY") or "") or None
     skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
     log.info("unauthorized", cause=failure.value, **skew)
-    return UnauthorizedError(message)
+    return SignatureRefusedError(message)

@@ -10,22 +10,19 @@ Functions on bytes and text, without Django: a client can use this file unchange
 import hashlib
 import hmac
 import re
-from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-# Hours are spelled out: newer Pythons read 24:00, which RFC 3339 does not have.
-_RFC_3339 = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
-)
 _HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
-_LEAP_SECOND = "60"
 # Secrets whose HMAC state `verify` caches.
 CACHE_SIZE = 1024
 
 
 class NotUtf8Error(ValueError):
-    """The percent-decoded path or query is not UTF-8."""
+    """The percent-decoded path or query is not UTF-8. part: which of them."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__(f"The {part}, percent-decoded, is not UTF-8.")
 
 
 def query_pairs(query: bytes) -> list[tuple[str, str]]:
@@ -39,19 +36,19 @@ def query_pairs(query: bytes) -> list[tuple[str, str]]:
 
 
 def _decode_query_part(part: bytes) -> str:
-    return _utf8(unquote_to_bytes(part.replace(b"+", b" ")))
+    return _utf8(unquote_to_bytes(part.replace(b"+", b" ")), "query")
 
 
-def _utf8(text: bytes) -> str:
+def _utf8(text: bytes, part: str) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError:
-        raise NotUtf8Error from None
+        raise NotUtf8Error(part) from None
 
 
 def canonical_path(decoded: bytes) -> str:
     """Line 2 of the canonical request. decoded: the path, percent-decoded, as in PATH_INFO. Raises NotUtf8Error."""
-    _utf8(decoded)
+    _utf8(decoded, "path")
     return quote_from_bytes(decoded, safe="/")
 
 
@@ -106,31 +103,3 @@ def _keyed(secret: str) -> hmac.HMAC:
 def signature_bytes(signature: str) -> bytes:
     """The 32 bytes of a hex signature; zeros, which match no request, if it is malformed."""
     return bytes.fromhex(signature) if _HEX_SHA256.fullmatch(signature) else bytes(32)
-
-
-def parse_timestamp(text: str) -> datetime:
-    """Parse an RFC 3339 date-time; digits beyond microseconds are cut off.
-
-    A leap second, which ends a month of UTC, counts as the second after it (RFC 3339, section 5.7).
-    Raises ValueError, also for other forms of ISO 8601.
-    """
-    match = _RFC_3339.fullmatch(text)
-    if match is None:
-        raise ValueError("not an RFC 3339 date-time")
-    date, time, second, fraction, sign_, hours, minutes = match.groups()
-    leap = timedelta(seconds=second == _LEAP_SECOND)
-    moment = datetime.fromisoformat(f"{date}T{time}:{'59' if leap else second}.{(fraction or '')[:6]:0<6}+00:00")
-    if sign_ is None and not leap:
-        return moment
-    offset = timedelta()
-    if sign_ is not None:
-        if int(hours) > 23 or int(minutes) > 59:  # noqa: PLR2004 - RFC 3339, time-numoffset
-            raise ValueError("not an RFC 3339 offset")
-        offset = timedelta(hours=int(hours), minutes=int(minutes)) * (1 if sign_ == "+" else -1)
-    try:
-        instant = moment.replace(tzinfo=timezone(offset)).astimezone(UTC) + leap
-    except OverflowError:
-        raise ValueError("not an instant of the years 1 to 9999") from None
-    if leap and (instant.day, instant.hour, instant.minute) != (1, 0, 0):
-        raise ValueError("not an instant at which a leap second is added")
-    return instant

@@ -111,11 +111,6 @@ def fetch_within(seconds: int, query: Query[T]) -> list[T]:
     return rows
 
 
-def rfc_3339_from_text(text: str) -> str:
-    """A timestamp of a query with `as_text`, such as 2026-01-15 10:30:00.1+00, as `partners.api.json.rfc_3339`."""
-    return f"{text[:10]}T{text[11:19]}.{text[20:-3]:0<6}Z"
-
-
 def retry_rolled_back(write: Callable[[], T]) -> T:
     """Call `write` again if PostgreSQL rolled it back for a deadlock, a serialization failure or a stale plan.
 

@@ -6,12 +6,11 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from partners import retention
-from partners.api import idempotency
+from partners.api import faults, idempotency
 from partners.authentication import keys
 from partners.docs import example_files
 from partners.docs.example_files import LANGUAGES, Sample
 from partners.models import KEY_PREFIXES, Mode
-from partners.sandbox import faults
 
 SECTIONS = (
     ("start", "Before you begin"),

@@ -10,11 +10,12 @@ from partners import retention
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from partners.api.rates import parse_rate
 from partners.authentication import keys
+from partners.authentication.signature_authentication import REALM
 from partners.docs import example_files
 from partners.doctor.causes import LINES
 from partners.models import KEY_PREFIXES, Mode
+from partners.rates import parse_rate
 
 SECTIONS = (
     ("quick-start", "Quick start"),
@@ -67,7 +68,7 @@ def page(base_url: str) -> str:
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
         "not_valid": errors.UnauthorizedError.default_detail,
         "already_received": idempotency.ALREADY_RECEIVED,
-        "realm": errors.REALM,
+        "realm": REALM,
         "error_text": json.dumps(_EXAMPLE_ERROR, indent=2),
         "body_limit_bytes": BODY_LIMIT_BYTES,
         "body_limit_kib": BODY_LIMIT_BYTES // 1024,

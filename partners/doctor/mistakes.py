@@ -16,6 +16,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_to_bytes
 from partners.authentication import signing
 from partners.doctor.causes import LINES, PATH, QUERY, Finding, Verdicts, counted, finding, first_finding
 from partners.doctor.request import LARGEST_BODY_BYTES, PastedRequest
+from partners.rfc_3339 import parse_timestamp
 
 # What common functions leave unencoded: encodeURIComponent, RFC 3986 within a path, Java's URLEncoder.
 _LEFT_UNENCODED = ("!'()*", "!$&'()*+,;=:@", "*")
@@ -117,7 +118,7 @@ def _inexact(request: PastedRequest, index: int, line: str) -> Finding:
 def instant(text: str) -> datetime | None:
     """Return the instant of a timestamp; None if it is malformed."""
     try:
-        return signing.parse_timestamp(text)
+        return parse_timestamp(text)
     except ValueError:
         return None
 

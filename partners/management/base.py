@@ -14,10 +14,10 @@ from django.core.exceptions import NON_FIELD_ERRORS, ImproperlyConfigured, Valid
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, transaction
 
-from partners.api.json import rfc_3339
 from partners.authentication.keys import IssuedKey
 from partners.db import statements
 from partners.models import ApiKey, Partner, WebhookEndpoint
+from partners.rfc_3339 import format_timestamp
 
 _NOT_REACHED = "The database cannot be reached, or did not answer in time."
 # By SQLSTATE.
@@ -133,7 +133,7 @@ def key_data(key: ApiKey) -> dict[str, Any]:
         "prefix": key.prefix,
         "label": key.label,
         "state": key.state,
-        "createdAt": rfc_3339(key.created_at),
+        "createdAt": format_timestamp(key.created_at),
         "lastUsedAt": optional_rfc_3339(key.last_used_at),
         "expiresAt": optional_rfc_3339(key.expires_at),
         "revokedAt": optional_rfc_3339(key.revoked_at),
@@ -153,7 +153,7 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
 
 def optional_rfc_3339(value: datetime | None) -> str | None:
     """A date-time for `--json`."""
-    return None if value is None else rfc_3339(value)
+    return None if value is None else format_timestamp(value)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

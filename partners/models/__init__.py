@@ -1,7 +1,7 @@
 """Partners with their API keys, records of requests, events, and webhooks."""
 
 from partners.models.events import Event, EventFeed, EventType, OutboxEntry
-from partners.models.partner import KEY_PREFIXES, ApiKey, Mode, Partner, in_force
+from partners.models.partner import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 from partners.models.requests import IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
     DeliveryState,
@@ -12,6 +12,7 @@ from partners.models.webhooks import (
 )
 
 __all__ = (
+    "KEY_IS_ACTIVE",
     "KEY_PREFIXES",
     "ApiKey",
     "DeliveryState",

@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from partners.api.rates import parse_rate
 from partners.db.triggers import PermanentTrigger, refuse
+from partners.rates import parse_rate
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -32,9 +32,18 @@ def validate_one_line(value: str) -> None:
 
 
 def in_force(path: str = "") -> models.Q:
-    """Match API keys that are neither revoked nor expired. path: from the queryset's model, such as `api_keys__`."""
+    """Match API keys that are neither revoked nor expired. path: from the queryset's model, such as `api_keys__`.
+
+    `ApiKey.state` says the same of a row, KEY_IS_ACTIVE in SQL.
+    """
     not_expired = models.Q((f"{path}expires_at", None)) | models.Q((f"{path}expires_at__gt", Now()))
     return models.Q((f"{path}revoked_at", None)) & not_expired
+
+
+# Whether requests are accepted: the key in force, and the partner enabled. The statement names them key and partner.
+KEY_IS_ACTIVE = """
+    partner.enabled AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > statement_timestamp())
+"""
 
 
 class Mode(models.TextChoices):

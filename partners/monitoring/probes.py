@@ -13,7 +13,8 @@ from django.conf import settings
 from django.db import connections
 from redis import Redis
 
-from partners.authentication import encryption, keys
+from partners import encryption
+from partners.models import KEY_IS_ACTIVE
 
 T = TypeVar("T")
 Session = psycopg.Connection[Any]
@@ -29,7 +30,7 @@ MAX_KEYS = 1000
 _SECRETS_OF_KEYS_IN_FORCE = f"""
     SELECT key.encrypted_secret
       FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
-     WHERE {keys.IS_ACTIVE}
+     WHERE {KEY_IS_ACTIVE}
      ORDER BY key.last_used_at DESC NULLS LAST LIMIT {MAX_KEYS}
 """
 

@@ -20,7 +20,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Least, Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.authentication import encryption
+from partners import encryption
 from partners.models import DisabledReason, EventFeed, EventType, Partner, WebhookEndpoint, WebhookSecret
 from partners.webhooks import addresses, deliveries
 

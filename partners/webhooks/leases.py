@@ -12,11 +12,11 @@ import orjson
 from django.db import transaction
 from django.db.models.functions import Now
 
-from partners.api.json import rfc_3339
 from partners.db import statements
 from partners.db.statements import Query
 from partners.events.wire import event_object
 from partners.models import WebhookDelivery, WebhookEndpoint
+from partners.rfc_3339 import format_timestamp
 
 # Of one endpoint, by all processes together.
 MAX_AT_ONCE = 2
@@ -110,7 +110,8 @@ class Lease(NamedTuple):
     def body(self) -> str:
         """The event as JSON, the same at each attempt."""
         data = self.data if self.data is not None else {"webhookId": str(self.endpoint_id)}
-        event = event_object(event_id=self.event_id, kind=self.type, created_at=rfc_3339(self.created_at), data=data)
+        created_at = format_timestamp(self.created_at)
+        event = event_object(event_id=self.event_id, kind=self.type, created_at=created_at, data=data)
         return orjson.dumps(event).decode()
 
 

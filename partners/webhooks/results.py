@@ -8,10 +8,10 @@ import structlog
 from django.db import transaction
 from django.db.models.functions import Now
 
-from partners.api.json import rfc_3339
 from partners.db import statements
 from partners.db.statements import Query
 from partners.models import DeliveryState, DisabledReason, WebhookDelivery, WebhookEndpoint
+from partners.rfc_3339 import format_timestamp
 from partners.webhooks.deliveries import lock
 from partners.webhooks.leases import WITHOUT_FLUSH, Lease
 from partners.webhooks.schedule import delay_after
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     def as_stored(self) -> dict[str, Any]:
         """The object in `WebhookDelivery.attempts`."""
         result: dict[str, Any] = {"error": self.error} if self.status is None else {"status": self.status}
-        return {"at": rfc_3339(self.at), "milliseconds": self.milliseconds, **result}
+        return {"at": format_timestamp(self.at), "milliseconds": self.milliseconds, **result}
 
 
 def record(lease: Lease, outcome: Outcome) -> bool:

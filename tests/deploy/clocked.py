@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from partners.rfc_3339 import parse_timestamp
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +27,8 @@ _service: Any = None
 
 
 def _now(zone: tzinfo | None = None) -> datetime:
-    from partners.authentication import signing
 
-    return signing.parse_timestamp(_request.now).astimezone(zone)
+    return parse_timestamp(_request.now).astimezone(zone)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

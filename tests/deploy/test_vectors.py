@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from partners.authentication import encryption, keys
+from partners import encryption
+from partners.authentication import keys
 from partners.models import ApiKey
 from tests import factories
 from tests.deploy import clocked

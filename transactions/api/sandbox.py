@@ -9,9 +9,9 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.errors import ConflictError, UnavailableError, invalid_parameter
 from partners.api.idempotency import StoredResponse
-from partners.api.json import rfc_3339
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
+from partners.rfc_3339 import format_timestamp
 from transactions.api import schema
 from transactions.api.serializers import (
     ConversionSerializer,
@@ -129,7 +129,7 @@ def _discard(documents: list[Document], error: BaseException | None = None) -> N
 def _item(document: Document) -> dict[str, Any]:
     return {
         "documentId": str(document.document_id),
-        "createdAt": rfc_3339(document.created_at),
+        "createdAt": format_timestamp(document.created_at),
         "type": document.type,
         "title": document.title,
         "contentType": document.content_type,

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from partners.api.json import rfc_3339
-from partners.db.statements import rfc_3339_from_text
+from partners.rfc_3339 import format_timestamp, rfc_3339_from_text
 from transactions import keyset
 from transactions.imports.lines import parse_line
 from transactions.imports.staging import Batch, Database
@@ -37,7 +36,7 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
     if not user.is_sandbox:
         raise ValueError("Conversions of real users are not simulated.")
     batch, ids = Batch(), []
-    now = rfc_3339(datetime.now(UTC))
+    now = format_timestamp(datetime.now(UTC))
     # Sent again without a time, a conversion is the same: of simultaneous requests, the later ones wait and find it.
     untimed = [item["conversionId"] for item in items if "conversionId" in item and "createdAt" not in item]
     if untimed:

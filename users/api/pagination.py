@@ -9,7 +9,7 @@ from uuid import UUID
 
 from partners.api.errors import FieldError, invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR, CursorFormat, KeysetPagination, code_of, single
-from partners.db.statements import rfc_3339_from_text
+from partners.rfc_3339 import rfc_3339_from_text
 from users.models import Status
 from users.queries import ListedUser, without_placeholder
 

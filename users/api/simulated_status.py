@@ -10,8 +10,8 @@ from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.api.serializers import StrictSerializer
+from partners.api.views import SandboxView
 from partners.db import statements
-from partners.sandbox.views import SandboxView
 from users import queries
 from users.api import errors, schema
 from users.api.serializer_fields import ChoiceField

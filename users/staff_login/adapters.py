@@ -15,7 +15,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from partners.authentication import encryption
+from partners import encryption
 from users.models import Staff
 from users.staff_login import factors
 

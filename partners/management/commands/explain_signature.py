@@ -7,12 +7,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from partners.authentication import pasted_signatures
-from partners.authentication.pasted_signatures import Verification
-from partners.doctor import NotUnderstoodError, diagnose
+from partners.authentication import keys
+from partners.doctor import NotUnderstoodError, diagnose, verification
 from partners.doctor.causes import counted
+from partners.doctor.diagnosis import Diagnosis
 from partners.doctor.parsing import LONGEST_TEXT
+from partners.doctor.verification import Verification
 from partners.management.base import Outcome, ServiceCommand, standard_input
+from partners.models import ApiKey
 
 STANDARD_INPUT = "-"
 
@@ -47,7 +49,7 @@ class Command(ServiceCommand):
             diagnosis = diagnose(*texts, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS)
         except NotUnderstoodError as error:
             raise CommandError(str(error)) from None
-        verified = pasted_signatures.verify(diagnosis) if verify else None
+        verified = _verify(diagnosis) if verify else None
         data = diagnosis.as_json() | ({} if verified is None else {"verification": verified.as_json()})
         return Outcome(data, map(visible, _lines(data, verified)))
 
@@ -64,6 +66,28 @@ def _text(name: str) -> str:
         raise CommandError(f"{name} is not text in UTF-8.") from None
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
+
+
+def _verify(diagnosis: Diagnosis) -> Verification:
+    """Look up the request's API key, and try its secret."""
+    api_key = diagnosis.request.api_key
+    caller = keys.find_caller(keys.digest(api_key))[0] if api_key else None
+    if caller is None:
+        return Verification("unknown" if api_key else "missing")
+    return verification.verify(
+        diagnosis,
+        key_state=_key_state(caller),
+        prefix=caller.key_prefix,
+        partner=caller.partner_slug,
+        secret=caller.secret,
+    )
+
+
+def _key_state(caller: keys.Caller) -> str:
+    state = ApiKey.objects.get(pk=caller.key_id).state
+    if state == "active" and not caller.is_active:
+        return "partnerDisabled"
+    return verification.UNDECRYPTABLE if state == "active" and caller.secret_is_lost else state
 
 
 def visible(text: str) -> str:

@@ -2,9 +2,9 @@ from typing import Any
 
 from django.db.models import Count
 
-from partners.api.json import rfc_3339
 from partners.management.base import Outcome, ServiceCommand, table
 from partners.models import Partner, in_force
+from partners.rfc_3339 import format_timestamp
 
 
 class Command(ServiceCommand):
@@ -20,7 +20,7 @@ class Command(ServiceCommand):
                 "enabled": partner.enabled,
                 "rateLimit": partner.effective_rate_limit,
                 "keys": partner.keys_in_force,
-                "createdAt": rfc_3339(partner.created_at),
+                "createdAt": format_timestamp(partner.created_at),
             }
             for partner in Partner.objects.annotate(keys_in_force=keys_in_force).order_by("slug")
         ]

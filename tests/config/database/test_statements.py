@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from partners.db import statements
 from partners.db.statements import Query
 from partners.models import Partner
+from partners.rfc_3339 import rfc_3339_from_text
 from tests.support.round_trips import round_trips
 
 ONE = "SELECT %s::int + 1"
@@ -91,7 +92,7 @@ def test_times_as_text_require_utc(db: None, setting: str, value: str) -> None:
             Query("SELECT '2026-01-15T10:30:00.1Z'::timestamptz", (), lambda row: row[0], as_text=True)
         )
 
-    assert [statements.rfc_3339_from_text(written) for written in instant()] == ["2026-01-15T10:30:00.100000Z"]
+    assert [rfc_3339_from_text(written) for written in instant()] == ["2026-01-15T10:30:00.100000Z"]
     statements.run("SELECT set_config(%s, %s, true)", (setting, value))
     connection.pipeline.forget_statements()  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="UTC"):

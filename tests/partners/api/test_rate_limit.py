@@ -19,8 +19,8 @@ from pytest_django.fixtures import Settings
 
 from partners import circuit_breaker
 from partners.api import throttling
-from partners.api.rates import parse_rate
 from partners.models import Partner
+from partners.rates import parse_rate
 from tests import factories
 from tests.live.conftest import free_port
 from tests.support.client import PartnerClient, Response, in_process

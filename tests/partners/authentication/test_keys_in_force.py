@@ -16,11 +16,11 @@ from psycopg.pq import TransactionStatus
 
 from partners.api import throttling
 from partners.api.errors import UnauthorizedError
-from partners.api.rates import Rate
 from partners.authentication import keys
 from partners.authentication.failures import AuthenticationFailure
 from partners.db import serving_role
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
+from partners.rates import Rate
 from tests import factories
 from tests.conftest import database_url
 from tests.support.client import PartnerClient, Response, in_process

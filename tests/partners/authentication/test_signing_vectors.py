@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from partners.authentication import encryption, keys, signature_authentication, signing
+from partners import encryption
+from partners.authentication import keys, signature_authentication, signing
 from partners.models import ApiKey, Partner
+from partners.rfc_3339 import parse_timestamp
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
 from tests.support.client import Headers, Response, in_process
@@ -32,7 +34,7 @@ def send(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Send:
     )
 
     def send(request: Signed, headers: Headers, now: str) -> Response:
-        clock = SimpleNamespace(now=signing.parse_timestamp(now).astimezone)
+        clock = SimpleNamespace(now=parse_timestamp(now).astimezone)
         monkeypatch.setattr(signature_authentication, "datetime", clock)
         return in_process(request.method, request.target, headers, request.body.encode())
 

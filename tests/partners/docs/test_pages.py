@@ -12,8 +12,8 @@ from pytest_django.fixtures import Settings
 from partners.api import errors, idempotency
 from partners.api.json import BODY_LIMIT_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from partners.api.rates import parse_rate
 from partners.docs import guide as guide_page
+from partners.rates import parse_rate
 from tests import factories
 from tests.partners.docs.reading import PAGES, Page, get, read
 from tests.support.client import PartnerClient, in_process

@@ -2,13 +2,14 @@
 
 import base64
 import hmac
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from partners.authentication import keys
 from partners.doctor.diagnosis import CORRECT, Candidate, Diagnosis
-from partners.models import ApiKey
 
+_SECRET_PREFIX = re.compile(r"\Apsi_(?:test_)?secret_")
+UNDECRYPTABLE = "secretLost"
 # By the state of the API key.
 _STATES = {
     "missing": "The request has no API key: there is no secret to try.",
@@ -16,7 +17,7 @@ _STATES = {
     "revoked": "API key {prefix} of {partner} is revoked.",
     "expired": "API key {prefix} of {partner} has expired.",
     "partnerDisabled": "API key {prefix} belongs to {partner}, which is disabled.",
-    "secretLost": "The secret of API key {prefix} of {partner} cannot be decrypted.",
+    UNDECRYPTABLE: "The secret of API key {prefix} of {partner} cannot be decrypted.",
     "active": "API key {prefix} of {partner} is in force.",
 }
 AS_ISSUED = "as issued"
@@ -58,33 +59,20 @@ class Verification(NamedTuple):
             yield f"The signature matches this mistake{used}: {self.match.title} [{self.match.cause}]"
 
 
-def verify(diagnosis: Diagnosis) -> Verification:
-    """Look up the request's API key and try its secret on the canonical requests that may have been signed."""
-    api_key, signature = diagnosis.request.api_key, diagnosis.signature
-    caller = keys.find_caller(keys.digest(api_key))[0] if api_key else None
-    if caller is None:
-        return Verification("unknown" if api_key else "missing")
-    result = Verification(_state(caller), caller.key_prefix, caller.partner_slug)
-    if signature is None or result.key_state == "secretLost":
+def verify(diagnosis: Diagnosis, *, key_state: str, prefix: str, partner: str, secret: str) -> Verification:
+    """Try the secret of the request's API key on the canonical requests that may have been signed."""
+    result = Verification(key_state, prefix, partner)
+    if diagnosis.signature is None or key_state == UNDECRYPTABLE:
         return result
     candidates = list(diagnosis.candidates)
     if diagnosis.canonical is not None:
         candidates.append(Candidate("own", "The canonical request that the partner's code built", diagnosis.canonical))
-    match, secret_form = _match(caller.secret, candidates, bytes.fromhex(signature))
+    match, secret_form = _match(secret, candidates, bytes.fromhex(diagnosis.signature))
     return result._replace(tried=len(candidates), match=match, secret_form=secret_form)
 
 
-def _state(caller: keys.Caller) -> str:
-    state = ApiKey.objects.get(pk=caller.key_id).state
-    if state == "active" and not caller.is_active:
-        return "partnerDisabled"
-    return "secretLost" if state == "active" and caller.secret_is_lost else state
-
-
 def _match(secret: str, candidates: list[Candidate], signature: bytes) -> tuple[Candidate | None, str]:
-    bare = secret
-    for prefix in keys.SECRET_PREFIXES.values():
-        bare = bare.removeprefix(prefix)
+    bare = _SECRET_PREFIX.sub("", secret)
     forms = {
         AS_ISSUED: secret.encode(),
         "the secret without its prefix": bare.encode(),

@@ -7,9 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from partners.api import faults
 from partners.models import Mode, Partner
 from partners.monitoring import metrics
-from partners.sandbox import faults
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport
 from tests.support.responses import assert_error, failing_fields

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from partners.api.errors import BadRequestError
+from rest_framework.exceptions import APIException
+
 from partners.authentication import keys
 from partners.authentication.keys import Caller
 from partners.db import statements
 from partners.db.statements import Query
 
-# Builds the view's query, if it has one, from the partner's id, without side effects. Raises BadRequestError.
+# Builds the view's query, if it has one, from the partner's id, without side effects. Raises APIException.
 QueryFactory = Callable[[int], Query[Any] | None]
 
 
@@ -34,7 +35,7 @@ class FirstRoundTrip:
         """
         last, queries = keys.last_caller(key_digest), []
         if self._get_query and is_signed(last.secret):
-            with suppress(BadRequestError):  # `fetch` raises it again, after authentication
+            with suppress(APIException):  # `fetch` raises it again, after authentication
                 query = self._get_query(last.partner_id)
                 queries = [query] if query else []
         caller, rows = keys.find_caller(key_digest, *queries)
@@ -43,7 +44,7 @@ class FirstRoundTrip:
         return caller
 
     def fetch(self, partner_id: int) -> list[Any]:
-        """The rows of the view's query, sent now if it was not before. Raises BadRequestError and database errors."""
+        """The rows of the view's query, sent now if it was not before. Raises APIException and database errors."""
         if self.prefetched_rows is not None:
             return self.prefetched_rows
         query = self._get_query(partner_id) if self._get_query else None
