@@ -15,6 +15,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from partners.rates import parse_rate
+from partners.whole_numbers import parse_whole_number
 
 SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text
 _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
@@ -92,9 +93,10 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     """Return the type of a whole number in a range, both ends included."""
 
     def cast(value: str) -> int:
-        if not re.fullmatch(r"\d{1,9}", str(value), re.ASCII) or not lowest <= int(value) <= highest:
-            raise ValueError(f"set it to a whole number from {lowest} to {highest}.")
-        return int(value)
+        try:
+            return parse_whole_number(str(value), lowest, highest)
+        except ValueError as error:
+            raise ValueError(f"set it to {error}.") from None
 
     return cast
 

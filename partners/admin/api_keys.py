@@ -25,7 +25,7 @@ from partners.authentication.keys import IssuedKey, visible_prefix
 from partners.models import ApiKey
 
 MAY_ISSUE = "partners.add_apikey"
-MAX_OVERLAP_HOURS = 30 * 24
+MAX_OVERLAP_HOURS = keys.MAX_OVERLAP // timedelta(hours=1)
 
 
 class IssueForm(forms.Form):

@@ -28,6 +28,8 @@ SECRET_PREFIXES = {Mode.LIVE: "psi_secret_", Mode.SANDBOX: "psi_test_secret_"}
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
 LAST_USED_INTERVAL = timedelta(minutes=5)
+# How long an old key may stay in force beside its successor.
+MAX_OVERLAP = timedelta(days=30)
 # 100 years. PostgreSQL knows times after the year 9999, which Python cannot read.
 MAX_DAYS = 36_500
 CACHE_SIZE = 10_000
@@ -113,10 +115,10 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     """Issue a new key, and have the old one expire after `overlap` or at its own expiry, whichever is sooner.
 
     Uses the database's clock, as find_caller does: an overlap of zero ends the old key at once.
-    Raises ValueError if the old key is not in force or the overlap is negative.
+    Raises ValueError if the old key is not in force or the overlap is not from zero to MAX_OVERLAP.
     """
-    if overlap < timedelta():
-        raise ValueError("The overlap must not be negative.")
+    if not timedelta() <= overlap <= MAX_OVERLAP:
+        raise ValueError(f"The overlap must be from 0 to {MAX_OVERLAP // timedelta(hours=1)} hours.")
     with transaction.atomic():
         old = ApiKey.objects.select_for_update().get(pk=record.pk)
         # By a statement of its own: one that waited for the lock compares with the time when it began.

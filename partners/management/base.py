@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from partners.authentication.keys import IssuedKey
 from partners.db import statements
 from partners.models import ApiKey, Partner, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
+from partners.whole_numbers import parse_whole_number
 
 _NOT_REACHED = "The database cannot be reached, or did not answer in time."
 # By SQLSTATE.
@@ -144,9 +144,10 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     """A type for argparse: a whole number in this range."""
 
     def convert(text: str) -> int:
-        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not lowest <= int(text) <= highest:
-            raise ArgumentTypeError(f"must be a whole number from {lowest} to {highest}")
-        return int(text)
+        try:
+            return parse_whole_number(text, lowest, highest)
+        except ValueError as error:
+            raise ArgumentTypeError(f"must be {error}") from None
 
     return convert
 

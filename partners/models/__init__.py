@@ -4,6 +4,7 @@ from partners.models.events import Event, EventFeed, EventType, OutboxEntry
 from partners.models.partner import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 from partners.models.requests import IdempotencyRecord, UsedSignature
 from partners.models.webhooks import (
+    RECEIVES_EVENTS,
     DeliveryState,
     DisabledReason,
     WebhookDelivery,
@@ -14,6 +15,7 @@ from partners.models.webhooks import (
 __all__ = (
     "KEY_IS_ACTIVE",
     "KEY_PREFIXES",
+    "RECEIVES_EVENTS",
     "ApiKey",
     "DeliveryState",
     "DisabledReason",

@@ -14,6 +14,12 @@ from partners.models.partner import Partner
 
 MAX_URL_LENGTH = 500
 
+# Whether events are sent to an endpoint: active, and its partner enabled. The statement names the table endpoint.
+RECEIVES_EVENTS = """
+    (endpoint.disabled_reason = '' AND endpoint.removed_at IS NULL
+     AND (SELECT enabled FROM partners_partner WHERE id = endpoint.partner_id))
+"""
+
 
 class DisabledReason(models.TextChoices):
     """Why an endpoint is disabled, as in `list_webhooks --json`."""
@@ -84,7 +90,7 @@ class WebhookEndpoint(models.Model):
 
     @property
     def is_active(self) -> bool:
-        """Whether events are sent to it."""
+        """Whether it is neither disabled nor removed; RECEIVES_EVENTS says the same in SQL."""
         return not self.disabled_reason and self.removed_at is None
 
     @property

@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.db import transaction
 
 from partners.db import statements
+from partners.models import RECEIVES_EVENTS
 from partners.webhooks.leases import WITHOUT_FLUSH
 
 # Of an endpoint. Further events wait in the feed, so a dead endpoint does not fill the table.
@@ -26,8 +27,7 @@ _LOCK = f"""
     SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
         SELECT endpoint.id
           FROM partners_webhookendpoint endpoint JOIN partners_eventfeed feed USING (partner_id)
-          JOIN partners_partner partner ON partner.id = endpoint.partner_id AND partner.enabled
-         WHERE endpoint.disabled_reason = '' AND endpoint.removed_at IS NULL
+         WHERE {RECEIVES_EVENTS}
                AND feed.last_position > endpoint.position AND (endpoint.fan_out_after <= statement_timestamp()
                     OR endpoint.fan_out_after > statement_timestamp() + %s * interval '1 millisecond')
          ORDER BY random() LIMIT %s

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from partners.db import statements
 from partners.db.statements import Query
 from partners.events.wire import event_object
-from partners.models import WebhookDelivery, WebhookEndpoint
+from partners.models import RECEIVES_EVENTS, WebhookDelivery, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 
 # Of one endpoint, by all processes together.
@@ -34,7 +34,7 @@ _LOCK = f"""
     SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
         SELECT id FROM partners_webhookendpoint endpoint
          WHERE removed_at IS NULL AND (
-                   disabled_reason = '' AND (SELECT enabled FROM partners_partner WHERE id = partner_id) AND (
+                   {RECEIVES_EVENTS} AND (
                        SELECT true FROM partners_webhookdelivery delivery
                         WHERE delivery.endpoint_id = endpoint.id AND state = 'pending'
                               AND next_attempt_at <= statement_timestamp() LIMIT 1)
@@ -44,10 +44,10 @@ _LOCK = f"""
            FOR NO KEY UPDATE SKIP LOCKED) AS locked
 """
 # A user's event waits for the first attempt of the earlier ones.
-_CHOOSE = """
+_CHOOSE = f"""
     SELECT array_agg(chosen.id)
       FROM (SELECT id,
-                   disabled_reason = '' AND (SELECT enabled FROM partners_partner WHERE id = partner_id) AS is_active,
+                   {RECEIVES_EVENTS} AS is_active,
                    %s - (SELECT count(*) FROM partners_webhookdelivery leased
                           WHERE leased.endpoint_id = endpoint.id
                                 AND leased.leased_until > statement_timestamp()) AS free

@@ -2,10 +2,11 @@
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from partners.models import RECEIVES_EVENTS
 from partners.monitoring.probes import Session
 
 # Those of active endpoints of enabled partners; of each, the index gives its first.
-_DELIVERIES = """
+_DELIVERIES = f"""
     SELECT coalesce(sum(pending), 0)::bigint, coalesce(max(extract(epoch FROM now() - due)), 0)::float8,
            count(failing_since)
       FROM (SELECT failing_since,
@@ -14,8 +15,7 @@ _DELIVERIES = """
                    (SELECT min(next_attempt_at) FROM partners_webhookdelivery
                      WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now()) AS due
               FROM partners_webhookendpoint endpoint
-              JOIN partners_partner partner ON partner.id = endpoint.partner_id AND partner.enabled
-             WHERE disabled_reason = '' AND removed_at IS NULL) AS endpoints
+             WHERE {RECEIVES_EVENTS}) AS endpoints
 """
 _DISABLED = """
     SELECT disabled_reason, count(*) FROM partners_webhookendpoint

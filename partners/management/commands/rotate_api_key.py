@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from partners.authentication import keys
 from partners.management.base import Outcome, ServiceCommand, issued_key, optional_rfc_3339, whole_number
 
-MAX_HOURS = 24 * 365
+MAX_HOURS = keys.MAX_OVERLAP // timedelta(hours=1)
 
 
 class Command(ServiceCommand):

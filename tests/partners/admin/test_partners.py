@@ -216,6 +216,7 @@ def test_a_key_can_be_given_an_end(key: ApiKey) -> None:
         ("issue", {"label": "\0"}),
         ("rotate", {"overlap_hours": ""}),
         ("rotate", {"overlap_hours": "-1"}),
+        ("rotate", {"overlap_hours": "721"}),
         ("rotate", {"overlap_hours": "9" * 40}),
         ("rotate", {"overlap_hours": "nan"}),
         ("revoke", {"confirmed": ""}),

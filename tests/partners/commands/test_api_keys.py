@@ -129,9 +129,13 @@ def test_without_an_overlap_the_old_key_is_refused_at_once(committed_partner: Pa
     assert (status_of(old), status_of(new)) == (401, 200)
 
 
-def test_a_negative_overlap_is_a_wrong_use(partner: Partner) -> None:
-    prefix = keys.issue(partner=partner).record.prefix
-    assert run("rotate_api_key", prefix, "--overlap-hours=-1").status == 2
+@pytest.mark.parametrize("hours", ["-1", "721"])
+def test_an_overlap_is_at_most_30_days(partner: Partner, hours: str) -> None:
+    record = keys.issue(partner=partner).record
+    end = run("rotate_api_key", record.prefix, f"--overlap-hours={hours}")
+    assert (end.status, "whole number from 0 to 720" in end.errors) == (2, True)
+    with pytest.raises(ValueError, match="from 0 to 720 hours"):
+        keys.rotate(record, overlap=timedelta(hours=int(hours)))
     assert partner.api_keys.count() == 1
 
 
