@@ -55,6 +55,7 @@ GRANTS = {
         )
     },
     "users_accessrecord": ADD,
+    "users_casenote": ADD,
     "transactions_conversion": READ
     | {
         (

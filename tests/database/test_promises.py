@@ -13,7 +13,10 @@ from tests import factories
 from tests.support.client import Response
 from users.models import User, UserEvent
 
-HISTORY = ("users_userevent", "users_statuschange", "transactions_conversion", "transactions_document")
+HISTORY = (
+    *("users_userevent", "users_statuschange", "users_casenote"),
+    *("transactions_conversion", "transactions_document"),
+)
 # What a hostile or careless session might set first.
 SWITCHES = {
     "as it is": "SELECT 1",

@@ -26,7 +26,7 @@ from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
 from transactions.models import Conversion, Document
-from users.models import AccessKind, AccessRecord, Claim, Staff, Status, StatusChange, User, UserEvent
+from users.models import AccessKind, AccessRecord, CaseNote, Claim, Staff, Status, StatusChange, User, UserEvent
 from users.services.bulk_approval import Choice
 from users.services.changes import version_of
 
@@ -262,6 +262,13 @@ TABLE: tuple[Page | Action, ...] = (
         },
         is_approved,
     ),
+    Action(
+        "Add a note to a case",
+        at("/admin/cases/{w.user.pk}/note/"),
+        DECIDERS,
+        lambda _w: {"text": "Called the partner."},
+        lambda w: w.user.case_notes.filter(text="Called the partner.").exists(),
+    ),
     Action("Claim", at("/admin/cases/{w.user.pk}/claim/"), DECIDERS, is_done=is_claimed),
     Action(
         "Release",
@@ -486,6 +493,7 @@ _EVERYTHING: tuple[type[Model], ...] = (
     UserEvent,
     StatusChange,
     AccessRecord,
+    CaseNote,
     Claim,
     Conversion,
     Document,

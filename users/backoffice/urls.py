@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern] = [
     path("cases/<uuid:user_id>/reviewed/", _staff(case.reviewed), name="backoffice_reviewed"),
     path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
     path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
+    path("cases/<uuid:user_id>/note/", _staff(case.add_note), name="backoffice_note"),
     path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
     path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
     path("exports/", _staff(exports.exports), name="backoffice_exports"),

@@ -126,6 +126,23 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='CaseNote',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.CharField(max_length=2000, verbose_name='text')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('staff', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='case_notes', to='users.user', verbose_name='user')),
+            ],
+            options={
+                'verbose_name': 'case note',
+                'verbose_name_plural': 'case notes',
+                'default_permissions': ('view',),
+                'indexes': [models.Index(fields=['user', 'id'], name='case_note_of_user')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('text__regex', '\\S')), name='case_note_given')],
+            },
+        ),
+        migrations.CreateModel(
             name='ChangedUser',
             fields=[
             ],
@@ -351,6 +368,18 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='accessrecord',
             trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f36100229fa4bb6c0259d313a2f0b4187bdd895b', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_a5731', table='users_accessrecord', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='casenote',
+            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6054237391803c7f64c882a22057de335ed1e1e2', operation='UPDATE', pgid='pgtrigger_no_update_08e03', table='users_casenote', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='casenote',
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='3c03e1354e2b473311f5e5348db7fa4d2a45b6c6', operation='DELETE', pgid='pgtrigger_no_delete_32f23', table='users_casenote', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='casenote',
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='5507b037955c8a8707366fe32b64f95f130f6086', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_a123c', table='users_casenote', when='BEFORE')),
         ),
         migrations.AddIndex(
             model_name='statuschange',

@@ -1,12 +1,13 @@
 """Users, staff, and the decisions, claims and access records of staff."""
 
-from users.models.case import AccessKind, AccessRecord, ChangedUser, Claim, QueuedUser
+from users.models.case import AccessKind, AccessRecord, CaseNote, ChangedUser, Claim, QueuedUser
 from users.models.statuses import Status
 from users.models.user import Staff, StatusChange, User, UserEvent
 
 __all__ = (
     "AccessKind",
     "AccessRecord",
+    "CaseNote",
     "ChangedUser",
     "Claim",
     "QueuedUser",

@@ -48,6 +48,29 @@ class Claim(models.Model):
         return f"{self.user_id} by {self.staff_id}"
 
 
+class CaseNote(models.Model):
+    """What a staff member noted about a user without deciding. Never updated or deleted."""
+
+    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="case_notes", db_index=False)
+    staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="+", db_index=False)
+    text = models.CharField(_("text"), max_length=2000)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT", "INSERT")
+
+    class Meta:
+        verbose_name = _("case note")
+        verbose_name_plural = _("case notes")
+        default_permissions = ("view",)
+        indexes = (models.Index(fields=("user", "id"), name="case_note_of_user"),)
+        constraints = (models.CheckConstraint(condition=Q(text__regex=r"\S"), name="case_note_given"),)
+        triggers = append_only()
+
+    def __str__(self) -> str:
+        # Nothing personal.
+        return f"{self.user_id} {self.pk}"
+
+
 class AccessKind(models.TextChoices):
     """The kinds of access to a user's data."""
 

@@ -15,6 +15,8 @@ _USERS = {
 _IDENTITY = _USERS | {
     "users.view_identity",
     "users.view_userevent",
+    # A note may quote birth date and address.
+    "users.view_casenote",
     "users.view_dashboard",
     # A tax slip has birth date and address.
     "transactions.download_document",

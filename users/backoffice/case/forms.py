@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from users.models import Status, User
-from users.services import compliance
+from users.services import case_notes, compliance
 from users.services.reasons import needs_note, reasons_for
 
 _NOTE_REQUIRED = _("A note is required.")
@@ -50,6 +50,20 @@ class DecisionForm(forms.Form):
             return {"reason": "", "reason_code": ""}
         code = self.cleaned_data["reason_code"]
         return {"reason": self.cleaned_data["note"] or self._reasons[code].text(), "reason_code": code}
+
+
+class NoteForm(forms.Form):
+    """A note without a decision."""
+
+    text = forms.CharField(
+        label=_("Note"),
+        max_length=case_notes.MAX_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="add-note-%s")
 
 
 class Button(NamedTuple):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from users.backoffice.access import staff_of
-from users.backoffice.case.forms import DecisionForm, moves
+from users.backoffice.case.forms import DecisionForm, NoteForm, moves
 from users.backoffice.case.sections import SECTIONS, Section
 from users.backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from users.backoffice.lists import QUEUE, url_for
@@ -32,9 +32,17 @@ _HIDDEN_WHERE_EMPTY = {"address_line2"}
 
 
 def case_context(
-    request: HttpRequest, user: User, *, form: DecisionForm | None = None, refusal: object = None
+    request: HttpRequest,
+    user: User,
+    *,
+    form: DecisionForm | None = None,
+    note_form: NoteForm | None = None,
+    refusal: object = None,
 ) -> dict[str, Any]:
-    """Return the page's context. form: an invalid or refused one, to show again. refusal: why it was refused."""
+    """Return the page's context.
+
+    form, note_form: an invalid or refused one, to show again. refusal: why a decision was refused.
+    """
     reader = staff_of(request)
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
     sees_history = reader.has_perm("users.view_userevent")
@@ -48,6 +56,7 @@ def case_context(
         "sections": [_section(section, user) for section in SECTIONS if reader.has_perm(section.permission)],
         "refusal": refusal,
         "changes": since_last_decision(user, sees_identity=sees_identity) if sees_history else None,
+        "note_form": note_form or NoteForm(),
         "timeline": timeline(user, reader, count=count),
         "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
         **header_context(user, reader, form=form, is_open=refusal is None),

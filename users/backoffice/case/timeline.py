@@ -1,4 +1,4 @@
-"""A user's timeline, newest first: changes by the partner, decisions, and staff access, each read in one statement."""
+"""A user's timeline, newest first: changes by the partner, decisions, notes and staff access, one statement each."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from users.backoffice.change_origin import made_by, made_through
-from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User, UserEvent
+from users.models import AccessKind, AccessRecord, CaseNote, Staff, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 from users.services.changes import FieldChange, differences
 
@@ -65,6 +65,8 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     if reader.has_perm("users.view_statuschange"):
         decisions = user.status_changes.select_related("by").order_by("-created_at", "-id")
         sources.append(_source(decisions, count, _decision))
+    if reader.has_perm("users.view_casenote"):
+        sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
         records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
         accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
@@ -136,6 +138,10 @@ def _decision(change: StatusChange) -> Entry:
     )
 
 
+def _note(note: CaseNote) -> Entry:
+    return Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
+
+
 def _access(record: AccessRecord) -> Entry:
     title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
     source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
@@ -145,6 +151,7 @@ def _access(record: AccessRecord) -> Entry:
 _ICONS = {
     "created": "person_add",
     "change": "edit",
+    "note": "sticky_note_2",
     Status.ACTIVE: "check_circle",
     Status.REJECTED: "cancel",
     Status.SUSPENDED: "pause_circle",

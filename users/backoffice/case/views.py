@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from users.backoffice.access import record_opening, request_id_of, staff_of
-from users.backoffice.case.forms import DecisionForm
+from users.backoffice.case.forms import DecisionForm, NoteForm
 from users.backoffice.case.page import case_context
 from users.backoffice.lists import CHANGED, QUEUE, url_for
 from users.models import AccessRecord, Status, StatusChange, User
-from users.services import claims, compliance
+from users.services import case_notes, claims, compliance
 from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
 
 PERMISSION = "users.view_user"
@@ -59,6 +59,20 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
         return _page(request, user_id, status=409, form=form, refusal=refusal)
     return _after_decision(request, user, change)
+
+
+@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
+def add_note(request: HttpRequest, user_id: UUID) -> HttpResponse:
+    """Add a note to the case; after a refusal, show the page with its reason."""
+    user = _user(user_id)
+    if request.method != "POST":
+        return redirect("backoffice_case", user.pk)
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, user_id, status=422, note_form=form)
+    case_notes.add_note(user=user, text=form.cleaned_data["text"], by=staff_of(request))
+    messages.success(request, _("The note is recorded."))
+    return redirect("backoffice_case", user.pk)
 
 
 def _button(permission: str) -> Callable[[_View], _View]:

@@ -28,6 +28,7 @@ _DECISION = {
     "reason": "reason",
     "waitedSince": "since",
 }
+_NOTE = {"at": "created_at", "by": "staff__username", "note": "text"}
 _EVENT = {"at": "pgh_created_at", "change": "pgh_label", "by": "pgh_context", "status": "status", **SUBMITTED}
 _ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username", "requestId": "request_id", "detail": "detail"}
 
@@ -45,6 +46,7 @@ def parts() -> list[Part]:
     """Return the lists of a pack."""
     return [
         Part("statusChanges", _("Decisions"), lambda user: records(user.status_changes.all(), _DECISION)),
+        Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
         *(Part(section.name, section.title, section.records) for section in SECTIONS),
