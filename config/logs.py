@@ -28,7 +28,7 @@ from partners.monitoring.request_context import request_context
 UNSAFE_TEMPLATES = ("django.security", "django.request")
 # Django logs these as errors with a traceback, but any client can cause them with one request.
 CLIENT_ERRORS = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
-# For each exception of a chain, and for all of them.
+# MAX_FRAMES limits each exception of a chain, MAX_LOCATIONS all of them.
 MAX_FRAMES = 12
 MAX_LOCATIONS = 100
 _LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')

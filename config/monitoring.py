@@ -41,7 +41,7 @@ def livez(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def readyz(_request: HttpRequest) -> HttpResponse:
-    """Whether requests can be answered, and what prevents it."""
+    """Whether requests can be handled, and what prevents it."""
     result = health.readiness()
     body = {"status": "ok" if result.is_healthy else "failing", "checks": result.checks, "warnings": result.warnings}
     return JsonResponse(body, status=200 if result.is_healthy else 503)

@@ -4,7 +4,7 @@ from typing import Any
 
 _USER = {"externalId": "$response.body#/externalId"}
 _NEXT_PAGE = _USER | {"cursor": "$response.body#/nextCursor"}
-# By operation and status: the next operations, and where their parameters are in the response.
+# The keys are operation and status; the values the next operations, and where their parameters are in the response.
 LINKS = {
     ("createUser", "201"): dict.fromkeys(("getUser", "updateUser", "listTransactions", "listDocuments"), _USER),
     ("listTransactions", "200"): {"listTransactions": _NEXT_PAGE},

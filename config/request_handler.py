@@ -12,7 +12,7 @@ from typing import Any
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.http.response import HttpResponseBase
 
-from partners.api.json import BODY_LIMIT_BYTES
+from partners.api.json import MAX_BODY_BYTES
 from partners.api.middleware import is_api_path
 from partners.streaming import LimitedStreamingResponse
 
@@ -44,7 +44,7 @@ class ServiceRequest(WSGIRequest):
             environ["CONTENT_TYPE"] = plain_content_type(content_type)
         if "HTTP_TRANSFER_ENCODING" in environ:
             # Django would read nothing of a chunked body: have it read one byte more than the API accepts.
-            environ["CONTENT_LENGTH"] = str(BODY_LIMIT_BYTES + 1)
+            environ["CONTENT_LENGTH"] = str(MAX_BODY_BYTES + 1)
         super().__init__(environ)
         if content_type and is_api_path(self.path_info):
             # The API compares the whole header.
@@ -55,7 +55,7 @@ class ServiceRequest(WSGIRequest):
         """The body."""
         body = super().body
         # The rest of a longer chunked body is unread.
-        self.body_is_read = len(body) <= BODY_LIMIT_BYTES
+        self.body_is_read = len(body) <= MAX_BODY_BYTES
         return body
 
 

@@ -19,9 +19,9 @@ THREAD_IDLE_SECONDS = 300
 BACKLOG = 1024
 # Read at once of a request's head; granian reads as much again at most. So 16 KiB are accepted, 32 KiB never (431).
 HEAD_BUFFER_BYTES = 16 * 1024
-# For a request's head, and between two requests of a connection.
+# How long a request's head, and the pause between two requests of a connection, may take.
 IDLE_SECONDS = 75
-# For requests in progress when the service stops.
+# How long requests in progress may take when the service stops.
 STOPPING_SECONDS = 30
 
 

@@ -23,7 +23,7 @@ _IPV6 = r"\[[0-9A-Fa-f:.]+\]"
 _SECRET_LENGTH = 32
 _DIFFERENT_CHARACTERS = 10
 _SSL_MODES = {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
-# Of libpq, by which the service keeps its time limits and sessions.
+# libpq's parameters that do not change the service's time limits and sessions.
 _DATABASE_PARAMETERS = (
     *("channel_binding", "sslcert", "sslcrl", "sslkey", "sslmode", "sslrootcert"),
     "target_session_attrs",

@@ -85,7 +85,7 @@ def _connection(
     session = f"-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1 {isolation} {session}"
     return url | {
         "ENGINE": engine,
-        # How long to wait for an answer (config/database/pipeline.py): a server that hangs enforces no timeout.
+        # How long to wait for a response (config/database/pipeline.py): a server that hangs enforces no timeout.
         "RESPONSE_SECONDS": response_seconds,
         # Each thread keeps a connection; the backend replaces broken ones.
         "CONN_MAX_AGE": None,
@@ -118,7 +118,7 @@ DATABASES = {
 if _owner:
     DATABASES["owner"] = _owner | {"ENGINE": _engine}
 if _replica:
-    # For lists (transactions/replica.py). It gives up sooner, so that the primary can still answer in time.
+    # Lists use it (transactions/replica.py). It gives up sooner, so that the primary can still respond in time.
     DATABASES["replica"] = _connection(
         "config.database",
         _replica,
@@ -153,16 +153,16 @@ INSTALLED_APPS = [
     "pghistory",
 ]
 
-# In order of a request; some of them answer it.
+# In order of a request; some of them respond to it.
 MIDDLEWARE = [
     # Responds to /livez, /readyz and /metrics.
     "config.monitoring.MonitoringMiddleware",
     "partners.api.middleware.RequestMiddleware",
-    # Answers all of /v1.
+    # Responds to all of /v1.
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "users.middleware.ContentSecurityPolicyMiddleware",
-    # Answers /docs, which has no session.
+    # Responds to /docs, which has no session.
     "partners.docs.middleware.DocsMiddleware",
     # Static files and the back office.
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -313,7 +313,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Strict"
-# Of commands and logs; the back office shows COMPLIANCE_TIME_ZONE (users/middleware.py).
+# Commands and logs use it; the back office shows COMPLIANCE_TIME_ZONE (users/middleware.py).
 TIME_ZONE = "UTC"
 USE_TZ = True
 FORMAT_MODULE_PATH = ["config.formats"]

@@ -19,8 +19,8 @@ METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]")
 
 
-class NoAnswerError(Exception):
-    """The service is unreachable or did not answer."""
+class NoResponseError(Exception):
+    """The service is unreachable or did not respond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class SignedClient:
     def send(self, method: str, target: str, body: bytes = b"", idempotency_key: str | None = None) -> Reply:
         """Send a request; return its response, errors included.
 
-        method: in upper case. target: path and query, percent-encoded or not. Raises NoAnswerError; ValueError for a
+        method: in upper case. target: path and query, percent-encoded or not. Raises NoResponseError; ValueError for a
         malformed base URL or target.
         """
         base, target = split_base_url(self.base_url), encode_target(target)
@@ -66,7 +66,7 @@ class SignedClient:
         try:
             return self._exchange(base, method, target, headers, body)
         except (OSError, http.client.HTTPException) as error:
-            raise NoAnswerError(f"No answer from {self.base_url}: {str(error) or type(error).__name__}") from error
+            raise NoResponseError(f"No response from {self.base_url}: {str(error) or type(error).__name__}") from error
 
     def headers(self, method: str, target: str, body: bytes, idempotency_key: str | None) -> dict[str, str]:
         """The headers that authenticate a request sent now. target: percent-encoded."""
@@ -90,12 +90,12 @@ class SignedClient:
             connection.putrequest(method, base.path.rstrip("/") + target, skip_accept_encoding=True)
             for name, value in headers.items():
                 connection.putheader(name, value)
-            # A service that refuses a body without reading it still answers.
+            # A service that refuses a body without reading it still responds.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.endheaders(body or None)
-            answer = connection.getresponse()
-            headers = {name: answer.getheader(name, "") for name in answer.headers}
-            return Reply(answer.status, answer.reason, headers, answer.read())
+            response = connection.getresponse()
+            headers = {name: response.getheader(name, "") for name in response.headers}
+            return Reply(response.status, response.reason, headers, response.read())
         finally:
             connection.close()
 

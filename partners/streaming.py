@@ -15,7 +15,7 @@ from django.http import StreamingHttpResponse
 # Fewer than THREADS in config/serve.py.
 MAX_STREAMS = 4
 MAX_STREAMS_PER_OWNER = 2
-# For Retry-After.
+# The value of Retry-After.
 RETRY_SECONDS = 5
 
 STAFF = "staff"

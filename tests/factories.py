@@ -191,7 +191,7 @@ class EventFactory(factory.django.DjangoModelFactory[Event]):
 
     @classmethod
     def _create(cls, model_class: type[Event], *, partner: Partner, user: User) -> Event:
-        Relay().place()
+        Relay().assign_positions()
         return Event.objects.filter(partner=partner, user_id=user.pk, type=EventType.STATUS_CHANGED).latest("id")
 
 

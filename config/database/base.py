@@ -28,7 +28,7 @@ from partners.circuit_breaker import CircuitBreaker
 from partners.db.statements import Query, Result, is_stale_plan
 from partners.monitoring.request_context import request_context
 
-# By how much the wait for an answer exceeds `statement_timeout`: the server's own error comes first.
+# How much longer than `statement_timeout` a response is waited for: the server's own error comes first.
 MARGIN_SECONDS = 0.5
 
 # From a failure to the next probe, and from a probe without an outcome to the next.
@@ -245,7 +245,7 @@ class DatabaseWrapper(PostgresWrapper):
 
     @contextmanager
     def response_timeout(self, seconds: float) -> Iterator[None]:
-        """Wait up to `seconds` for each answer. Use it around a transaction with the same `statement_timeout`.
+        """Wait up to `seconds` for each response. Use it around a transaction with the same `statement_timeout`.
 
         Around it, because COMMIT may take as long too. A connection without a limit keeps none.
         """

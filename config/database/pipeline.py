@@ -1,4 +1,4 @@
-"""A connection with a limit to the wait for an answer, and its prepared statements (libpq's pipeline mode).
+"""A connection with a limit to the wait for a response, and its prepared statements (libpq's pipeline mode).
 
 psycopg's cursors send, wait and read in steps that each release the interpreter's lock. This module uses psycopg.pq,
 below the cursors, with psycopg's conversion of values: a statement costs a third.
@@ -29,13 +29,13 @@ COMMIT: Query[Any] = Query("COMMIT", ())
 
 
 class ResponseTimeoutError(OperationalError):
-    """The server has not answered a statement in time; the connection is closed."""
+    """The server has not responded to a statement in time; the connection is closed."""
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection that is closed if an answer takes longer than `response_seconds` (None: no limit).
+    """A connection that is closed if a response takes longer than `response_seconds` (None: no limit).
 
-    A late answer would be taken for the answer to the next statement.
+    A late response would be taken for the response to the next statement.
     """
 
     response_seconds: float | None = None
@@ -55,21 +55,21 @@ class BoundedConnection(Connection[Any]):
     def close_after_timeout(self) -> ResponseTimeoutError:
         """Close the connection and return the error to raise."""
         self.close()
-        return ResponseTimeoutError("The database did not answer in time.")
+        return ResponseTimeoutError("The database did not respond in time.")
 
 
 class Pipeline:
     """Runs prepared statements on a connection; prepares each at its first use."""
 
     def __init__(self, driver: BoundedConnection) -> None:
-        """driver: an open connection; closed if an answer is incomplete."""
+        """driver: an open connection; closed if a response is incomplete."""
         self._driver = driver
         self._pgconn: PGconn = driver.pgconn
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, select.POLLIN)
-        # By text and `as_text`.
+        # The keys are text and `as_text`.
         self._statements: dict[tuple[str, bool], _PreparedStatement] = {}
-        # For the answer to the present statements (monotonic); None: no limit.
+        # When the response to the present statements is due (monotonic); None: no limit.
         self._deadline: float | None = None
 
     @property
@@ -126,7 +126,7 @@ class Pipeline:
             results = self._results()
             pgconn.exit_pipeline_mode()
         except BaseException:
-            # The rest of the answer would be taken for the answer to the next statement.
+            # The rest of the response would be taken for the response to the next statement.
             self._driver.close()
             raise
         return results

@@ -29,7 +29,7 @@ from django.core.exceptions import ImproperlyConfigured
 # Long enough for crash recovery on a slow disk.
 START_TIMEOUT_SECONDS = 120
 START_ATTEMPTS = 3
-SOCKET_PATH_LIMIT = 100
+MAX_SOCKET_PATH_BYTES = 100
 SOCKET = ".s.PGSQL.5432"
 SUPERUSER = "postgres"
 OWNER_ROLE = "psi_owner"
@@ -57,7 +57,7 @@ class EmbeddedServer:
         self.data = self.folder / "data"
         self.socket_folder = self.data
         # PostgreSQL limits a socket's path: for a deep checkout the socket is in the temporary folder.
-        if len(str(self.data / SOCKET)) > SOCKET_PATH_LIMIT:
+        if len(str(self.data / SOCKET)) > MAX_SOCKET_PATH_BYTES:
             name = hashlib.sha256(str(self.folder).encode()).hexdigest()[:16]
             self.socket_folder = Path(tempfile.gettempdir()) / f"psi-{os.geteuid()}-{name}"
         self._users_lock: IO[bytes] | None = None
@@ -118,7 +118,7 @@ class EmbeddedServer:
             atexit.register(lambda: self.leave() if os.getpid() == process else None)
 
     def _is_running(self) -> bool:
-        # By connecting: a killed server that is not reaped still is a process.
+        # A connection tells: a killed server that is not reaped still is a process.
         with socket.socket(socket.AF_UNIX) as connection:
             return connection.connect_ex(str(self.socket_folder / SOCKET)) == 0
 

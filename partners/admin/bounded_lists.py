@@ -1,8 +1,8 @@
 """The lists of the back office: bounded, in the order of an index, and without deletion.
 
 A page costs the same however long the list is. It begins after a row (keyset pagination by PostgreSQL's comparison of
-rows), is counted to COUNT_LIMIT, and examines at most EXAMINED_ROWS rows where a filter has no index. Only the filters
-that a list names are accepted: others would be scans, and of a secret's column an oracle.
+rows), is counted to MAX_COUNT, and examines at most MAX_EXAMINED_ROWS rows where a filter has no index. Only the
+filters that a list names are accepted: others would be scans, and of a secret's column an oracle.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,25 +33,25 @@ else:
     from unfold.admin import ModelAdmin as _ModelAdmin
 
 ROWS_ON_PAGE = 50
-COUNT_LIMIT = 1_000
-# By a filter that no index serves, and by BackOfficeAdmin.row_filter.
-EXAMINED_ROWS = 10_000
-EXAMINED_IN_PYTHON = 1_000
+MAX_COUNT = 1_000
+# How many rows a filter that no index serves examines, and BackOfficeAdmin.row_filter.
+MAX_EXAMINED_ROWS = 10_000
+MAX_EXAMINED_IN_PYTHON = 1_000
 BATCH_SIZE = 250
 
 # The values of a row in the columns of the order.
-Place = tuple[Any, ...]
+Position = tuple[Any, ...]
 RowFilter = Callable[[list[Any]], list[Any]]
 _SEPARATOR = "~"
 
 
 def bounded_count(rows: QuerySet[Any]) -> int:
-    """The number of rows; COUNT_LIMIT + 1 for all larger numbers."""
-    return rows.order_by()[: COUNT_LIMIT + 1].count()
+    """The number of rows; MAX_COUNT + 1 for all larger numbers."""
+    return rows.order_by()[: MAX_COUNT + 1].count()
 
 
 class KeysetChangeList(ChangeList):
-    """A page of a list; `?p=` has the place of the row before it.
+    """A page of a list; `?p=` has the position of the row before it.
 
     total: the number of rows, as bounded_count gives it; None on further pages, and where a row filter has more rows.
     next_page: a query string; empty at the end of the list.
@@ -59,7 +59,7 @@ class KeysetChangeList(ChangeList):
     """
 
     model_admin: Any
-    count_limit = COUNT_LIMIT
+    max_count = MAX_COUNT
     total: int | None = None
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str | Combinable]:
@@ -75,14 +75,14 @@ class KeysetChangeList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         """Read a page, and one row more to know whether there is a next one."""
-        start = self._requested_place(request)
-        end = self._last_place(request, start)
-        rows = self.queryset if end is None else self.queryset.filter(self._beside(end, LessThanOrEqual))
+        start = self._requested_position(request)
+        end = self._last_position(request, start)
+        rows = self.queryset if end is None else self.queryset.filter(self._keyset_filter(end, LessThanOrEqual))
         row_filter = self.model_admin.row_filter(request)
         matches, stopped = self._read(rows, start, row_filter)
         has_more = len(matches) > self.list_per_page
         self.result_list = matches[: self.list_per_page]
-        following = self._place_of(self.result_list[-1]) if has_more else stopped or end
+        following = self._position_of(self.result_list[-1]) if has_more else stopped or end
         self.next_page = self.get_query_string({PAGE_VAR: _text(following)}) if following else ""
         self.is_partial = not has_more and following is not None
         self.is_continued = start is not None
@@ -96,20 +96,20 @@ class KeysetChangeList(ChangeList):
         self.model_admin.prepare_rows(request, self.result_list)
 
     def _read(
-        self, rows: QuerySet[Any], start: Place | None, row_filter: RowFilter | None
-    ) -> tuple[list[Any], Place | None]:
+        self, rows: QuerySet[Any], start: Position | None, row_filter: RowFilter | None
+    ) -> tuple[list[Any], Position | None]:
         """At least one row more than a page, if there are as many; and where the row filter stopped, if it did."""
         matches: list[Any] = []
         size = self.list_per_page + 1 if row_filter is None else BATCH_SIZE
-        for _number in range(EXAMINED_IN_PYTHON // size):
-            batch = list((rows if start is None else rows.filter(self._beside(start, GreaterThan)))[:size])
+        for _number in range(MAX_EXAMINED_IN_PYTHON // size):
+            batch = list((rows if start is None else rows.filter(self._keyset_filter(start, GreaterThan)))[:size])
             matches += batch if row_filter is None else row_filter(batch)
             if len(batch) < size or len(matches) > self.list_per_page:
                 return matches, None
-            start = self._place_of(batch[-1])
+            start = self._position_of(batch[-1])
         return matches, start
 
-    def _last_place(self, request: HttpRequest, start: Place | None) -> Place | None:
+    def _last_position(self, request: HttpRequest, start: Position | None) -> Position | None:
         """The last row to examine: None where indexes serve all filters, or the list ends before."""
         names = self.get_filters_params()
         scans = [one for one in self.filter_specs if not is_indexed(one) and is_applied(one, names)]
@@ -119,33 +119,35 @@ class KeysetChangeList(ChangeList):
         for list_filter in filter(is_indexed, self.filter_specs):
             rows = list_filter.queryset(request, rows)
         if start is not None:
-            rows = rows.filter(self._beside(start, GreaterThan))
+            rows = rows.filter(self._keyset_filter(start, GreaterThan))
         columns = [field.attname for field in self._columns()]
         # The columns of the order alone, which an index may give without the rows.
-        last: Place | None = rows.order_by(*self.order).values_list(*columns)[EXAMINED_ROWS - 1 : EXAMINED_ROWS].first()
+        last: Position | None = (
+            rows.order_by(*self.order).values_list(*columns)[MAX_EXAMINED_ROWS - 1 : MAX_EXAMINED_ROWS].first()
+        )
         return last
 
     def _columns(self) -> list[Any]:
         names = [name.lstrip("-") for name in self.order]
         return [self.opts.pk if name == "pk" else self.opts.get_field(name) for name in names]
 
-    def _place_of(self, row: Model) -> Place:
+    def _position_of(self, row: Model) -> Position:
         return tuple(getattr(row, field.attname) for field in self._columns())
 
-    def _requested_place(self, request: HttpRequest) -> Place | None:
-        """None for the first page, and where the parameter is no place."""
+    def _requested_position(self, request: HttpRequest) -> Position | None:
+        """None for the first page, and where the parameter is none."""
         texts, columns = request.GET.get(PAGE_VAR, "").split(_SEPARATOR), self._columns()
         try:
-            place = tuple(field.to_python(text or None) for field, text in zip(columns, texts, strict=True))
+            position = tuple(field.to_python(text or None) for field, text in zip(columns, texts, strict=True))
         except (ValueError, ValidationError):
             return None
-        return place if None not in place else None
+        return position if None not in position else None
 
-    def _beside(self, place: Place, lookup: Any) -> Any:
-        """The rows on a side of this place, as a range of the index: ROW(…) > ROW(…). lookup: of an ascending list."""
+    def _keyset_filter(self, position: Position, lookup: Any) -> Any:
+        """The rows on a side of a position, as a range of the index: ROW(…) > ROW(…). lookup: of an ascending list."""
         if self.order[0].startswith("-"):
             lookup = {GreaterThan: LessThan, LessThanOrEqual: GreaterThanOrEqual}[lookup]
-        values = [Value(value, output_field=field) for value, field in zip(place, self._columns(), strict=True)]
+        values = [Value(value, output_field=field) for value, field in zip(position, self._columns(), strict=True)]
         return lookup(_row(*[F(field.attname) for field in self._columns()]), _row(*values))
 
 
@@ -153,8 +155,8 @@ def _row(*values: Any) -> Func:
     return Func(*values, function="ROW", output_field=TextField())
 
 
-def _text(place: Place) -> str:
-    return _SEPARATOR.join(one.isoformat() if isinstance(one, datetime) else str(one) for one in place)
+def _text(position: Position) -> str:
+    return _SEPARATOR.join(one.isoformat() if isinstance(one, datetime) else str(one) for one in position)
 
 
 def is_indexed(list_filter: Any) -> bool:
@@ -254,7 +256,7 @@ class BackOfficeAdmin(_ModelAdmin):
             title = {"title": capfirst(self.opts.verbose_name_plural)}
             return super().changelist_view(request, title | (extra_context or {}))
         except ValidationError:
-            # Of the ids of an action's rows.
+            # An action's rows have malformed ids.
             return _bare_list(request, _("Invalid selection."))
         except OperationalError as error:
             if not request.GET or not isinstance(error.__cause__, QueryCanceled):

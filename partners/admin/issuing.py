@@ -21,8 +21,8 @@ def verify_second_factor(request: HttpRequest) -> HttpResponse | None:
     """A redirect to the verification of a POST whose sender's second factor is not fresh."""
     if request.method != "POST":
         return None
-    answer: HttpResponse | None = import_string(settings.REQUIRE_REAUTHENTICATION)(request)
-    return answer
+    response: HttpResponse | None = import_string(settings.REQUIRE_REAUTHENTICATION)(request)
+    return response
 
 
 def issue_from_form(

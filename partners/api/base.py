@@ -34,7 +34,7 @@ class PartnerAPIView(APIView):
     throttle_classes = (PartnerRateThrottle,)
     parser_classes = (JsonParser,)
     renderer_classes = (JsonRenderer,)
-    # For views with `paginator`.
+    # Views that read `paginator` declare it.
     pagination_class: ClassVar[type[KeysetPagination[Any]]]
     # HEAD and OPTIONS are not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
@@ -73,7 +73,7 @@ class PartnerAPIView(APIView):
         vars(api_request).pop("first_round_trip", None)
         for name, value in self.headers.items():
             response.headers[name] = value
-        return faults.LostAnswer() if self.fault is faults.Fault.LOST_ANSWER else response
+        return faults.LostResponse() if self.fault is faults.Fault.LOST_ANSWER else response
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
         """DRF's request as a PartnerRequest."""

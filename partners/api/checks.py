@@ -19,7 +19,7 @@ USED_ATTRIBUTES = {
     *("serializer_class", "pagination_class", "paginator"),
 }
 USED_SETTINGS = {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
-# By what a view declares: the attribute that its own methods have to read, as no code of the base does.
+# What a view may declare, and the attribute that its own methods then have to read, as no code of the base does.
 READ_BY_VIEWS = {"serializer_class": "serializer_class", "pagination_class": "paginator"}
 HINT = "See PartnerAPIView in partners/api/base.py."
 

@@ -155,7 +155,7 @@ class InternalError(ApiError):
 
 
 class UnavailableError(ApiError):
-    """The database is unreachable or did not answer in time; the request had no effect."""
+    """The database is unreachable or did not respond in time; the request had no effect."""
 
     status_code = 503
     default_detail = "Service unavailable."

@@ -19,7 +19,7 @@ from partners.monitoring.request_context import request_context
 HEADER = "X-Sandbox-Fault"
 SLOW_SECONDS = 5.0
 RETRY_AFTER_SECONDS = 1
-# Each slow request holds a thread of the worker: further ones are answered as unavailable.
+# Each slow request holds a thread of the worker: further ones get 503.
 MAX_SLOW = 2
 # PostgreSQL's lock_not_available.
 LOCK_NOT_AVAILABLE = "55P03"
@@ -111,7 +111,7 @@ def without_alerts(mode: Mode) -> Iterator[None]:
         raise UnavailableError from None
 
 
-class LostAnswer(StreamingHttpResponse):
+class LostResponse(StreamingHttpResponse):
     """A response that breaks the connection: it announces a byte more than it sends.
 
     The server then closes the connection, and a proxy in front the client's: no client takes it for a whole response.

@@ -10,7 +10,7 @@ from rest_framework.renderers import BaseRenderer
 
 from partners.api.errors import MALFORMED_JSON, BadRequestError
 
-BODY_LIMIT_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
 
 
 class JsonObject(dict[str, Any]):

@@ -8,7 +8,7 @@ from django.utils.functional import cached_property
 from rest_framework.parsers import BaseParser
 
 from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
-from partners.api.json import BODY_LIMIT_BYTES, JsonObject
+from partners.api.json import MAX_BODY_BYTES, JsonObject
 from partners.authentication.signed_request import SignedRequest
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
@@ -23,13 +23,13 @@ class PartnerRequest(SignedRequest):
     def read_body(self) -> None:
         """Read the body, at most 64 KiB. Raises BodyTooLargeError; BadRequestError if it is incomplete."""
         declared = (self.header("CONTENT_LENGTH") or "").lstrip("0")
-        length = int(declared) if _LENGTH.fullmatch(declared) else 0 if not declared else BODY_LIMIT_BYTES + 1
+        length = int(declared) if _LENGTH.fullmatch(declared) else 0 if not declared else MAX_BODY_BYTES + 1
         is_chunked = "HTTP_TRANSFER_ENCODING" in self._request.META
-        if length > BODY_LIMIT_BYTES and not is_chunked:
+        if length > MAX_BODY_BYTES and not is_chunked:
             raise BodyTooLargeError
         # Django is slow to find that there is no body.
         self.body_bytes = body = self._request.body if length or is_chunked else b""
-        if len(body) > BODY_LIMIT_BYTES:
+        if len(body) > MAX_BODY_BYTES:
             raise BodyTooLargeError
         if len(body) < length and not is_chunked:
             raise BadRequestError("The body is shorter than Content-Length.")

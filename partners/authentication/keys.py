@@ -23,7 +23,7 @@ from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, 
 
 log = structlog.get_logger("partners.authentication.keys")
 
-# For scanners to find.
+# Scanners find leaked secrets by these prefixes.
 SECRET_PREFIXES = {Mode.LIVE: "psi_secret_", Mode.SANDBOX: "psi_test_secret_"}
 VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
@@ -61,7 +61,7 @@ class Caller:
     secret_is_lost: bool = False
 
 
-# By key digest, in this process.
+# The keys are digests. Each process has its own.
 _last_callers: dict[bytes, Caller] = {}
 
 
@@ -121,7 +121,7 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
         raise ValueError(f"The overlap must be from 0 to {MAX_OVERLAP // timedelta(hours=1)} hours.")
     with transaction.atomic():
         old = ApiKey.objects.select_for_update().get(pk=record.pk)
-        # By a statement of its own: one that waited for the lock compares with the time when it began.
+        # A statement of its own: one that waited for the lock compares with the time when it began.
         if not ApiKey.objects.filter(in_force(), pk=record.pk).exists():
             raise ValueError(f"{record.prefix} is no longer in force: issue a new key instead.")
         # LEAST ignores nulls.

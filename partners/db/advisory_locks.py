@@ -9,7 +9,7 @@ from enum import IntEnum
 class AdvisoryLock(IntEnum):
     """First numbers. They do not change: two versions of the service run at once."""
 
-    # Of a partner's Idempotency-Key (partners/api/idempotency.py).
+    # A partner's Idempotency-Key (partners/api/idempotency.py).
     IDEMPOTENCY_KEY = 1
-    # Of a partner's feed, while events are placed (partners/migrations/0003_feed_functions.py).
+    # A partner's feed, while events get positions (partners/migrations/0003_feed_functions.py).
     FEED = 2

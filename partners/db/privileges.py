@@ -34,7 +34,7 @@ LIBRARY_TABLES = {
 
 Privileges = dict[str, tuple[str, ...]]
 
-# By ownership, through another role, or through PUBLIC. Extensions' tables are the hoster's.
+# What the role has by ownership, through another role, or through PUBLIC. Extensions' tables are the hoster's.
 _TABLE_PRIVILEGES = """
     WITH present AS (
         SELECT oid, relname FROM pg_class

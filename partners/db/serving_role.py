@@ -104,7 +104,7 @@ def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
     # Revokes privileges on columns too.
     yield _compose("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {}", role)
     yield _compose("REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {}", role)
-    # By default PUBLIC may execute all functions, future ones included.
+    # PUBLIC may by default execute all functions, future ones included.
     yield _compose("REVOKE ALL ON ALL ROUTINES IN SCHEMA public FROM PUBLIC, {}", role)
     for kind in ("TABLES", "SEQUENCES", "ROUTINES"):
         yield _compose(f"ALTER DEFAULT PRIVILEGES REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)

@@ -96,7 +96,7 @@ def run_queued() -> None:
 
 
 def response_timeout(seconds: float) -> AbstractContextManager[None]:
-    """Wait up to `seconds` for each answer; for use around a transaction with that `statement_timeout`."""
+    """Wait up to `seconds` for each response; for use around a transaction with that `statement_timeout`."""
     context: AbstractContextManager[None] = _connection().response_timeout(seconds)
     return context
 
@@ -155,9 +155,9 @@ def may_be_committed(failure: BaseException) -> bool:
 
 
 def is_unreachable(failure: BaseException) -> bool:
-    """Whether the database is unreachable or did not answer in time."""
+    """Whether the database is unreachable or did not respond in time."""
     if isinstance(failure, (OperationalError, InterfaceError)):
         return True
-    # psycopg raises a plain DatabaseError without an SQLSTATE if libpq lost the server during an answer.
+    # psycopg raises a plain DatabaseError without an SQLSTATE if libpq lost the server during a response.
     cause = failure.__cause__
     return isinstance(failure, DatabaseError) and type(cause) is psycopg.DatabaseError and cause.sqlstate is None

@@ -16,13 +16,13 @@ from partners.doctor import diagnose
 from partners.doctor.causes import LINES
 from partners.models import KEY_PREFIXES, Mode
 
-LARGEST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 # Has the form of a key, but was never issued.
 _EXAMPLE_KEY = KEY_PREFIXES[Mode.LIVE] + ("example-" * 6)[:43]
 _SYMBOLS = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
 
-# A diagnosis takes some milliseconds of a thread that answers partners too: one at a time.
+# A diagnosis takes some milliseconds of a thread that serves partners too: one at a time.
 diagnosing = Lock()
 
 
@@ -37,8 +37,8 @@ class RefusedError(Exception):
 def read(request: HttpRequest) -> tuple[str, str]:
     """Return the request and the canonical request of a form or a JSON object. Raises RefusedError."""
     declared = request.META.get("CONTENT_LENGTH") or "0"
-    if not declared.isdecimal() or len(declared) > 9 or int(declared) > LARGEST_BYTES:  # noqa: PLR2004 - digits enough
-        raise RefusedError(f"The texts are larger than {LARGEST_BYTES // 1024} KiB.", status=413)
+    if not declared.isdecimal() or len(declared) > 9 or int(declared) > MAX_BYTES:  # noqa: PLR2004 - digits enough
+        raise RefusedError(f"The texts are larger than {MAX_BYTES // 1024} KiB.", status=413)
     if request.content_type not in {FORM, JSON}:
         raise RefusedError(f"Send {JSON} or {FORM}.", status=415)
     try:
@@ -73,7 +73,7 @@ def page(pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | N
         "message": message,
         "result": diagnosis and _result(diagnosis, canonical),
         "example": _example(),
-        "largest_kib": LARGEST_BYTES // 1024,
+        "max_kib": MAX_BYTES // 1024,
     }
     return render_to_string("docs/doctor.html", context)
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 FOLDER: Path = settings.BASE_DIR / "docs" / "examples"
 VECTORS: Path = settings.BASE_DIR / "docs" / "signing-vectors.json"
 
-# By suffix, in the order in which they are shown: the language, and its name in Pygments.
+# The language of each suffix and its name in Pygments, in the order in which they are shown.
 LANGUAGES = {
     ".py": ("Python", "python"),
     ".mjs": ("Node.js", "javascript"),

@@ -21,13 +21,13 @@ SECTIONS = (
     ("read-events", "5. Read the events"),
     ("conversions", "6. Page through conversions"),
     ("document", "7. Download a document"),
-    ("lost-answer", "8. Lose an answer"),
+    ("lost-response", "8. Lose a response"),
     ("rotate-key", "9. Rotate the key"),
     ("rate-limit", "10. Be rate-limited"),
     ("reconcile", "11. Reconcile"),
     ("checklist", "Go-live checklist"),
 )
-# By suffix, the command that runs a script.
+# The command that runs a script, by its suffix.
 PROGRAMS = {".py": "python3", ".mjs": "node", ".sh": "bash"}
 
 

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 
 from partners import retention
 from partners.api import errors, idempotency
-from partners.api.json import BODY_LIMIT_BYTES
+from partners.api.json import MAX_BODY_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.authentication import keys
 from partners.authentication.signature_authentication import REALM
@@ -70,8 +70,8 @@ def page(base_url: str) -> str:
         "already_received": idempotency.ALREADY_RECEIVED,
         "realm": REALM,
         "error_text": json.dumps(_EXAMPLE_ERROR, indent=2),
-        "body_limit_bytes": BODY_LIMIT_BYTES,
-        "body_limit_kib": BODY_LIMIT_BYTES // 1024,
+        "max_body_bytes": MAX_BODY_BYTES,
+        "max_body_kib": MAX_BODY_BYTES // 1024,
         "skew": settings.CLOCK_SKEW_SECONDS,
         "window_hours": int(idempotency.WINDOW.total_seconds()) // 3600,
         "rate": rate,

@@ -1,4 +1,4 @@
-"""The middleware that answers requests for the docs."""
+"""The middleware that handles requests for the docs."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -13,7 +13,7 @@ _PATHS = ("/docs", "/openapi.json", "/llms.txt", "/favicon.ico")
 
 
 class DocsMiddleware:
-    """Answers requests for the docs, so that the staff's middlewares after it (sessions, for example) do not run.
+    """Handles requests for the docs, so that the staff's middlewares after it (sessions, for example) do not run.
 
     Caches may keep what a view says; this has an ETag, and a 304 if the reader has it already. Sets Content-Length:
     without it the server sends a response in chunks, and a HEAD without a length.
@@ -25,7 +25,7 @@ class DocsMiddleware:
         self._respond = convert_exception_to_response(_respond)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answers the request."""
+        """Handles the request."""
         if request.path_info not in _PATHS and not request.path_info.startswith("/docs/"):
             return self.get_response(request)
         response: Any = self._respond(request)

@@ -17,7 +17,7 @@ from partners.docs.schema_fields import Field, field, name_of, prose, rows
 
 _JSON = "application/json"
 _PLACES = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
-# By the name of the template: the language, the name in Pygments, and the suffix of a file.
+# The keys are names of templates; the values the language, the name in Pygments, and the suffix of a file.
 _LANGUAGES = {
     "python": ("Python", "python", "py"),
     "node": ("Node.js", "javascript", "mjs"),

@@ -12,11 +12,11 @@ from django.utils.safestring import SafeString, mark_safe
 
 from partners.docs import changelog, doctor_page, go_live, guide, reference
 
-LONGEST_QUERY = 100
-MOST_WORDS = 8
+MAX_QUERY_LENGTH = 100
+MAX_WORDS = 8
 # A single letter is everywhere.
-SHORTEST_WORD = 2
-MOST_RESULTS = 20
+MIN_WORD_LENGTH = 2
+MAX_RESULTS = 20
 # A word in the title counts as much as this many in the text.
 TITLE_WEIGHT = 10
 EXCERPT_CHARACTERS = 180
@@ -43,13 +43,13 @@ class Entry(NamedTuple):
 
 def search(query: str) -> list[tuple[Entry, SafeString]]:
     """Return the sections with every word of the query, best first, each with an excerpt. A longer query is cut."""
-    typed = dict.fromkeys(query[:LONGEST_QUERY].lower().split())
-    words = [word for word in typed if len(word) >= SHORTEST_WORD][:MOST_WORDS]
+    typed = dict.fromkeys(query[:MAX_QUERY_LENGTH].lower().split())
+    words = [word for word in typed if len(word) >= MIN_WORD_LENGTH][:MAX_WORDS]
     if not words:
         return []
     matches = [entry for entry in index() if all(word in entry.haystack for word in words)]
     matches.sort(key=lambda entry: _weight(entry, words), reverse=True)
-    return [(entry, _excerpt(entry.text, words)) for entry in matches[:MOST_RESULTS]]
+    return [(entry, _excerpt(entry.text, words)) for entry in matches[:MAX_RESULTS]]
 
 
 def _weight(entry: Entry, words: list[str]) -> int:

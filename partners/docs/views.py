@@ -44,7 +44,7 @@ reference = published(reference_page.page)
 changelog = published(changelog_page.page)
 openapi_json = published(openapi.document_bytes, _JSON)
 signing_vectors = published(example_files.VECTORS.read_bytes, _JSON)
-# For programs that request the icon at the root.
+# Some programs request the icon at the root.
 favicon = published(FAVICON.read_bytes, "image/x-icon")
 
 
@@ -63,7 +63,7 @@ def go_live(request: HttpRequest) -> HttpResponse:
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """The sections of the docs that match the query `q`."""
-    query = request.GET.get("q", "")[: search_page.LONGEST_QUERY].strip()
+    query = request.GET.get("q", "")[: search_page.MAX_QUERY_LENGTH].strip()
     context = {"here": "search", "query": query, "results": search_page.search(query)}
     return HttpResponse(render_to_string("docs/search.html", context))
 

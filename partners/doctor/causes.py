@@ -39,7 +39,8 @@ _TEXTS = json.loads(Path(__file__).with_name("causes.json").read_bytes())
 _PARTS = {name: Part(name, texts.get("title", ""), texts["rule"], texts["remedy"]) for name, texts in _TEXTS.items()}
 LINES = tuple(part for part in _PARTS.values() if part.title)
 METHOD, PATH, QUERY, TIMESTAMP, IDEMPOTENCY_KEY, BODY = range(len(LINES))
-# By the cause's code: its part, its level, and its title, explanation and remedy; without these the part's are valid.
+# The keys are codes of causes; the values the part, the level, and title, explanation and remedy where they differ from
+# the part's.
 CAUSES: dict[str, tuple[Part, Level, dict[str, str]]] = {
     code: (part, level, texts)
     for name, part in _PARTS.items()

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 
 from partners.doctor.causes import Finding, Verdicts, counted, finding, first_finding
 from partners.doctor.mistakes import instant
-from partners.doctor.request import LARGEST_BODY_BYTES, WRITES, PastedRequest, is_utf8
+from partners.doctor.request import MAX_BODY_BYTES, WRITES, PastedRequest, is_utf8
 from partners.uuids import is_uuid
 
 # As keys.issue makes it.
@@ -175,7 +175,7 @@ def _body(request: PastedRequest) -> Verdicts:
     body, is_write = request.body, request.method in WRITES
     return {
         "body-without-write": body and not is_write,
-        "body-too-large": len(body) > LARGEST_BODY_BYTES,
+        "body-too-large": len(body) > MAX_BODY_BYTES,
         "body-byte-order-mark": body.startswith(b"\xef\xbb\xbf"),
         "body-not-json": is_write and not _is_json(body),
         "body-ends-with-line-feed": body.endswith(b"\n"),

@@ -14,7 +14,7 @@ from partners.doctor.causes import BODY, LINES, PATH, QUERY, Finding, Level, fin
 from partners.doctor.mistakes import WrongLine, line_finding, wrong_lines
 from partners.doctor.request import PastedRequest
 
-MOST_CANDIDATES = 60
+MAX_CANDIDATES = 60
 CORRECT = "correct"
 
 # Signatures that need no secret: the cause, the function of text and API key, and what it computes.
@@ -82,7 +82,7 @@ def diagnose(
     parsing.require_harmless(canonical or "")
     theirs = parsing.masked(canonical) if canonical else None
     wrong = wrong_lines(pasted)
-    candidates = list(islice(_candidates(pasted, wrong), MOST_CANDIDATES)) if pasted.is_utf8 else []
+    candidates = list(islice(_candidates(pasted, wrong), MAX_CANDIDATES)) if pasted.is_utf8 else []
     findings = [
         *pasted.findings,
         *checks.check(pasted, now=now or datetime.now(UTC), clock_skew_seconds=clock_skew_seconds),

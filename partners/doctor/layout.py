@@ -11,8 +11,8 @@ _QUOTES = "\"'`"
 _SEPARATORS = ("", " ", "|", ":", ",", ", ", ";", "&", "\t", "\n\n")
 # Orders that people use, as indices of the right lines.
 _ORDERS = ((3, 0, 1, 2, 4, 5), (0, 1, 2, 4, 3, 5), (0, 1, 3, 4, 2, 5), (0, 1, 2, 5, 3, 4), (3, 4, 0, 1, 2, 5))
-# Of more lines, only so many are compared.
-_MOST_LINES = 9
+# Further lines are not compared.
+_MAX_LINES = 9
 
 
 def _without_quotes(text: str, _: _Lines) -> str:
@@ -27,7 +27,7 @@ def _without_line_feed_at_end(text: str, ours: _Lines) -> str:
     return stripped if is_whole else text
 
 
-# By the cause, in the order in which they are corrected: each function takes the text and the right lines.
+# The causes in the order in which they are corrected; each function takes the text and the right lines.
 CORRECTIONS: dict[str, Callable[[str, _Lines], str]] = {
     "byte-order-mark": lambda text, _: text.removeprefix("\ufeff"),
     "text-in-quotes": _without_quotes,
@@ -62,7 +62,7 @@ def align(ours: _Lines, theirs: _Lines) -> tuple[Sequence[str | None], list[Find
         missing = [finding("empty-line-missing")] if len(theirs) < len(ours) else []
         return ours, [finding("wrong-line-order"), *missing]
     if len(theirs) > len(LINES):
-        kept = max(combinations(theirs[:_MOST_LINES], len(LINES)), key=lambda lines: _equal(ours, lines))
+        kept = max(combinations(theirs[:_MAX_LINES], len(LINES)), key=lambda lines: _equal(ours, lines))
         extra = counted(len(theirs) - len(LINES), "line")
         return kept, [finding("too-many-lines", f"Yours has {extra} too many.")]
 

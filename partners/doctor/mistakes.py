@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_to_bytes
 
 from partners.authentication import signing
 from partners.doctor.causes import LINES, PATH, QUERY, Finding, Verdicts, counted, finding, first_finding
-from partners.doctor.request import LARGEST_BODY_BYTES, PastedRequest
+from partners.doctor.request import MAX_BODY_BYTES, PastedRequest
 from partners.rfc_3339 import parse_timestamp
 
 # What common functions leave unencoded: encodeURIComponent, RFC 3986 within a path, Java's URLEncoder.
@@ -31,8 +31,8 @@ _NULLS = ("null", "None", "undefined", "nil", "-")
 _BODY_PLACEHOLDERS = (b"{}", b"null", b'""', b"undefined", b"None", b"[]", b" ", b"\n")
 _ENCODINGS = ("utf-8-sig", "latin-1", "cp1252", "utf-16-le", "utf-16-be", "utf-16")
 # No larger JSON is serialised again, and none with more brackets: indenting costs the product of size and depth.
-_LARGEST_JSON_BYTES = 8 * 1024
-_MOST_BRACKETS = 100
+_MAX_JSON_BYTES = 8 * 1024
+_MAX_BRACKETS = 100
 # From here on JavaScript writes a number with an exponent.
 _EXPONENT_FROM = 1e21
 _GO_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -245,7 +245,7 @@ def _body(request: PastedRequest) -> _Mistakes:
     of_hex = base64.b64encode(digest.hexdigest().encode()).decode()
     yield "body-digest-base64", [*encoded, *(one.rstrip("=") for one in encoded), of_hex]
     # The line is shown: an API key in it must not be.
-    if body and len(body) <= LARGEST_BODY_BYTES and "psi_key_" not in text and "psi_test_key_" not in text:
+    if body and len(body) <= MAX_BODY_BYTES and "psi_key_" not in text and "psi_test_key_" not in text:
         yield "body-itself", [text]
     yield "body-other-hash", [hashlib.new(name, body, usedforsecurity=False).hexdigest() for name in _OTHER_HASHES]
 
@@ -256,7 +256,7 @@ def _digests(bodies: Iterable[bytes]) -> list[str]:
 
 def _serialised_again(body: bytes) -> Iterator[bytes]:
     """Yield a body's JSON in other bytes; nothing if it is not JSON, or too large."""
-    if len(body) > _LARGEST_JSON_BYTES or body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
+    if len(body) > _MAX_JSON_BYTES or body.count(b"[") + body.count(b"{") > _MAX_BRACKETS:
         return
     try:
         values = json.loads(body), json.loads(body, parse_float=_javascript_number)

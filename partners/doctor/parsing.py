@@ -11,11 +11,11 @@ from partners.doctor.causes import counted, finding
 from partners.doctor.request import PastedRequest
 
 # The service accepts 64 KiB of body; escaped, that may be more.
-LONGEST_TEXT = 200_000
+MAX_TEXT_LENGTH = 200_000
 # shlex takes time by the square of its longest word, getopt by the square of their number.
-LONGEST_COMMAND, MOST_WORDS = 80_000, 500
+MAX_COMMAND_LENGTH, MAX_WORDS = 80_000, 500
 # More than any server accepts in a request's head.
-LONGEST_LINE, MOST_LINES = 8_192, 200
+MAX_LINE_LENGTH, MAX_LINES = 8_192, 200
 
 # A secret as issued, and its beginning in Base64, at each of the three offsets, and in hex.
 _SECRET = re.compile(
@@ -26,7 +26,7 @@ _SECRET = re.compile(
 )
 _API_KEY = re.compile(r"(psi_(?:test_)?key_[A-Za-z0-9_\-]{8})([A-Za-z0-9_\-]+)")
 _API_KEY_HEADER = re.compile(r"X[-_]Api[-_]Key", re.IGNORECASE)
-# Of A-Z a-z 0-9 - _.
+# The escapes of A-Z a-z 0-9 - _.
 _NEEDLESS_ESCAPE = re.compile(r"%(2D|5F|3[0-9]|[46][1-9A-F]|[57][0-9A])", re.IGNORECASE)
 
 _METHOD = re.compile(r"[A-Za-z]{1,20}")
@@ -79,8 +79,8 @@ def parse(text: str) -> PastedRequest:
 
 def require_harmless(text: str) -> None:
     """Raise NotUnderstoodError if a text is too long or not UTF-8, SecretPastedError if it contains a secret."""
-    if len(text) > LONGEST_TEXT:
-        raise NotUnderstoodError(f"The text is longer than {LONGEST_TEXT:,} characters, longer than any request.")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise NotUnderstoodError(f"The text is longer than {MAX_TEXT_LENGTH:,} characters, longer than any request.")
     _refuse_secret(text)
     try:
         text.encode()
@@ -215,7 +215,7 @@ def _curl_options(arguments: str) -> tuple[list[tuple[str, str]], list[str], str
 
 def _shell_words(text: str) -> tuple[list[str], str]:
     """Return the words of the first command, and what ended it before the end of the text."""
-    if len(text) > LONGEST_COMMAND or _OTHER_QUOTING.search(text):
+    if len(text) > MAX_COMMAND_LENGTH or _OTHER_QUOTING.search(text):
         raise NotUnderstoodError("The curl command is too long, or quotes by $'…' or ^: paste the request as raw HTTP.")
     # A backslash joins lines.
     lexer = shlex.shlex(re.sub(r"\\[ \t]*\r?\n", "", text), posix=True, punctuation_chars="|&;<>")
@@ -231,7 +231,7 @@ def _shell_words(text: str) -> tuple[list[str], str]:
             words.append(word)
     except ValueError:
         raise NotUnderstoodError("The command has an unclosed quotation mark.") from None
-    if len(words) > MOST_WORDS:
+    if len(words) > MAX_WORDS:
         raise NotUnderstoodError("The curl command has too many words: paste the request as raw HTTP.")
     return words, ended_by
 
@@ -254,10 +254,10 @@ def _curl_headers(options: dict[str, list[str]], *, has_body: bool) -> Iterator[
 
 
 def _require_head(lines: list[str]) -> None:
-    if len(lines) > MOST_LINES or any(len(line) > LONGEST_LINE or _NOT_IN_A_HEAD.search(line) for line in lines):
+    if len(lines) > MAX_LINES or any(len(line) > MAX_LINE_LENGTH or _NOT_IN_A_HEAD.search(line) for line in lines):
         raise NotUnderstoodError(
-            f"Before the body there are more than {MOST_LINES} lines, a line end, a NUL or a line of more than"
-            f" {LONGEST_LINE:,} characters: is it a request?"
+            f"Before the body there are more than {MAX_LINES} lines, a line end, a NUL or a line of more than"
+            f" {MAX_LINE_LENGTH:,} characters: is it a request?"
         )
 
 

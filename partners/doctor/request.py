@@ -9,7 +9,7 @@ from partners.doctor.causes import Finding
 
 WRITES = frozenset({"POST", "PATCH"})
 # The service refuses a larger body before it looks at the signature.
-LARGEST_BODY_BYTES = 65_536
+MAX_BODY_BYTES = 65_536
 _VERSION_ROOT = re.compile(r"/v1(?=/|$)")
 
 

@@ -10,7 +10,7 @@ from partners.doctor.diagnosis import CORRECT, Candidate, Diagnosis
 
 _SECRET_PREFIX = re.compile(r"\Apsi_(?:test_)?secret_")
 UNDECRYPTABLE = "secretLost"
-# By the state of the API key.
+# The keys are states of API keys.
 _STATES = {
     "missing": "The request has no API key: there is no secret to try.",
     "unknown": "Unknown API key: there is no secret to try.",

@@ -42,7 +42,7 @@ REPLICA_PAUSE_SECONDS = 10.0
 TYPES = EventType.values
 # Each partner's first entries by id, with the number of their rows: a long queue makes no turn longer. What a
 # transaction inserted in several statements is not divided, because it becomes one event for each user.
-_UNPLACED = """
+_PENDING_ENTRIES = """
     WITH queue AS (
         SELECT entry.*, sum(size) OVER (PARTITION BY partner_id ORDER BY entry.id) - size AS before
           FROM partners_partner partner CROSS JOIN LATERAL (
@@ -67,7 +67,7 @@ _ON_REPLICA = """
     SELECT id FROM unnest(%s::bigint[]) AS given (id)
      WHERE NOT pg_is_in_recovery() OR EXISTS (SELECT FROM partners_outboxentry entry WHERE entry.id = given.id)
 """
-_PLACE = "SELECT placed, failure FROM partners_place_events(%s, %s)"
+_ASSIGN = "SELECT placed, failure FROM partners_place_events(%s, %s)"
 
 
 class Batch(NamedTuple):
@@ -83,7 +83,7 @@ class Relay:
     """Places events in batches. Any number of processes may have some; one at a time works on a partner's feed."""
 
     def __init__(self, sizes: range = range(sys.maxsize)) -> None:
-        """sizes: the numbers of rows of the batches that it places."""
+        """sizes: the numbers of rows of the batches that it takes."""
         self._sizes = sizes
         # When an entry that the replica lacks was first seen (monotonic seconds), by its id.
         self._seen: dict[int, float] = {}
@@ -92,7 +92,7 @@ class Relay:
         self._retry_at: dict[int, float] = {}
         self._log_at: dict[int, float] = {}
 
-    def place(self) -> int:
+    def assign_positions(self) -> int:
         """Make events of a batch of each partner; return their number. Raises Django's errors of a lost database.
 
         With a replica, entries wait until it has replayed what they report.
@@ -100,27 +100,27 @@ class Relay:
         now = time.monotonic()
         batches = [
             batch
-            for batch in statements.fetch_within(STATEMENT_SECONDS, unplaced())
+            for batch in statements.fetch_within(STATEMENT_SECONDS, pending_entries())
             if batch.rows in self._sizes and self._retry_at.get(batch.partner_id, 0.0) <= now
         ]
         if REPLICA in connections:
             batches = self._replayed(batches)
-        return sum(map(self._place, batches))
+        return sum(map(self._assign, batches))
 
-    def _place(self, batch: Batch) -> int:
-        """Place a batch; return the number of its events, 0 if it failed or another relay is at the feed."""
-        place: Query[tuple[int, str | None]] = Query(_PLACE, (batch.partner_id, batch.entries))
+    def _assign(self, batch: Batch) -> int:
+        """Assign positions; return the number of events, 0 if the batch failed or another relay is at the feed."""
+        assign: Query[tuple[int, str | None]] = Query(_ASSIGN, (batch.partner_id, batch.entries))
         try:
-            [(placed, failure)] = statements.fetch_within(STATEMENT_SECONDS, place)
+            [(count, failure)] = statements.fetch_within(STATEMENT_SECONDS, assign)
         except DatabaseError as error:
             if statements.may_be_committed(error):
                 raise
-            placed, failure = 0, statements.sqlstate(error)
+            count, failure = 0, statements.sqlstate(error)
         if failure:
             self._failed(batch, failure)
-        elif placed and self._log_at.pop(batch.partner_id, 0.0):
+        elif count and self._log_at.pop(batch.partner_id, 0.0):
             log.info("event feed goes on", partner=batch.slug)
-        return placed
+        return count
 
     def _failed(self, batch: Batch, failure: str) -> None:
         now = time.monotonic()
@@ -155,6 +155,6 @@ class Relay:
             return set()
 
 
-def unplaced() -> Query[Batch]:
+def pending_entries() -> Query[Batch]:
     """The first batch of each partner that has entries, the smallest first."""
-    return Query(_UNPLACED, (TYPES, BATCH, BATCH), Batch._make)
+    return Query(_PENDING_ENTRIES, (TYPES, BATCH, BATCH), Batch._make)

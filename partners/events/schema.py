@@ -106,7 +106,7 @@ def _header(name: str, description: str, example: str, **schema: Any) -> dict[st
     }
 
 
-# Of drf-spectacular's own the parameters would be missing.
+# drf-spectacular's own would lack the parameters.
 WEBHOOK = OpenApiWebhook(
     name="event",
     decorator={

@@ -19,8 +19,8 @@ from partners.models import ApiKey, Partner, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 from partners.whole_numbers import parse_whole_number
 
-_NOT_REACHED = "The database cannot be reached, or did not answer in time."
-# By SQLSTATE.
+_NOT_REACHED = "The database cannot be reached, or did not respond in time."
+# The keys are SQLSTATEs.
 _REFUSALS = {
     "25006": "The database is read-only: does DATABASE_URL name a standby?",
     "42501": "The database's role lacks privileges: `migrate` and `setup_database_roles` set them; they need"

@@ -126,7 +126,7 @@ class Migration(migrations.Migration):
                 ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
                 ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-                ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It answered 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
+                ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It responded with 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
                 ('disabled_at', models.DateTimeField(editable=False, null=True, verbose_name='disabled at')),
                 ('last_success_at', models.DateTimeField(editable=False, null=True, verbose_name='last success')),
                 ('failing_since', models.DateTimeField(editable=False, null=True, verbose_name='failing since')),

@@ -61,7 +61,7 @@ class Event(models.Model):
     """An event of a partner's user, at its position in the partner's feed."""
 
     partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", db_index=False)
-    # Of users.User, which this layer may not refer to.
+    # A users.User, which this layer may not refer to.
     user_id = models.UUIDField(_("user"))
     event_id = models.UUIDField(_("eventId"), db_default=Func(function="gen_random_uuid"))
     type = models.CharField(_("type"), max_length=40, choices=EventType)

@@ -25,7 +25,7 @@ class DisabledReason(models.TextChoices):
     """Why an endpoint is disabled, as in `list_webhooks --json`."""
 
     STAFF = "staff", _("By staff")
-    GONE = "gone", _("It answered 410 Gone")
+    GONE = "gone", _("It responded with 410 Gone")
     FAILING = "failing", _("It failed for 5 days")
 
 

@@ -27,7 +27,7 @@ def sessions(database: Session) -> list[Metric]:
 
 
 class DatabaseCollector(Collector):
-    """Gauges from several sources, and whether the database answered in time."""
+    """Gauges from several sources, and whether the database responded in time."""
 
     def __init__(self, *sources: Source) -> None:
         self._sources = sources
@@ -38,12 +38,12 @@ class DatabaseCollector(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """The gauges; only `psi_database_up` (0) if the database does not answer."""
+        """The gauges; only `psi_database_up` (0) if the database does not respond."""
         gauges: list[Metric] | None = None
         with suppress(TimeoutError, psycopg.Error):
             gauges = self._probe.start().result(TIMEOUT_SECONDS)
         is_up = gauges is not None
-        yield GaugeMetricFamily("psi_database_up", "Whether the database answered this scrape.", value=is_up)
+        yield GaugeMetricFamily("psi_database_up", "Whether the database responded to this scrape.", value=is_up)
         yield from gauges or ()
 
     def _read(self) -> list[Metric]:

@@ -1,4 +1,4 @@
-"""Readiness: whether requests can be answered; its texts contain no addresses or values."""
+"""Readiness: whether requests can be handled; its texts contain no addresses or values."""
 
 import time
 from concurrent.futures import Future
@@ -24,7 +24,7 @@ _redis = Probe(probes.ping_redis)
 
 
 class Health(NamedTuple):
-    """checks: `ok` or the problem, by name. warnings: problems with which requests can still be answered, by name."""
+    """checks: `ok` or the problem, by name. warnings: problems with which requests can still be handled, by name."""
 
     checks: dict[str, str]
     warnings: dict[str, str]
@@ -36,7 +36,7 @@ class Health(NamedTuple):
 
 
 def readiness() -> Health:
-    """Whether requests can be answered: database, migrations, Redis; within TIMEOUT_SECONDS."""
+    """Whether requests can be handled: database, migrations, Redis; within TIMEOUT_SECONDS."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     migrations, secrets = _migrations.start(), _undecryptable_secrets.start()
     redis = _redis.start() if settings.REDIS_URL else None
@@ -62,7 +62,7 @@ def _problem(result: Future[Any], deadline: float) -> str:
     except UndefinedTable:
         return OK  # reachable, but not migrated
     except (TimeoutError, ConnectionTimeout, QueryCanceled, RedisTimeoutError):
-        return f"does not answer within {TIMEOUT_SECONDS} seconds"
+        return f"does not respond within {TIMEOUT_SECONDS} seconds"
     except Exception:  # noqa: BLE001 - its text may contain an address
         return "cannot be reached"
     return OK

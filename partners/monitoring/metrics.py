@@ -1,4 +1,4 @@
-"""Metrics of the requests that this process answers; docs/operations.md has their meaning."""
+"""Metrics of the requests that this process handles; docs/operations.md has their meaning."""
 
 from http import HTTPMethod
 from typing import Any
@@ -18,7 +18,7 @@ UNAUTHORIZED, TOO_MANY_REQUESTS = 401, 429
 
 _requests = Counter(
     "psi_requests",
-    "Requests answered, by the partner whose key they carried.",
+    "Requests handled, by the partner whose key they carried.",
     ["method", "route", "status", "partner"],
 )
 _seconds = Histogram(
@@ -27,14 +27,15 @@ _seconds = Histogram(
     ["method", "route"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
 )
-_unauthorized = Counter("psi_unauthorized", "Requests answered 401, by cause.", ["cause"])
+_unauthorized = Counter("psi_unauthorized", "Requests refused with 401, by cause.", ["cause"])
 _replays = Counter("psi_idempotent_replays", "Stored responses sent for a repeated Idempotency-Key.", ["partner"])
-_throttled = Counter("psi_throttled", "Requests answered 429.", ["partner"])
+_throttled = Counter("psi_throttled", "Requests refused with 429.", ["partner"])
 _undecryptable_secrets = Counter(
-    "psi_undecryptable_secrets", "Requests answered 500 because no present key decrypts the secret of their API key."
+    "psi_undecryptable_secrets",
+    "Requests refused with 500: no present key decrypts the secret of their API key.",
 )
 
-# By labels: prometheus_client's own lookup costs as much as counting.
+# The keys are labels: prometheus_client's own lookup costs as much as counting.
 _series: dict[tuple[MetricWrapperBase, tuple[str, ...]], MetricWrapperBase] = {}
 
 

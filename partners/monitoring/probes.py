@@ -19,7 +19,7 @@ from partners.models import KEY_IS_ACTIVE
 T = TypeVar("T")
 Session = psycopg.Connection[Any]
 
-# For all probes of a request together.
+# All probes of a request together have this time.
 TIMEOUT_SECONDS = 1.5
 CONNECT_SECONDS = 2  # psycopg's minimum
 SERVER_TIMEOUTS = "-c statement_timeout=1s -c lock_timeout=1s -c default_transaction_read_only=on"

@@ -1,13 +1,13 @@
-"""The request that this thread answers, for its log line and metrics; no rule reads it."""
+"""The request that this thread handles, for its log line and metrics; no rule reads it."""
 
 import threading
 
 
 class RequestContext(threading.local):
-    """The request that the thread answers now."""
+    """The request that the thread handles now."""
 
     request_id: str | None = None
-    # Of the API key that was sent, verified or not: the partner's slug, and the key's prefix.
+    # The partner's slug and the prefix of the API key that was sent, verified or not.
     partner: str | None = None
     key: str | None = None
     # An AuthenticationFailure's value, for status 401.
@@ -15,7 +15,7 @@ class RequestContext(threading.local):
     # Whether the failure, or the wait, is one that a sandbox partner asked for.
     is_simulated: bool = False
     statements: int = 0
-    # Of statements and commits.
+    # The time that statements and commits took.
     sql_seconds: float = 0.0
 
     def begin(self, request_id: str | None) -> None:

@@ -16,7 +16,7 @@ from pygments.token import Comment, Keyword, Name, Number, String
 
 register = template.Library()
 
-# By token type; a subtype without an entry has the class of its parent.
+# The keys are token types; a subtype without an entry has the class of its parent.
 CLASSES: dict[Any, str] = {
     Comment: "comment",
     Comment.Preproc: "",
@@ -36,7 +36,7 @@ CLASSES: dict[Any, str] = {
 @register.simple_block_tag
 def code(content: str, name: str, syntax: str = "", form: str = "") -> str:
     """A figure with the code between the tags, which has `autoescape off`: the figure escapes."""
-    # Of a subclass of str, such as a SafeString, strip makes a str.
+    # strip makes a str of a subclass, such as a SafeString.
     return render_to_string(
         "docs/parts/code.html", {"text": content.strip(), "name": name, "syntax": syntax, "form": form}
     )

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.models.webhooks import MAX_URL_LENGTH
 
-# For staff who wait for the page.
+# Staff wait for the page so long.
 SET_UP_SECONDS = 10.0
 
 HTTPS_PORT = 443
@@ -63,7 +63,7 @@ _REFUSED_IPV4 = tuple(
         "203.0.113.0/24",
         "224.0.0.0/4",
         "240.0.0.0/4",
-        # In no registry: in Azure, the host answers it.
+        # In no registry: in Azure, the host responds at it.
         "168.63.129.16/32",
     )
 )

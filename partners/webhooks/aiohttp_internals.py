@@ -9,11 +9,11 @@ from typing import Any
 import aiohttp
 
 # A server sends one or two at most (RFC 9110, section 15.2).
-MOST_INTERIM_RESPONSES = 16
+MAX_INTERIM_RESPONSES = 16
 
 
 class BoundedResponse(aiohttp.ClientResponse):
-    """A response that at most MOST_INTERIM_RESPONSES interim ones precede; otherwise it raises ClientPayloadError."""
+    """A response that at most MAX_INTERIM_RESPONSES interim ones precede; otherwise it raises ClientPayloadError."""
 
     async def start(self, connection: Any) -> aiohttp.ClientResponse:
         """Read the head of the response."""
@@ -22,7 +22,7 @@ class BoundedResponse(aiohttp.ClientResponse):
         async def bounded_read() -> Any:
             nonlocal heads
             heads += 1
-            if heads > MOST_INTERIM_RESPONSES + 1:
+            if heads > MAX_INTERIM_RESPONSES + 1:
                 raise aiohttp.ClientPayloadError("too many interim responses")
             return await read()
 

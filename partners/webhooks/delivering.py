@@ -30,11 +30,11 @@ log = structlog.get_logger("partners.webhooks.delivering")
 
 # At once, by this process. Each takes a socket or two.
 MAX_SENDS = 400
-# Between two turns without work: an event is in the feed within 2 s.
+# Between two cycles without work: an event is in the feed within 2 s.
 IDLE_SECONDS = 0.3
-# Between two turns while the database does not answer.
+# Between two cycles while the database does not respond.
 RETRY_SECONDS = 1.0
-# For sends under way at the end, so that the process ends within 20 s.
+# How long sends under way may take at the end, so that the process ends within 20 s.
 ENDING_SECONDS = 14.0
 
 P = ParamSpec("P")
@@ -48,7 +48,7 @@ class Job(NamedTuple):
     secrets: list[str]
 
 
-class _Turn(NamedTuple):
+class _Cycle(NamedTuple):
     """What a turn found. has_more: whether there may be more at once."""
 
     jobs: list[Job]
@@ -83,17 +83,17 @@ class Deliverer:
         with self._thread:
             async with Sender() as sender:
                 while not self._stopping:
-                    if not await self._turn(sender):
+                    if not await self._cycle(sender):
                         await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
                 await self._end()
                 await self._in_thread(_close_connection)
 
-    async def _turn(self, sender: Sender) -> bool:
-        """Take a turn of the database; return whether to take the next at once."""
+    async def _cycle(self, sender: Sender) -> bool:
+        """Run a cycle in the database; return whether to run the next at once."""
         self._wake.clear()
         results, self._results = self._results, []
         try:
-            turn = await self._in_thread(self._work, results, MAX_SENDS - len(self._tasks))
+            cycle = await self._in_thread(self._work, results, MAX_SENDS - len(self._tasks))
         except (DatabaseError, InterfaceError):
             # Those recorded already are recognised by their lease.
             self._results = results + self._results
@@ -104,21 +104,21 @@ class Deliverer:
         if self._is_database_lost:
             log.info("database reached again")
         self._is_database_lost = False
-        for job in turn.jobs:
+        for job in cycle.jobs:
             task = asyncio.create_task(self._send(sender, job))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        return turn.has_more
+        return cycle.has_more
 
-    def _work(self, results: list[tuple[Lease, Outcome]], room: int) -> _Turn:
-        """What the database does in a turn. room: for deliveries to send."""
+    def _work(self, results: list[tuple[Lease, Outcome]], room: int) -> _Cycle:
+        """What the database does in a cycle. room: for deliveries to send."""
         try:
             connection.close_if_unusable_or_obsolete()
             if results:
                 record_all(results)
             events = fan_out()
             leases = lease(limit=room // MAX_AT_ONCE) if room >= MAX_AT_ONCE else []
-            return _Turn(_jobs(leases), bool(events or leases))
+            return _Cycle(_jobs(leases), bool(events or leases))
         except (DatabaseError, InterfaceError):
             connection.close()
             raise
@@ -173,7 +173,7 @@ class _RelayThread(threading.Thread):
         while not self._stopping.is_set():
             try:
                 connection.close_if_unusable_or_obsolete()
-                count = self._relay.place()
+                count = self._relay.assign_positions()
             except (DatabaseError, InterfaceError):
                 connection.close()
                 if not is_database_lost:

@@ -12,7 +12,7 @@ from partners.db import statements
 from partners.models import RECEIVES_EVENTS
 from partners.webhooks.leases import WITHOUT_FLUSH
 
-# Of an endpoint. Further events wait in the feed, so a dead endpoint does not fill the table.
+# An endpoint's pending deliveries. Further events wait in the feed, so a dead endpoint does not fill the table.
 MAX_PENDING = 10_000
 # Events of an endpoint that are read at once.
 BATCH = 500

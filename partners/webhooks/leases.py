@@ -18,7 +18,7 @@ from partners.events.wire import event_object
 from partners.models import RECEIVES_EVENTS, WebhookDelivery, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 
-# Of one endpoint, by all processes together.
+# Attempts for one endpoint at once, by all processes together.
 MAX_AT_ONCE = 2
 # An attempt takes at most 15 s, then its result is recorded.
 LEASE = timedelta(seconds=30)

@@ -20,7 +20,7 @@ log = structlog.get_logger("partners.webhooks.results")
 
 MAX_ATTEMPTS_KEPT = 20
 # Without a success while attempts fail; then the endpoint is disabled.
-FAILING_LIMIT = timedelta(days=5)
+MAX_FAILING = timedelta(days=5)
 # A busy endpoint's last success is not written with each.
 _SUCCESS_PRECISION = timedelta(seconds=1)
 _OK, _GONE = range(200, 300), 410
@@ -55,7 +55,7 @@ def record_all(results: Iterable[tuple[Lease, Outcome]]) -> int:
     """Record results of attempts, in one transaction; return the number of those whose lease was still held.
 
     Others are ignored: another process has made the attempt since, or staff ended the delivery. A delivery ends, or
-    waits for its next attempt. An endpoint that answers 410, or fails for FAILING_LIMIT, is disabled.
+    waits for its next attempt. An endpoint that responds with 410, or fails for MAX_FAILING, is disabled.
     """
     held: list[tuple[Lease, Outcome]] = []
     with transaction.atomic():
@@ -120,6 +120,6 @@ def _disabling_reason(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> str
     if any(outcome.status == _GONE for outcome in outcomes):
         return DisabledReason.GONE.value
     latest = max(outcome.at for outcome in outcomes)
-    if endpoint.failing_since and latest - endpoint.failing_since >= FAILING_LIMIT:
+    if endpoint.failing_since and latest - endpoint.failing_since >= MAX_FAILING:
         return DisabledReason.FAILING.value
     return ""

@@ -16,7 +16,7 @@ DELAYS = (
     timedelta(hours=10),
 )
 MAX_ATTEMPTS = len(DELAYS) + 1
-# Of a delay: deliveries that failed together are not repeated together.
+# The part of a delay that is random: deliveries that failed together are not repeated together.
 JITTER = 0.1
 MAX_RETRY_AFTER = timedelta(hours=1)
 

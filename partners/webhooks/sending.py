@@ -30,10 +30,10 @@ from partners.webhooks.schedule import parse_retry_after
 log = structlog.get_logger("partners.webhooks.sending")
 
 USER_AGENT = "partner-service-webhooks/1"
-# Of an attempt, name look-up and answer included.
+# The time of an attempt, name look-up and response included.
 TIMEOUT_SECONDS = 15.0
-# Of the answer, none of which is kept.
-MAX_ANSWER_BYTES = 64 * 1024
+# How much of the response is read; none of it is kept.
+MAX_RESPONSE_BYTES = 64 * 1024
 _CHUNK_BYTES = 16 * 1024
 _RETRY_AFTER_STATUSES = (429, 503)
 # No compression: the limit is of what is read.
@@ -109,11 +109,11 @@ class Sender:
         target, body = addresses.parse(lease.url), lease.body
         headers = signatures.headers(event_id=lease.event_id, at=at, body=body, secrets=secrets)
         url = URL(target.url, encoded=True)
-        async with self._session.post(url, data=body.encode(), headers=headers, allow_redirects=False) as answer:
-            await _read(answer)
-            after = answer.headers.get("Retry-After", "") if answer.status in _RETRY_AFTER_STATUSES else ""
+        async with self._session.post(url, data=body.encode(), headers=headers, allow_redirects=False) as response:
+            await _read(response)
+            after = response.headers.get("Retry-After", "") if response.status in _RETRY_AFTER_STATUSES else ""
             retry_after = parse_retry_after(after, now=datetime.now(UTC)) if after else None
-            return {"status": answer.status, "retry_after": retry_after}
+            return {"status": response.status, "retry_after": retry_after}
 
 
 class _CheckingResolver(AbstractResolver):
@@ -138,14 +138,14 @@ class _CheckingResolver(AbstractResolver):
         """Do nothing: it has nothing open."""
 
 
-async def _read(answer: aiohttp.ClientResponse) -> None:
-    """Read the answer, up to MAX_ANSWER_BYTES: a receiver's server may report a failure otherwise.
+async def _read(response: aiohttp.ClientResponse) -> None:
+    """Read the response, up to MAX_RESPONSE_BYTES: a receiver's server may report a failure otherwise.
 
     One that breaks off has its status all the same.
     """
-    left = MAX_ANSWER_BYTES
+    left = MAX_RESPONSE_BYTES
     with suppress(aiohttp.ClientError):
-        while left > 0 and (chunk := await answer.content.read(min(left, _CHUNK_BYTES))):
+        while left > 0 and (chunk := await response.content.read(min(left, _CHUNK_BYTES))):
             left -= len(chunk)
 
 

@@ -20,7 +20,7 @@ USERS = "/v1/users"
 # Nothing has happened, says the contract: the request may be sent again.
 REFUSED_FOR_NOW = {429, 500, 503}
 # So many failures in a row are no chance.
-MOST_ATTEMPTS = 100
+MAX_ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Reconciler:
         """Send a write until it is known to have happened."""
         key = None if operation.natural and self.random.random() < 0.5 else self._new_key()
         lost = False
-        for _ in range(MOST_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             answer = self._try(operation, key)
             if answer is not None:
                 repeated_create = key is None and lost and answer.status == 409 and operation.path == USERS
@@ -155,7 +155,7 @@ class Reconciler:
             if means is not None and means():
                 self.settled_by.append(means.__name__)
                 return
-        raise AssertionError(f"not done after {MOST_ATTEMPTS} attempts: {operation.method} {operation.path}")
+        raise AssertionError(f"not done after {MAX_ATTEMPTS} attempts: {operation.method} {operation.path}")
 
     def _means(self, operation: Operation, key: str | None) -> list[Callable[[], bool] | None]:
         """What tells whether a write has happened; None to send it again without a question."""
@@ -204,13 +204,13 @@ class Reconciler:
 
     def get(self, target: str) -> Response:
         """A whole answer to a read."""
-        for _ in range(MOST_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             self.attempts += 1
             with suppress(ConnectionLostError):
                 answer = self.client.get(target)
                 if answer.status not in REFUSED_FOR_NOW:
                     return answer
-        raise AssertionError(f"no answer after {MOST_ATTEMPTS} attempts: GET {target}")
+        raise AssertionError(f"no answer after {MAX_ATTEMPTS} attempts: GET {target}")
 
     def follow(self) -> None:
         """Read the feed to its end."""

@@ -192,7 +192,7 @@ def relay(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     def place() -> None:
         own = Relay()
         while not ended.is_set():
-            if not own.place():
+            if not own.assign_positions():
                 ended.wait(0.01)
         connections.close_all()
 

@@ -16,7 +16,7 @@ from tests.support.redis_process import own_redis
 from tests.support.watched import Relay, Watched, wait_until, watched
 
 HEALTHY = {"database": "ok", "migrations": "ok"}
-TIMEOUT = "does not answer within 1.5 seconds"
+TIMEOUT = "does not respond within 1.5 seconds"
 UNREACHABLE = "cannot be reached"
 
 

@@ -15,7 +15,7 @@ from users.models import User
 def place_events() -> None:
     """Bring all committed events, and those of the test's transaction, into their feeds."""
     relay = Relay()
-    while relay.place():
+    while relay.assign_positions():
         pass
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-LONGEST_PART = 65536
+MAX_PART_BYTES = 65536
 
 
 class SlowProxy:
@@ -42,13 +42,13 @@ class SlowProxy:
 
     def _pass_requests(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
-            while part := client.recv(LONGEST_PART):
+            while part := client.recv(MAX_PART_BYTES):
                 self.requests += 1
                 server.sendall(part)
 
     def _pass_answers(self, server: socket.socket, client: socket.socket) -> None:
         with suppress(OSError):
-            while part := server.recv(LONGEST_PART):
+            while part := server.recv(MAX_PART_BYTES):
                 time.sleep(self.delay)
                 client.sendall(part)
 

@@ -401,7 +401,7 @@ def test_sandbox_rows_at_the_head_of_the_access_log_are_examined_in_parts(
     everything = listed(client, AccessRecord)
     head = set(AccessRecord.objects.order_by("-pk").values_list("pk", flat=True)[:1])
     assert head.isdisjoint(everything)
-    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 1)
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
     found, query, parts = set(), "", 0
     while parts == 0 or query:
         page = client.get(LISTS[AccessRecord] + query)
@@ -434,7 +434,7 @@ def test_a_page_is_a_range_of_an_index_in_each_mode(
 def test_rows_of_the_other_mode_are_not_examined(
     model: Any, client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 1)
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
     for mode in Mode:
         changelist = client.get(LISTS[model], {"mode": mode.value}).context["cl"]
         assert {row.pk for row in changelist.result_list} == {

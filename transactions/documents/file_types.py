@@ -19,7 +19,7 @@ UNKNOWN = "application/octet-stream"
 _BY_EXTENSION = {extension: content_type for content_type, extension in EXTENSIONS.items()} | {".jpeg": "image/jpeg"}
 
 # File systems allow 255 bytes, the extension included.
-_LONGEST_NAME_BYTES = 200
+_MAX_NAME_BYTES = 200
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|%;]')
 _UNNAMED = "document"
 
@@ -42,5 +42,5 @@ def _safe(title: str) -> str:
     # No folder, and no character that changes the direction of text and could disguise the extension.
     readable = "".join(c if unicodedata.category(c)[0] in "LMNPSZ" else " " for c in title)
     name = " ".join(_NOT_IN_NAMES.sub("-", readable).split())
-    cut = name.encode()[:_LONGEST_NAME_BYTES].decode(errors="ignore")
+    cut = name.encode()[:_MAX_NAME_BYTES].decode(errors="ignore")
     return cut.strip(" .-") or _UNNAMED

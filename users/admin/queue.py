@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilter
 
 from partners.admin.badges import badge, icon_and_text
-from partners.admin.bounded_lists import COUNT_LIMIT, RowFilter, bounded_count
+from partners.admin.bounded_lists import MAX_COUNT, RowFilter, bounded_count
 from partners.models import Mode
 from users.admin import filters
 from users.admin.case_actions import CaseActionsAdmin, age_cell
@@ -113,7 +113,7 @@ class CaseListAdmin(CaseActionsAdmin):
         return {
             "title": page.list_title,
             "url": self._url(model, mode),
-            "count": f"{number_format(COUNT_LIMIT, force_grouping=True)}+" if count > COUNT_LIMIT else count,
+            "count": f"{number_format(MAX_COUNT, force_grouping=True)}+" if count > MAX_COUNT else count,
             "is_present": page is self,
         }
 

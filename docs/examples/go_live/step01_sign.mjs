@@ -2,7 +2,7 @@
 import { send } from "./psi.mjs";
 
 const response = await send("GET", "/v1/ping");
-const answer = await response.json();
-if (!response.ok) throw new Error(`${response.status} ${answer.message}`);
-if (answer.mode !== "sandbox") throw new Error("This key is live: do not go on with it.");
-console.log(`partner ${answer.partner}, mode ${answer.mode}`);
+const result = await response.json();
+if (!response.ok) throw new Error(`${response.status} ${result.message}`);
+if (result.mode !== "sandbox") throw new Error("This key is live: do not go on with it.");
+console.log(`partner ${result.partner}, mode ${result.mode}`);

@@ -5,9 +5,9 @@ import sys
 import psi
 
 response = psi.send("GET", "/v1/ping")
-answer = response.json()
+result = response.json()
 if response.status != 200:
-    sys.exit(f"{response.status} {answer['message']}")
-if answer["mode"] != "sandbox":
+    sys.exit(f"{response.status} {result['message']}")
+if result["mode"] != "sandbox":
     sys.exit("This key is live: do not go on with it.")
-print(f"partner {answer['partner']}, mode {answer['mode']}")
+print(f"partner {result['partner']}, mode {result['mode']}")

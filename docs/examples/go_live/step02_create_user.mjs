@@ -20,9 +20,9 @@ const user = {
 };
 
 const response = await send("POST", "/v1/users", JSON.stringify(user), randomUUID());
-const answer = await response.json();
-if (!response.ok) throw new Error(`${response.status} ${answer.message}`);
+const result = await response.json();
+if (!response.ok) throw new Error(`${response.status} ${result.message}`);
 const users = existsSync(USERS) ? JSON.parse(readFileSync(USERS, "utf8")) : {};
-users[answer.externalId] = answer.status;
+users[result.externalId] = result.status;
 writeFileSync(USERS, JSON.stringify(users));
-console.log(`${answer.externalId} is ${answer.status}`);
+console.log(`${result.externalId} is ${result.status}`);

@@ -25,10 +25,10 @@ user = {
 }
 
 response = psi.send("POST", "/v1/users", json.dumps(user).encode(), str(uuid.uuid4()))
-answer = response.json()
+result = response.json()
 if response.status != 201:
-    sys.exit(f"{response.status} {answer['message']}")
+    sys.exit(f"{response.status} {result['message']}")
 users = json.loads(USERS.read_text()) if USERS.exists() else {}
-users[answer["externalId"]] = answer["status"]
+users[result["externalId"]] = result["status"]
 USERS.write_text(json.dumps(users))
-print(f"{answer['externalId']} is {answer['status']}")
+print(f"{result['externalId']} is {result['status']}")

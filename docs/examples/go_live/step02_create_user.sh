@@ -20,6 +20,6 @@ user='{
 psi_send POST /v1/users "$(jq --arg id "$EXTERNAL_ID" '{externalId: $id} + .' <<<"$user")" "$(psi_uuid)" || exit
 [[ $psi_status == 201 ]] || { echo "$psi_status $psi_body" >&2; exit 1; }
 [[ -e $users ]] || echo '{}' >"$users"
-statuses=$(jq --argjson answer "$psi_body" '. + {($answer.externalId): $answer.status}' "$users")
+statuses=$(jq --argjson result "$psi_body" '. + {($result.externalId): $result.status}' "$users")
 echo "$statuses" >"$users"
 jq -r '"\(.externalId) is \(.status)"' <<<"$psi_body"

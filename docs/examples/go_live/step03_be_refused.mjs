@@ -3,9 +3,9 @@ import { send } from "./psi.mjs";
 
 for (const changes of [{ email: "nobody", nickname: "Ada" }, { dateOfBirth: "2020-01-01" }]) {
   const response = await send("PATCH", `/v1/users/${process.env.EXTERNAL_ID}`, JSON.stringify(changes));
-  const answer = await response.json();
-  console.log(`${response.status} ${answer.error}: ${answer.message}`);
-  for (const { field, code, message } of answer.fieldErrors ?? []) {
+  const result = await response.json();
+  console.log(`${response.status} ${result.error}: ${result.message}`);
+  for (const { field, code, message } of result.fieldErrors ?? []) {
     // For your program the code, for people the message.
     console.log(`  ${field}: ${code}: ${message}`);
   }

@@ -5,6 +5,6 @@ source ./psi.sh
 for changes in '{"email": "nobody", "nickname": "Ada"}' '{"dateOfBirth": "2020-01-01"}'; do
   psi_send PATCH "/v1/users/$EXTERNAL_ID" "$changes" || exit
   jq -r --arg status "$psi_status" '"\($status) \(.error): \(.message)"' <<<"$psi_body"
-  # For your program the code, for people the message.
+  # Your program reads the code, people the message.
   jq -r '.fieldErrors[]? | "  \(.field): \(.code): \(.message)"' <<<"$psi_body"
 done

@@ -4,7 +4,7 @@ import { send } from "./psi.mjs";
 const user = process.env.EXTERNAL_ID;
 for (const status of ["rejected", "pendingCompliance", "active"]) {
   const response = await send("POST", `/v1/sandbox/users/${user}/status`, JSON.stringify({ status }));
-  const answer = await response.json();
-  if (!response.ok) throw new Error(`${response.status} ${answer.message}`);
-  console.log(`${user} is ${answer.status}`);
+  const result = await response.json();
+  if (!response.ok) throw new Error(`${response.status} ${result.message}`);
+  console.log(`${user} is ${result.status}`);
 }

@@ -10,7 +10,7 @@ user = os.environ["EXTERNAL_ID"]
 for status in ("rejected", "pendingCompliance", "active"):
     decision = json.dumps({"status": status}).encode()
     response = psi.send("POST", f"/v1/sandbox/users/{user}/status", decision)
-    answer = response.json()
+    result = response.json()
     if response.status != 200:
-        sys.exit(f"{response.status} {answer['message']}")
-    print(f"{user} is {answer['status']}")
+        sys.exit(f"{response.status} {result['message']}")
+    print(f"{user} is {result['status']}")

@@ -13,9 +13,9 @@ const CONVERSION = {
 async function record(fields = {}) {
   const body = JSON.stringify({ items: [{ ...CONVERSION, ...fields }] });
   const response = await send("POST", `/v1/sandbox/users/${user}/transactions`, body);
-  const answer = await response.json();
-  if (!response.ok) throw new Error(`${response.status} ${answer.message}`);
-  return answer.items[0].conversionId;
+  const result = await response.json();
+  if (!response.ok) throw new Error(`${response.status} ${result.message}`);
+  return result.items[0].conversionId;
 }
 
 // The pages of the list, newest first.

@@ -22,10 +22,10 @@ def record(**fields: str) -> str:
     """Simulates a conversion, of now unless createdAt is given. Returns its conversionId."""
     body = json.dumps({"items": [CONVERSION | fields]}).encode()
     response = psi.send("POST", f"/v1/sandbox/users/{user}/transactions", body)
-    answer = response.json()
+    result = response.json()
     if response.status != 201:
-        sys.exit(f"{response.status} {answer['message']}")
-    return str(answer["items"][0]["conversionId"])
+        sys.exit(f"{response.status} {result['message']}")
+    return str(result["items"][0]["conversionId"])
 
 
 def pages(limit: int) -> Iterator[list[dict[str, Any]]]:

@@ -4,7 +4,7 @@
 import { createServer } from "node:http";
 import { Webhook } from "standardwebhooks";
 
-const LARGEST_BODY = 64 * 1024;
+const MAX_BODY = 64 * 1024;
 const { PSI_WEBHOOK_SECRET, PORT = "8080" } = process.env;
 if (!PSI_WEBHOOK_SECRET) throw new Error("PSI_WEBHOOK_SECRET is not set");
 const webhook = new Webhook(PSI_WEBHOOK_SECRET);
@@ -18,7 +18,7 @@ async function receive(request) {
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
-    if (size > LARGEST_BODY) return 413;
+    if (size > MAX_BODY) return 413;
     chunks.push(chunk);
   }
   let event;

@@ -9,7 +9,7 @@ from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
-LARGEST_BODY = 64 * 1024
+MAX_BODY = 64 * 1024
 
 secret = os.environ.get("PSI_WEBHOOK_SECRET")
 if not secret:
@@ -24,8 +24,8 @@ class Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Receives one webhook."""
-        length = int(self.headers.get("Content-Length", LARGEST_BODY + 1))
-        if length > LARGEST_BODY:
+        length = int(self.headers.get("Content-Length", MAX_BODY + 1))
+        if length > MAX_BODY:
             self.reply(413)
             return
         # The bytes as they were sent, not JSON that was parsed and written again.

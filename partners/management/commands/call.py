@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from partners.client import NoAnswerError, Reply, SignedClient, encode_target, split_base_url
+from partners.client import NoResponseError, Reply, SignedClient, encode_target, split_base_url
 from partners.management.base import Outcome, ServiceCommand
 
 API_KEY, SECRET = "PSI_API_KEY", "PSI_SECRET"
@@ -50,7 +50,7 @@ class Command(ServiceCommand):
         client = SignedClient(options["base_url"] or default_base_url(), api_key, secret)
         try:
             reply = client.send(method, path, options["data"].encode(), options["idempotency_key"])
-        except NoAnswerError as error:
+        except NoResponseError as error:
             raise CommandError(str(error)) from error
         return _outcome(reply)
 

@@ -11,14 +11,14 @@ from partners.authentication import keys
 from partners.doctor import NotUnderstoodError, diagnose, verification
 from partners.doctor.causes import counted
 from partners.doctor.diagnosis import Diagnosis
-from partners.doctor.parsing import LONGEST_TEXT
+from partners.doctor.parsing import MAX_TEXT_LENGTH
 from partners.doctor.verification import Verification
 from partners.management.base import Outcome, ServiceCommand, standard_input
 from partners.models import ApiKey
 
 STANDARD_INPUT = "-"
 
-_MAX_BYTES = 4 * LONGEST_TEXT
+_MAX_BYTES = 4 * MAX_TEXT_LENGTH
 
 
 class Command(ServiceCommand):
@@ -60,7 +60,7 @@ def _text(name: str) -> str:
         with nullcontext(standard_input()) if name == STANDARD_INPUT else Path(name).open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
-            raise CommandError(f"The text is longer than {LONGEST_TEXT:,} characters.")
+            raise CommandError(f"The text is longer than {MAX_TEXT_LENGTH:,} characters.")
         return content.decode()
     except UnicodeDecodeError:
         raise CommandError(f"{name} is not text in UTF-8.") from None

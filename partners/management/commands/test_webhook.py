@@ -9,7 +9,7 @@ from partners.webhooks.delivering import send_test
 
 
 class Command(ServiceCommand):
-    help = "Sends a webhook.test now, also to a disabled webhook. Exit status 1 if the answer is no 2xx."
+    help = "Sends a webhook.test now, also to a disabled webhook. Exit status 1 if the response is no 2xx."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_webhook_id(parser)
@@ -23,7 +23,7 @@ class Command(ServiceCommand):
         endpoint = endpoints.find_endpoint(webhook_id)
         result = send_test(endpoint=endpoint)
         self.is_success = result.is_success
-        answer = f"Error: {result.error}" if result.status is None else f"Status: {result.status}"
+        response = f"Error: {result.error}" if result.status is None else f"Status: {result.status}"
         return Outcome(
             {
                 "webhookId": str(endpoint.pk),
@@ -31,5 +31,5 @@ class Command(ServiceCommand):
                 "milliseconds": result.milliseconds,
                 "error": result.error or None,
             },
-            [f"{answer}, after {result.milliseconds} ms."],
+            [f"{response}, after {result.milliseconds} ms."],
         )

@@ -305,7 +305,7 @@ def test_a_partner_s_page_shows_the_state_of_its_webhooks(endpoint: WebhookEndpo
     )
     theirs = WebhookEndpointFactory.create(partner=PartnerFactory.create())
     page = client_as("auditor").get(page_of(endpoint.partner)).content.decode()
-    for text in (page_of(endpoint), "failing", "05:30 EST", "04:30 EST", "disabled It answered 410 Gone"):
+    for text in (page_of(endpoint), "failing", "05:30 EST", "04:30 EST", "disabled It responded with 410 Gone"):
         assert text in page or text in words(page)
     assert page_of(theirs) not in page
 

@@ -165,7 +165,7 @@ def test_no_answer_is_one_line(base_url: str) -> None:
         url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.handle_request)
         thread.start()
-        assert refusal("call", "GET", "/v1/ping", "--base-url", url, *signed).startswith(f"No answer from {url}: ")
+        assert refusal("call", "GET", "/v1/ping", "--base-url", url, *signed).startswith(f"No response from {url}: ")
         thread.join()
     with socket.socket() as unused:  # nobody listens there
         unused.bind(("127.0.0.1", 0))

@@ -10,7 +10,7 @@ from django.contrib.staticfiles import finders
 from pytest_django.fixtures import Settings
 
 from partners.api import errors, idempotency
-from partners.api.json import BODY_LIMIT_BYTES
+from partners.api.json import MAX_BODY_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.docs import guide as guide_page
 from partners.rates import parse_rate
@@ -243,7 +243,7 @@ def test_numbers_come_from_the_code(guide: Page) -> None:
     hours = int(idempotency.WINDOW.total_seconds()) // 3600
     for said in (
         f"At most {settings.CLOCK_SKEW_SECONDS} seconds from our clock",
-        f"{BODY_LIMIT_BYTES // 1024} KiB ({BODY_LIMIT_BYTES} bytes)",
+        f"{MAX_BODY_BYTES // 1024} KiB ({MAX_BODY_BYTES} bytes)",
         f"within {hours} hours",
         f"1 to {MAX_LIMIT}, default {DEFAULT_LIMIT}",
         f"{rate.amount} requests in {rate.seconds} seconds",

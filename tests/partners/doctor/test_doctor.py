@@ -15,8 +15,8 @@ from partners.authentication import keys, signing
 from partners.doctor import NotUnderstoodError, SecretPastedError
 from partners.doctor.causes import CAUSES, LINES
 from partners.doctor.checks import API_KEY as API_KEY_FORM
-from partners.doctor.diagnosis import MOST_CANDIDATES
-from partners.doctor.parsing import LONGEST_TEXT
+from partners.doctor.diagnosis import MAX_CANDIDATES
+from partners.doctor.parsing import MAX_TEXT_LENGTH
 from partners.models import Partner
 from tests.partners.doctor.cases import (
     API_KEY,
@@ -169,7 +169,7 @@ def test_candidates_are_few_and_distinct_and_the_right_one_is_first(request_: st
     texts = [candidate["canonicalRequest"] for candidate in result["candidates"]]
     assert texts[0] == result["canonicalRequest"]
     assert result["candidates"][0]["cause"] == "correct"
-    assert len(texts) == len(set(texts)) <= MOST_CANDIDATES
+    assert len(texts) == len(set(texts)) <= MAX_CANDIDATES
     assert {candidate["cause"] for candidate in result["candidates"]} - {"correct"} <= set(CAUSES)
 
 
@@ -269,7 +269,7 @@ def test_the_clock_skew_is_in_the_explanation() -> None:
         "curl $'https://x/v1\\n'",
         "curl x -X 'A B'",
         "GET /v1/" + "x" * 9_000,
-        "x" * (LONGEST_TEXT + 1),
+        "x" * (MAX_TEXT_LENGTH + 1),
         "\ud800",
     ],
 )
@@ -357,7 +357,7 @@ def test_the_canonical_request_is_the_one_of_the_contract(
 )
 def test_the_largest_texts_have_a_diagnosis_or_a_message(text: str) -> None:
     check_whole(text, "GET\n" * 40_000)
-    check_whole(text, "x" * LONGEST_TEXT)
+    check_whole(text, "x" * MAX_TEXT_LENGTH)
 
 
 def test_a_hex_signature_is_converted_to_lower_case() -> None:

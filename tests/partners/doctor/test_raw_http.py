@@ -2,7 +2,7 @@
 
 import pytest
 
-from partners.doctor.parsing import MOST_LINES, NotUnderstoodError, parse
+from partners.doctor.parsing import MAX_LINES, NotUnderstoodError, parse
 
 
 def test_line_ends_of_the_head_are_lf_or_crlf() -> None:
@@ -80,8 +80,8 @@ def test_the_path_is_signed_from_v1_on(target: str, prefix: str, path: str) -> N
 
 
 def test_lines_that_are_no_headers_are_one_finding() -> None:
-    lines = ["GET /v1/ping HTTP/1.1", *["x"] * (MOST_LINES - 1)]
+    lines = ["GET /v1/ping HTTP/1.1", *["x"] * (MAX_LINES - 1)]
     (unreadable,) = parse("\n".join(lines)).findings
-    assert unreadable["explanation"].startswith(f"Line 2 (and {MOST_LINES - 2} more lines) has no name")
-    with pytest.raises(NotUnderstoodError, match=f"more than {MOST_LINES} lines"):
+    assert unreadable["explanation"].startswith(f"Line 2 (and {MAX_LINES - 2} more lines) has no name")
+    with pytest.raises(NotUnderstoodError, match=f"more than {MAX_LINES} lines"):
         parse("\n".join([*lines, "x"]))

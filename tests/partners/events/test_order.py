@@ -82,7 +82,7 @@ def test_a_reader_of_positions_misses_no_late_commit_and_a_reader_of_ids_does(
                 (max(seen_by_id, default=0),),
             ).fetchall()
         )
-        Relay().place()
+        Relay().assign_positions()
         follower.poll()
 
     first, second = writers(), writers()
@@ -200,7 +200,7 @@ def test_random_transactions_are_in_the_feed_once_and_serial_ones_in_their_order
 
     def between() -> None:
         monkeypatch.setattr(relay, "BATCH", chance.randint(1, 6))
-        chance.choice(relays).place()
+        chance.choice(relays).assign_positions()
         follower.poll()
 
     history.run([writers() for _ in range(6)], between)
@@ -231,7 +231,7 @@ def test_serial_transactions_of_a_user_keep_their_order(
         session.record(users[0], number)
         session.commit()
         if number % 5 == 0:
-            Relay().place()
+            Relay().assign_positions()
     place_events()
 
     assert [count for user, _, count in feed(committed_partner) if user == users[0]] == list(range(1, 25))
@@ -269,11 +269,11 @@ def test_while_one_relay_is_at_a_feed_another_places_nothing_in_it(
     writer.commit()
     with reader.transaction():
         reader.execute("SELECT pg_advisory_xact_lock(2, hashint8(%s))", [committed_partner.pk])
-        assert other.place() == 0
+        assert other.assign_positions() == 0
     writer.record(users[1])
     writer.commit()
 
-    assert other.place() == 2
+    assert other.assign_positions() == 2
     assert EventFeed.objects.get(partner=committed_partner).last_position == 2
 
 
@@ -288,7 +288,7 @@ def test_an_import_of_one_partner_delays_no_other(
         writer.commit()
     writer.record(other.pk)
     writer.commit()
-    Relay().place()
+    Relay().assign_positions()
 
     assert Event.objects.filter(partner_id=other.partner_id).count() == 1
     assert Event.objects.filter(partner=committed_partner).count() == 2
@@ -305,9 +305,9 @@ def test_a_large_transaction_is_left_to_the_relay_for_large_ones(
     writer.record(other.pk)
     writer.commit()
 
-    assert small.place() == 1
+    assert small.assign_positions() == 1
     assert Event.objects.filter(partner_id=other.partner_id).count() == 1
-    assert (large.place(), small.place()) == (1, 0)
+    assert (large.assign_positions(), small.assign_positions()) == (1, 0)
 
 
 def test_an_event_does_not_wait_for_a_feed_that_another_relay_is_at(
@@ -319,7 +319,7 @@ def test_an_event_does_not_wait_for_a_feed_that_another_relay_is_at(
         writer.commit()
     with reader.transaction():
         reader.execute("SELECT pg_advisory_xact_lock(2, hashint8(%s))", [committed_partner.pk])
-        assert Relay().place() == 1
+        assert Relay().assign_positions() == 1
     assert Event.objects.filter(partner_id=other.partner_id).count() == 1
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 def events() -> list[tuple[str, dict[str, Any]]]:
     """The events of the outbox's entries, which a transaction leaves when it commits."""
-    Relay().place()
+    Relay().assign_positions()
     return [(event.type, event.data) for event in Event.objects.order_by("id")]
 
 

@@ -17,7 +17,7 @@ def test_each_partner_has_positions_of_its_own() -> None:
     for partner in (one, other, one):
         UserFactory.create(partner=partner, status=Status.ACTIVE)
 
-    assert Relay().place() == 3
+    assert Relay().assign_positions() == 3
     assert list(Event.objects.filter(partner=one).order_by("id").values_list("position", flat=True)) == [1, 2]
     assert list(Event.objects.filter(partner=other).values_list("position", flat=True)) == [1]
 
@@ -25,27 +25,27 @@ def test_each_partner_has_positions_of_its_own() -> None:
 def test_positions_go_on_after_the_last() -> None:
     partner = PartnerFactory.create()
     UserFactory.create(partner=partner, status=Status.SUSPENDED)
-    Relay().place()
+    Relay().assign_positions()
     UserFactory.create(partner=partner, status=Status.ACTIVE)
-    Relay().place()
+    Relay().assign_positions()
 
     assert list(Event.objects.order_by("id").values_list("position", flat=True)) == [1, 2, 3]
     assert EventFeed.objects.get().last_position == 3
 
 
 def test_without_events_nothing_is_done() -> None:
-    assert Relay().place() == 0
+    assert Relay().assign_positions() == 0
 
 
 def test_a_type_that_this_version_does_not_know_waits_for_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
     user = UserFactory.create(status=Status.ACTIVE)
-    assert Relay().place() == 1
+    assert Relay().assign_positions() == 1
     DocumentFactory.create(user=user)
     with monkeypatch.context() as older:
         older.setattr(relay, "TYPES", [EventType.STATUS_CHANGED, EventType.TRANSACTIONS_RECORDED])
-        assert Relay().place() == 0
+        assert Relay().assign_positions() == 0
 
-    assert Relay().place() == 1
+    assert Relay().assign_positions() == 1
     assert list(Event.objects.order_by("position").values_list("type", flat=True)) == [
         "user.statusChanged",
         "user.documentPublished",
@@ -57,11 +57,11 @@ def test_what_a_transaction_inserted_in_many_statements_is_read_once(partner: Pa
     for _ in range(30):
         ConversionFactory.create(user=user)
     with planning_without("seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"):
-        found = generic_plan(relay.unplaced())
+        found = generic_plan(relay.pending_entries())
 
     # Not the square of it.
     assert max(node["Actual Rows"] * node["Actual Loops"] for node in nodes(found)) <= 2 * 30
-    assert Relay().place() == 1
+    assert Relay().assign_positions() == 1
     assert Event.objects.get(type=EventType.TRANSACTIONS_RECORDED).data["count"] == 30
 
 
@@ -70,7 +70,7 @@ def test_a_long_queue_makes_no_turn_longer(monkeypatch: pytest.MonkeyPatch) -> N
     user: User = UserFactory.create()
     add_documents(user, [NOON] * 50)
     with planning_without("seqscan", "bitmapscan", "sort"):
-        found = generic_plan(relay.unplaced())
+        found = generic_plan(relay.pending_entries())
 
     (first,) = [node for node in nodes(found) if node["Node Type"] == "Limit"]
     (scan,) = first["Plans"]

@@ -74,7 +74,7 @@ def stopped(request: Any, committed_partner: Partner) -> Iterator[Partner]:
 
 def test_it_stops_no_other_feed(stopped: Partner, other: Partner) -> None:
     add_event(other)
-    assert Relay().place() == 1
+    assert Relay().assign_positions() == 1
     assert Event.objects.filter(partner=other).count() == 1
     assert stopped_in_metrics() == {stopped.slug}
 
@@ -82,30 +82,30 @@ def test_it_stops_no_other_feed(stopped: Partner, other: Partner) -> None:
 def test_it_is_logged_each_minute(stopped: Partner, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     monkeypatch.setattr(relay, "FAILED_PAUSE_SECONDS", 0.0)
     tried = Relay()
-    assert (tried.place(), tried.place()) == (0, 0)
+    assert (tried.assign_positions(), tried.assign_positions()) == (0, 0)
     said = {"event": "event feed stopped", "partner": stopped.slug, "failure": "23505 event_position"}
     assert [{name: record.msg[name] for name in said} for record in caplog.records] == [said]
 
     monkeypatch.setattr(relay, "FAILED_LOG_SECONDS", 0.0)
     again = Relay()
-    assert (again.place(), again.place()) == (0, 0)
+    assert (again.assign_positions(), again.assign_positions()) == (0, 0)
     assert len(caplog.records) == 3
 
 
 def test_others_are_placed_while_it_waits_for_its_next_attempt(stopped: Partner, other: Partner) -> None:
     tried = Relay()
-    tried.place()
+    tried.assign_positions()
     as_owner(repair(stopped))
     add_event(other)
-    assert tried.place() == 1
+    assert tried.assign_positions() == 1
     assert Event.objects.filter(partner=other).exists()
 
 
 def test_the_runbook_repairs_it(stopped: Partner) -> None:
-    Relay().place()
+    Relay().assign_positions()
     events = Event.objects.filter(partner=stopped).order_by("position").values_list("event_id", flat=True)
     before = list(events)
     as_owner(repair(stopped))
-    assert Relay().place() == 1
+    assert Relay().assign_positions() == 1
     assert list(events.all())[:-1] == before
     assert stopped_in_metrics() == set()

@@ -49,7 +49,7 @@ def make(partner: Partner, *, users: int = 1, decisions: int = 1) -> list[User]:
     for number in range(decisions):
         for user in made:
             StatusChangeFactory.create(user=user, to_status=path[number])
-    Relay().place()
+    Relay().assign_positions()
     fan_out.fan_out()
     return made
 
@@ -96,7 +96,7 @@ def test_many_are_made_in_batches(monkeypatch: pytest.MonkeyPatch, partner: Part
     monkeypatch.setattr(fan_out, "BATCH", 2)
     for _ in range(5):
         UserFactory.create(partner=partner, status=Status.ACTIVE)
-    Relay().place()
+    Relay().assign_positions()
     made = []
     while count := fan_out.fan_out():
         made.append(count)
@@ -112,7 +112,7 @@ def test_pending_deliveries_are_bounded(
     healthy = WebhookEndpointFactory.create()
     for one in (partner, healthy.partner):
         UserFactory.create_batch(5, partner=one, status=Status.ACTIVE)
-    Relay().place()
+    Relay().assign_positions()
     fan_out.fan_out()
     assert endpoint.deliveries.count() == 3
     assert fan_out.fan_out() == 0  # it is looked at again only after a pause
@@ -127,7 +127,7 @@ def test_pending_deliveries_are_bounded(
     # Retries may make more of them wait. A longer pause would be taken for one from before the clock was set back.
     monkeypatch.setattr(fan_out, "MAX_PENDING", 0)
     UserFactory.create(partner=partner, status=Status.ACTIVE)
-    Relay().place()
+    Relay().assign_positions()
     WebhookEndpoint.objects.update(fan_out_after=timezone.now() - timedelta(days=1))
     fan_out.fan_out()
     assert not WebhookEndpoint.objects.filter(fan_out_after__gt=Now()).exists()
@@ -135,7 +135,7 @@ def test_pending_deliveries_are_bounded(
 
 def test_a_pause_from_before_the_clock_was_set_back_is_none(partner: Partner, endpoint: WebhookEndpoint) -> None:
     UserFactory.create(partner=partner, status=Status.ACTIVE)
-    Relay().place()
+    Relay().assign_positions()
     WebhookEndpoint.objects.update(fan_out_after=timezone.now() + timedelta(hours=1))
     assert fan_out.fan_out() == 1
 

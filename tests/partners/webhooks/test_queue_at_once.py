@@ -25,7 +25,7 @@ def committed_endpoint(committed_partner: Partner) -> WebhookEndpoint:
 
 def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint) -> None:
     UserFactory.create_batch(20, partner=committed_endpoint.partner, status=Status.ACTIVE)
-    Relay().place()
+    Relay().assign_positions()
     fan_out.fan_out()
     for _ in range(5):
         found = at_once(4, lambda: leases.lease(limit=10))
@@ -38,7 +38,7 @@ def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint
 
 def test_sessions_at_once_make_each_delivery_once(committed_endpoint: WebhookEndpoint) -> None:
     UserFactory.create_batch(20, partner=committed_endpoint.partner, status=Status.ACTIVE)
-    Relay().place()
+    Relay().assign_positions()
     assert sum(at_once(4, fan_out.fan_out)) == 20
     assert committed_endpoint.deliveries.count() == 20
 

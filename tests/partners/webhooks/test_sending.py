@@ -18,7 +18,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from partners.webhooks import sending, signatures
-from partners.webhooks.aiohttp_internals import MOST_INTERIM_RESPONSES
+from partners.webhooks.aiohttp_internals import MAX_INTERIM_RESPONSES
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
 from partners.webhooks.sending import Sender
@@ -192,7 +192,7 @@ def test_a_small_part_of_an_endless_answer_is_read(public: Receiver, monkeypatch
     public.reply = lambda _: Reply(200, {"Content-Length": str(1 << 40)}, bytes(8 << 20))
     assert attempt(public.url).status == 200
     # What the receiver sent before it noticed is in a buffer.
-    assert sending.MAX_ANSWER_BYTES <= read[0] < 1 << 20
+    assert sending.MAX_RESPONSE_BYTES <= read[0] < 1 << 20
 
 
 def test_an_answer_that_breaks_off_has_its_status(public: Receiver) -> None:
@@ -201,9 +201,9 @@ def test_an_answer_that_breaks_off_has_its_status(public: Receiver) -> None:
 
 
 def test_interim_responses_are_skipped_and_bounded(public: Receiver) -> None:
-    public.reply = lambda _: Reply(interim=MOST_INTERIM_RESPONSES)
+    public.reply = lambda _: Reply(interim=MAX_INTERIM_RESPONSES)
     assert attempt(public.url).status == 204
-    public.reply = lambda _: Reply(interim=MOST_INTERIM_RESPONSES + 1)
+    public.reply = lambda _: Reply(interim=MAX_INTERIM_RESPONSES + 1)
     assert attempt(public.url).error == "protocol"
 
 

@@ -49,7 +49,7 @@ def codes(answer: Any) -> dict[str, str]:
 
 def events(client: PartnerClient) -> list[dict[str, Any]]:
     """The partner's feed."""
-    Relay().place()
+    Relay().assign_positions()
     found: list[dict[str, Any]] = client.get("/v1/events").json()["items"]
     return found
 

@@ -215,7 +215,7 @@ def test_a_row_that_fails_takes_its_file_along(
         raise OperationalError
 
     monkeypatch.setattr(Document, "save", fail)
-    assert refusal(*command(ada, paper)) == "The database cannot be reached, or did not answer in time."
+    assert refusal(*command(ada, paper)) == "The database cannot be reached, or did not respond in time."
     assert (Document.objects.count(), files(folder)) == (0, [])
 
 

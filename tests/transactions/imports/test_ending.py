@@ -131,7 +131,7 @@ def test_an_unreachable_database_ends_the_import_with_its_counts(
     result = Result(file)
     assert (result.counts, result.status) == ((2, 0, 0), 1)
     assert result.reason == (
-        "The database cannot be reached, or did not answer in time. The last line processed is 2."
+        "The database cannot be reached, or did not respond in time. The last line processed is 2."
         " Run it again: lines imported already are unchanged."
     )
     assert (last_run().state, last_run().imported) == ("failed", 2)
@@ -231,7 +231,7 @@ def lose_the_server(*_: Any) -> None:
     ("failure", "reason"),
     [
         (refuse_a_statement, "The database refused a statement (SQLSTATE 22012). The last line processed is 2."),
-        (lose_the_server, "The database cannot be reached, or did not answer in time. The last line processed is 2."),
+        (lose_the_server, "The database cannot be reached, or did not respond in time. The last line processed is 2."),
     ],
 )
 def test_a_run_that_the_database_ends_has_failed(

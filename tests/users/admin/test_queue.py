@@ -359,7 +359,7 @@ def test_a_page_begins_after_the_last_row_of_the_one_before_it_whoever_is_decide
 def test_a_scan_stops_and_continues_from_there(
     filters: dict[str, str], make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 3)
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 3)
     for _ in range(4):
         make()
     last = make(province="QC", postalCode="H3B 2Y5")
@@ -369,7 +369,7 @@ def test_a_scan_stops_and_continues_from_there(
 
 
 def test_the_cases_of_a_person_are_found_however_far_back_they_are(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_lists, "EXAMINED_ROWS", 1)
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
     reviewer = factories.StaffFactory.create()
     *_others, mine = [make() for _ in range(3)]
     claims.claim(user=mine, staff=reviewer)
@@ -377,7 +377,7 @@ def test_the_cases_of_a_person_are_found_however_far_back_they_are(make: Make, m
 
 
 def test_the_search_for_risk_flags_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_lists, "EXAMINED_IN_PYTHON", 2)
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_IN_PYTHON", 2)
     monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
     for number in range(3):
         make(email=f"{number}@example.com", firstName=f"Name{number}")
@@ -388,8 +388,8 @@ def test_the_search_for_risk_flags_stops_too(make: Make, monkeypatch: pytest.Mon
 def test_counting_stops(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CaseListAdmin, "list_per_page", 2)
     for module in (bounded_lists, queue):
-        monkeypatch.setattr(module, "COUNT_LIMIT", 2)
-    monkeypatch.setattr(bounded_lists.KeysetChangeList, "count_limit", 2)
+        monkeypatch.setattr(module, "MAX_COUNT", 2)
+    monkeypatch.setattr(bounded_lists.KeysetChangeList, "max_count", 2)
     for _ in range(3):
         make()
     text = page(client_as("viewer"))
@@ -428,8 +428,8 @@ def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index
     make()
     changelist = client_as("reviewer").get(path, filters).context["cl"]
     columns = {"status": "pendingCompliance", "id": uuid4()}
-    place = tuple(columns.get(name, timezone.now()) for name in changelist.order)
-    for rows in (changelist.queryset, changelist.queryset.filter(changelist._beside(place, GreaterThan))):
+    position = tuple(columns.get(name, timezone.now()) for name in changelist.order)
+    for rows in (changelist.queryset, changelist.queryset.filter(changelist._keyset_filter(position, GreaterThan))):
         with planning_without(*UNORDERED):
             plan = rows[:51].explain()
         assert f"using {index}" in plan

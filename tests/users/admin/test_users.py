@@ -206,8 +206,8 @@ def test_a_list_counts_to_its_limit_and_continues_after_the_last_row_of_a_page(
     create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users = {create_user().json()["userId"] for _ in range(5)}
-    monkeypatch.setattr(bounded_lists.KeysetChangeList, "count_limit", 3)
-    monkeypatch.setattr(bounded_lists, "COUNT_LIMIT", 3)
+    monkeypatch.setattr(bounded_lists.KeysetChangeList, "max_count", 3)
+    monkeypatch.setattr(bounded_lists, "MAX_COUNT", 3)
     client = client_as("reviewer")
     for list_url, query in ((USERS, "?status__exact=pendingCompliance"), (USERS, ""), (EVENTS, "")):
         monkeypatch.setattr(site.get_model_admin(UserEvent if list_url == EVENTS else User), "list_per_page", 4)

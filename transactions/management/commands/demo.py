@@ -16,7 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.test.utils import override_settings
 
-from partners.client import NoAnswerError, SignedClient
+from partners.client import NoResponseError, SignedClient
 from partners.models import Partner
 from partners.webhooks import endpoints
 from transactions.demo.people import external_id
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             try:
                 walk.run()
                 walk.run_events(receiver, self.add_webhook)
-            except (UnexpectedResponseError, NoAnswerError) as error:
+            except (UnexpectedResponseError, NoResponseError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps passed: each response is what the contract says.\n")
             if keep_serving:
@@ -159,7 +159,7 @@ def _free_port(host: str, preferred: int) -> int:
 def _wait_until_ready(server: subprocess.Popen[bytes], client: SignedClient) -> None:
     deadline = time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
-        with suppress(NoAnswerError):
+        with suppress(NoResponseError):
             client.send("GET", "/v1/ping")
             return
         time.sleep(0.1)

@@ -95,7 +95,7 @@ class Command(ServiceCommand):
             elif self.signals:
                 state = RunState.STOPPED
         except (DatabaseError, InterfaceError) as error:
-            unreachable = "The database cannot be reached, or did not answer in time"
+            unreachable = "The database cannot be reached, or did not respond in time"
             refused = f"The database refused a statement (SQLSTATE {statements.sqlstate(error)})"
             self.failure = unreachable if statements.is_unreachable(error) else refused, 1
         except BaseException:

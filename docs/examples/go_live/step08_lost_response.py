@@ -1,4 +1,4 @@
-"""Step 8: lose the answer to a write, ask whether it has happened, and retry it."""
+"""Step 8: lose the response to a write, ask whether it has happened, and retry it."""
 
 import os
 import uuid
@@ -14,7 +14,7 @@ key = str(uuid.uuid4())
 try:
     psi.send("PATCH", target, changes, key, {"X-Sandbox-Fault": "lostAnswer"})
 except (OSError, HTTPException):
-    print("no answer")
+    print("no response")
 
 found = psi.send("GET", f"/v1/idempotency-keys/{key}")
 # 404: it has not happened so far. Retry it under the same key: under a new one it might happen twice.

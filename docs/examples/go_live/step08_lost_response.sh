@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Step 8: lose the answer to a write, ask whether it has happened, and retry it.
+# Step 8: lose the response to a write, ask whether it has happened, and retry it.
 source ./psi.sh
 
 target=/v1/users/$EXTERNAL_ID
@@ -9,7 +9,7 @@ key=$(psi_uuid)
 
 # 2: nothing could be sent.
 psi_send PATCH "$target" "$changes" "$key" '' 'X-Sandbox-Fault: lostAnswer' 2>/dev/null || (($? != 2)) || exit
-[[ -n ${psi_status-} ]] || echo 'no answer'
+[[ -n ${psi_status-} ]] || echo 'no response'
 
 psi_send GET "/v1/idempotency-keys/$key" || exit
 # 404: it has not happened so far. Retry it under the same key: under a new one it might happen twice.

@@ -1,4 +1,4 @@
-// Step 8: lose the answer to a write, ask whether it has happened, and retry it.
+// Step 8: lose the response to a write, ask whether it has happened, and retry it.
 import { randomUUID } from "node:crypto";
 import { send } from "./psi.mjs";
 
@@ -12,7 +12,7 @@ try {
   await response.text();
 } catch (error) {
   if (!["TypeError", "TimeoutError"].includes(error.name)) throw error;
-  console.log("no answer");
+  console.log("no response");
 }
 
 const found = await send("GET", `/v1/idempotency-keys/${key}`);
