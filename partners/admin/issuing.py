@@ -18,7 +18,7 @@ from partners.webhooks.endpoints import HAS_CHANGED
 
 
 def verify_second_factor(request: HttpRequest) -> HttpResponse | None:
-    """A redirect to the verification of a POST whose sender's second factor is not fresh."""
+    """A redirect to the verification, for a POST by staff whose second factor is not fresh."""
     if request.method != "POST":
         return None
     response: HttpResponse | None = import_string(settings.REQUIRE_REAUTHENTICATION)(request)

@@ -72,7 +72,7 @@ class Diagnosis:
 def diagnose(
     request: str, canonical: str | None, *, now: datetime | None = None, clock_skew_seconds: int = 300
 ) -> Diagnosis:
-    """Return the diagnosis of a request and of the canonical request that its sender built.
+    """Return the diagnosis of a request and of the canonical request that the partner's code built.
 
     request: raw HTTP, or a curl command. canonical: None or empty if not known. now: the service's time.
     clock_skew_seconds: contract, section 3.

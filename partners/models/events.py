@@ -1,4 +1,4 @@
-"""Events that partners are told of (contract, section 10).
+"""Events of partners' feeds (contract, section 10).
 
 Triggers write to the outbox in the transaction of the change (partners/events/outbox.py); the relay makes events of it,
 each with its position in the feed (partners/events/relay.py).

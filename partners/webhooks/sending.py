@@ -21,8 +21,9 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from yarl import URL
 
-from partners.webhooks import addresses, signatures
+from partners.webhooks import addresses
 from partners.webhooks.aiohttp_internals import BoundedResponse
+from partners.webhooks.attempt_headers import attempt_headers
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
 from partners.webhooks.schedule import parse_retry_after
@@ -107,7 +108,7 @@ class Sender:
 
     async def _post(self, lease: Lease, secrets: Sequence[str], at: datetime) -> dict[str, Any]:
         target, body = addresses.parse(lease.url), lease.body
-        headers = signatures.headers(event_id=lease.event_id, at=at, body=body, secrets=secrets)
+        headers = attempt_headers(event_id=lease.event_id, at=at, body=body, secrets=secrets)
         url = URL(target.url, encoded=True)
         async with self._session.post(url, data=body.encode(), headers=headers, allow_redirects=False) as response:
             await _read(response)

@@ -89,20 +89,20 @@ def test_a_feed_goes_on_after_a_restore(tmp_path: Path) -> None:
             writer.record(ada, 3)
             writer.commit()
         with psycopg.connect(source.serving) as connection:
-            unplaced = connection.execute("SELECT transaction_id FROM partners_outboxentry ORDER BY id").fetchall()
+            pending = connection.execute("SELECT transaction_id FROM partners_outboxentry ORDER BY id").fetchall()
 
         run([*BACKUP.split(), source.owner], path, cwd=tmp_path)
         run([*RESTORE.split(), target.owner, "psi.dump"], path, cwd=tmp_path)
         target.manage("setup_database_roles")
         with closing(Writer(target.serving)) as writer:
-            use_up_transactions(target, unplaced[-1][0])
+            use_up_transactions(target, pending[-1][0])
             writer.record(ada, 5)
             writer.commit()
             last = writer.connection.execute("SELECT max(transaction_id) FROM partners_outboxentry").fetchone()
         after = read(target, key, before["nextCursor"])
         again = read(target, key)
 
-    assert last == unplaced[-1]
+    assert last == pending[-1]
     assert facts(before) == [(RECORDED, ada, 1), (RECORDED, grace, 1), (RECORDED, ada, 1)]
     assert facts(after) == [
         (RECORDED, ada, 2),

@@ -76,7 +76,7 @@ def test_a_slow_write_whose_response_is_stored_does_not_wait(
     assert waits == [5.0]
 
 
-def test_a_lost_answer_is_of_a_write_that_was_done(sandbox: PartnerClient) -> None:
+def test_a_lost_response_is_of_a_write_that_was_done(sandbox: PartnerClient) -> None:
     key = str(uuid.uuid4())
     with pytest.raises(IncompleteRead):
         create(sandbox, "lostAnswer", key=key)

@@ -17,8 +17,9 @@ from uuid import uuid4
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from partners.webhooks import sending, signatures
+from partners.webhooks import sending
 from partners.webhooks.aiohttp_internals import MAX_INTERIM_RESPONSES
+from partners.webhooks.attempt_headers import attempt_headers
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
 from partners.webhooks.sending import Sender
@@ -152,7 +153,7 @@ def test_an_altered_byte_and_an_old_time_are_refused(public: Receiver) -> None:
     for header in ("webhook-id", "webhook-timestamp"):
         with pytest.raises(WebhookVerificationError, match="signature"):
             Webhook(SECRET).verify(request.body, request.headers | {header: str(int(time.time()) + 1)})
-    old = signatures.headers(event_id=uuid4(), at=datetime.now(UTC) - timedelta(minutes=6), body="{}", secrets=[SECRET])
+    old = attempt_headers(event_id=uuid4(), at=datetime.now(UTC) - timedelta(minutes=6), body="{}", secrets=[SECRET])
     with pytest.raises(WebhookVerificationError, match="too old"):
         Webhook(SECRET).verify("{}", old)
 

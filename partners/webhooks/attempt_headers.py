@@ -7,7 +7,7 @@ from uuid import UUID
 from standardwebhooks.webhooks import Webhook
 
 
-def headers(*, event_id: UUID, at: datetime, body: str, secrets: Iterable[str]) -> dict[str, str]:
+def attempt_headers(*, event_id: UUID, at: datetime, body: str, secrets: Iterable[str]) -> dict[str, str]:
     """Return the headers that verify a body. at: the time of the attempt. secrets: each signs, newest first."""
     signatures = [Webhook(secret).sign(str(event_id), at.astimezone(UTC), body) for secret in secrets]
     return {
