@@ -88,6 +88,8 @@ def add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict
     if request_context.key is not None:
         event.setdefault("partner", request_context.partner)
         event.setdefault("key", request_context.key)
+    if request_context.staff is not None:
+        event.setdefault("staff", request_context.staff)
     return event
 
 

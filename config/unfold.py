@@ -66,6 +66,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
             _list_of("users", "statuschange", "gavel"),
             _list_of("users", "userevent", "history"),
             _list_of("users", "accessrecord", "visibility"),
+            _list_of("partners", "auditentry", "receipt_long"),
             Link(_("Export"), "download", "backoffice_exports", "users.export_user"),
         ),
     ),
@@ -83,7 +84,6 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
         (
             _list_of("users", "staff", "badge"),
             _list_of("auth", "group", "admin_panel_settings"),
-            _list_of("admin", "logentry", "receipt_long"),
         ),
     ),
 )

@@ -10,7 +10,8 @@ from django.db.models import Func, Q
 from django.db.models.functions import Length, Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.triggers import PermanentTrigger, append_only, refuse
+from partners.db.audit import entry_trigger, register
+from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
 from partners.models import Partner
 from transactions import events, patterns
 from transactions.timestamps import EARLIEST, LATEST
@@ -155,6 +156,10 @@ class Conversion(UserRow):
         return self.conversion_id
 
 
+_PUBLISHED = register("document.published", _("Document published"))
+_WITHDRAWN = register("document.withdrawn", _("Document withdrawn"))
+
+
 class DocumentType(models.TextChoices):
     """The types of documents, as on the wire."""
 
@@ -206,6 +211,13 @@ class Document(UserRow):
                 operation=pgtrigger.Insert,
                 func=f"{events.DOCUMENT_PUBLISHED}; RETURN NULL;",
             ),
+            entry_trigger(
+                f"'{_PUBLISHED}'",
+                # Simulated documents are the sandbox partner's own.
+                where="NOT context ? 'partner'",
+                object="NEW.document_id::text",
+                detail=json_object({"user": "NEW.user_id", "type": "NEW.type", "title": "NEW.title"}),
+            ),
         )
 
     def __str__(self) -> str:
@@ -242,6 +254,12 @@ class DocumentWithdrawal(models.Model):
                 when=pgtrigger.After,
                 operation=pgtrigger.Insert,
                 func=f"{events.DOCUMENT_WITHDRAWN}; RETURN NULL;",
+            ),
+            entry_trigger(
+                f"'{_WITHDRAWN}'",
+                object="(SELECT document_id::text FROM transactions_document WHERE id = NEW.document_id)",
+                detail=json_object({"reason": "NEW.reason"}),
+                actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
             ),
         )
 

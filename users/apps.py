@@ -1,7 +1,7 @@
 """The app of partners' users and of staff."""
 
 from django.apps import AppConfig
-from django.contrib.auth.signals import user_logged_in
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
@@ -13,18 +13,20 @@ class UsersConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect the signals, register the event's data, and rename Django's models for the back office."""
-        from django.contrib.admin.models import LogEntry  # noqa: PLC0415 - models are ready only now
+        from allauth.account.signals import password_changed  # noqa: PLC0415 - models are ready only now
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
         from users.api.serializers import UserSerializer  # noqa: PLC0415
         from users.services.roles import sync_roles  # noqa: PLC0415
-        from users.staff_login import sessions  # noqa: PLC0415
+        from users.staff_login import sessions, sign_ins  # noqa: PLC0415
 
         # What GET /v1/users/{externalId} returns.
         DATA_SERIALIZERS[EventType.STATUS_CHANGED] = UserSerializer
         Group._meta.verbose_name, Group._meta.verbose_name_plural = _("role"), _("roles")  # noqa: SLF001
-        LogEntry._meta.verbose_name, LogEntry._meta.verbose_name_plural = _("action"), _("log of actions")  # noqa: SLF001
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.services.roles")
         user_logged_in.connect(sessions.start, dispatch_uid="users.staff_login")
+        user_logged_in.connect(sign_ins.record_sign_in, dispatch_uid="users.sign_ins")
+        user_logged_out.connect(sign_ins.record_sign_out, dispatch_uid="users.sign_ins")
+        password_changed.connect(sign_ins.record_password_change, dispatch_uid="users.sign_ins")

@@ -5,7 +5,7 @@ These run as the schema's owner: the serving role needs no right to write histor
 name has no effect. PUBLIC may not execute their functions, which could otherwise be attached to other tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pghistory
@@ -82,6 +82,12 @@ def append_only(*operations: Any) -> Sequence[pgtrigger.Trigger]:
     ]
 
 
+def json_object(values: Mapping[str, str]) -> str:
+    """The SQL of a JSON object. values: expressions by name."""
+    arguments = ", ".join(f"'{name}', {expression}" for name, expression in values.items())
+    return f"jsonb_build_object({arguments})"
+
+
 class _PermanentEvent(PermanentTrigger, history_trigger.Event):
     """pghistory's trigger, installed by PermanentTriggerSql."""
 
@@ -107,3 +113,7 @@ class InsertEvent(_PermanentTracker, pghistory.InsertEvent):
 
 class UpdateEvent(_PermanentTracker, pghistory.UpdateEvent):
     """Records updated rows, if a value changed."""
+
+
+class DeleteEvent(_PermanentTracker, pghistory.DeleteEvent):
+    """Records deleted rows."""

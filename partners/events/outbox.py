@@ -6,18 +6,13 @@ its events. An entry has all that its events need, so partners_place_events trea
 
 from collections.abc import Mapping
 
+from partners.db.triggers import json_object
 from partners.models import EventType
 
 
 def wire_time(expression: str) -> str:
     """The SQL of a timestamp as on the wire."""
     return f"""to_char({expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
-
-
-def json_object(values: Mapping[str, str]) -> str:
-    """The SQL of a JSON object. values: expressions by name on the wire."""
-    arguments = ", ".join(f"'{name}', {expression}" for name, expression in values.items())
-    return f"jsonb_build_object({arguments})"
 
 
 def insert_entry(kind: EventType, *, source: str, partner: str, user: str, data: Mapping[str, str]) -> str:

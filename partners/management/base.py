@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,8 +15,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, transaction
 
 from partners.authentication.keys import IssuedKey
-from partners.db import statements
-from partners.models import ApiKey, Partner, WebhookEndpoint
+from partners.db import audit, history_context, statements
+from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 from partners.whole_numbers import parse_whole_number
 
@@ -31,9 +32,9 @@ _REFUSALS = {
 
 
 class Outcome(NamedTuple):
-    """The result of a command: data for `--json`, lines for people."""
+    """The result of a command: data for `--json`, or the lines of a JSON object that is long; lines for people."""
 
-    data: Mapping[str, Any]
+    data: Mapping[str, Any] | Iterator[str]
     lines: Iterable[str]
 
 
@@ -44,6 +45,8 @@ class ServiceCommand(BaseCommand):
     requires_system_checks = ()
     # Whether the outcome has a secret that is not shown again.
     shows_secret = False
+    # Whether the run itself has a line in the audit log: of commands that change rows without a line of their own.
+    records_run = False
 
     def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
         """Django's parser with --json."""
@@ -55,13 +58,31 @@ class ServiceCommand(BaseCommand):
         """Do the work. Raises CommandError with one line, or an exception that `handle` translates."""
         raise NotImplementedError
 
+    @property
+    def name(self) -> str:
+        """The command's name."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def actor(self, options: Mapping[str, Any]) -> dict[str, str]:
+        """Who runs the command and why, for the history and the audit log."""
+        given = {name: options[name] for name in ("by", "reason") if options.get(name)}
+        return {"operator": operator(), "command": self.name, **given}
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the command and print its outcome."""
         _require_text(options)
         # Nothing is stored whose secret could not be shown.
-        with translated_errors(), transaction.atomic() if self.shows_secret else nullcontext():
+        with (
+            translated_errors(),
+            history_context.acting(lambda: self.actor(options)),
+            transaction.atomic() if self.shows_secret else nullcontext(),
+        ):
+            if self.records_run and not options.get("dry_run"):
+                audit.record(AuditEntry.COMMAND_RUN, object=self.name)
             outcome = self.perform(**options)
-            lines = [json.dumps(outcome.data)] if options["as_json"] else outcome.lines
+            data = outcome.data
+            as_json = [json.dumps(data)] if isinstance(data, Mapping) else data
+            lines = as_json if options["as_json"] else outcome.lines
             try:
                 self.stdout.writelines(f"{line}\n" for line in lines)
                 self.stdout.flush()
@@ -69,6 +90,15 @@ class ServiceCommand(BaseCommand):
                 # What is left in the buffer would fail again when the process ends.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise CommandError(f"Standard output cannot be written: {error.strerror}.") from error
+
+
+def operator() -> str:
+    """The account of the operating system that runs this command; the one that called sudo, if any."""
+    try:
+        return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        # A container's account may have no name.
+        return str(os.getuid())
 
 
 @contextmanager

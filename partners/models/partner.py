@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from partners.db.audit import Labels, tracked
 from partners.db.triggers import PermanentTrigger, refuse
 from partners.rates import parse_rate
 
@@ -53,6 +54,12 @@ class Mode(models.TextChoices):
     SANDBOX = "sandbox", _("Sandbox")
 
 
+@tracked(
+    *("slug", "name", "mode", "enabled", "rate_limit"),
+    action="partner",
+    labels=Labels(_("Partner created"), _("Partner changed")),
+    object="NEW.slug",
+)
 class Partner(models.Model):
     """A business that registers its users here."""
 
@@ -170,6 +177,14 @@ _KEY_TRIGGERS = [
 ]
 
 
+@tracked(
+    *("partner", "prefix", "label", "expires_at", "revoked_at"),
+    action="apiKey",
+    labels=Labels(_("API key issued"), _("API key changed")),
+    object="NEW.prefix",
+    detail={"partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)"},
+    shown=("label", "expires_at", "revoked_at"),
+)
 class ApiKey(models.Model):
     """A partner's API key and its secret (partners/authentication/keys.py)."""
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from partners.db.audit import Labels, tracked
 from partners.models.events import Event, EventType
 from partners.models.partner import Partner
 
@@ -29,6 +30,16 @@ class DisabledReason(models.TextChoices):
     FAILING = "failing", _("It failed for 5 days")
 
 
+@tracked(
+    *("partner", "url", "types", "description", "disabled_reason", "removed_at"),
+    action="webhook",
+    labels=Labels(_("Webhook added"), _("Webhook changed")),
+    object="NEW.pgh_obj_id::text",
+    detail={"partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)"},
+    shown=("url", "types", "description", "disabled_reason", "removed_at"),
+    # The path may be confidential.
+    hidden=("url",),
+)
 class WebhookEndpoint(models.Model):
     """A URL of a partner that events are sent to (partners/webhooks/endpoints.py)."""
 
@@ -99,6 +110,13 @@ class WebhookEndpoint(models.Model):
         return "active" if self.is_active else "disabled"
 
 
+@tracked(
+    *("endpoint", "expires_at"),
+    action="webhookSecret",
+    labels=Labels(_("Webhook secret issued"), _("Webhook secret changed")),
+    object="NEW.endpoint_id::text",
+    shown=("expires_at",),
+)
 class WebhookSecret(models.Model):
     """A secret that signs the deliveries of an endpoint, encrypted; while the old one is in force there are two."""
 

@@ -34,6 +34,7 @@ _undecryptable_secrets = Counter(
     "psi_undecryptable_secrets",
     "Requests refused with 500: no present key decrypts the secret of their API key.",
 )
+_failed_logins = Counter("psi_failed_staff_logins", "Refused sign-ins of staff, by cause.", ["cause"])
 
 # The keys are labels: prometheus_client's own lookup costs as much as counting.
 _series: dict[tuple[MetricWrapperBase, tuple[str, ...]], MetricWrapperBase] = {}
@@ -67,6 +68,11 @@ def count_request(
 def count_undecryptable_secret() -> None:
     """Count a request whose API key is in force, but whose secret cannot be decrypted."""
     _undecryptable_secrets.inc()
+
+
+def count_failed_login(cause: str) -> None:
+    """Count a refused sign-in of staff. cause: as in its log line."""
+    _failed_logins.labels(cause).inc()
 
 
 def _of(metric: MetricWrapperBase, *labels: str) -> Any:

@@ -10,6 +10,8 @@ class RequestContext(threading.local):
     # The partner's slug and the prefix of the API key that was sent, verified or not.
     partner: str | None = None
     key: str | None = None
+    # The username of who is signed in to the back office.
+    staff: str | None = None
     # An AuthenticationFailure's value, for status 401.
     cause: str | None = None
     # Whether the failure, or the wait, is one that a sandbox partner asked for.
@@ -21,7 +23,7 @@ class RequestContext(threading.local):
     def begin(self, request_id: str | None) -> None:
         """Forget the previous request."""
         self.request_id = request_id
-        self.partner = self.key = self.cause = None
+        self.partner = self.key = self.staff = self.cause = None
         self.is_simulated = False
         self.statements = 0
         self.sql_seconds = 0.0

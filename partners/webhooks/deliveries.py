@@ -13,14 +13,19 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from partners.db import audit
 from partners.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 
 TEST_TYPE = "webhook.test"
+TESTED = audit.register("webhook.tested", gettext_lazy("Webhook test sent"))
+RETRIED = audit.register("webhook.retried", gettext_lazy("Webhook deliveries retried"))
 
 
 def create_test(*, endpoint: WebhookEndpoint) -> WebhookDelivery:
     """Create a `webhook.test`, which is sent once, before the endpoint's events."""
+    audit.record(TESTED, object=str(endpoint.pk))
     return WebhookDelivery.objects.create(endpoint=endpoint, type=TEST_TYPE)
 
 
@@ -39,9 +44,12 @@ def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery:
         if delivery is not None:
             chosen = chosen.filter(pk=delivery.pk)
         waiting = Q(state=DeliveryState.PENDING, next_attempt_at__gt=Now())
-        return chosen.filter(waiting | Q(state=DeliveryState.FAILED)).update(
+        count = chosen.filter(waiting | Q(state=DeliveryState.FAILED)).update(
             state=DeliveryState.PENDING, next_attempt_at=Now(), ended_at=None
         )
+        if count:
+            audit.record(RETRIED, object=str(endpoint.pk), detail={"deliveries": count})
+        return count
 
 
 def skip_due(*, endpoint: WebhookEndpoint) -> int:

@@ -66,6 +66,15 @@ GRANTS = {
     "transactions_document": ADD,
     "transactions_documentwithdrawal": ADD,
     "django_admin_log": ADD,
+    # The audit log, and the histories that write to it; the time of a line is the database's.
+    "partners_auditentry": READ | {"INSERT (action, actor, actor_kind, detail, object)"},
+    "partners_partnerevent": READ,
+    "partners_apikeyevent": READ,
+    "partners_webhookendpointevent": READ,
+    "partners_webhooksecretevent": READ,
+    "users_staffevent": READ,
+    "users_staffroleevent": READ,
+    "users_secondfactorevent": READ,
     "transactions_importrun": ADD
     | {"UPDATE (bytes_read, ended_at, imported, line, rejected, state, unchanged, updated_at)"},
     "users_claim": ADD | {"DELETE"},

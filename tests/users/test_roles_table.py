@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group
-from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.db.models import Model
 from django.db.transaction import atomic, set_rollback
@@ -19,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from partners.authentication import keys
-from partners.models import ApiKey, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
+from partners.models import ApiKey, AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import addresses, endpoints
 from tests import factories
 from tests.support.client import PartnerClient
@@ -73,7 +71,7 @@ class World:
     delivery: WebhookDelivery
     colleague: Staff
     group: Group
-    entry: LogEntry
+    entry: AuditEntry
 
 
 @pytest.fixture
@@ -92,13 +90,7 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
     api.patch(f"/v1/users/{changed.external_id}", {"lastName": "King"})
     changed.refresh_from_db()
     assert changed.identity_changed_at is not None
-    entry = LogEntry.objects.create(
-        user=colleague,
-        action_flag=ADDITION,
-        content_type=ContentType.objects.get_for_model(Partner),
-        object_id=str(partner.pk),
-        object_repr=partner.slug,
-    )
+    entry = AuditEntry.objects.latest("id")
     webhook, disabled = factories.WebhookEndpointFactory.create_batch(2, partner=partner)
     endpoints.disable(disabled)
     return World(
@@ -226,7 +218,7 @@ KEPT = {
     "a role": ("auth/group", "group"),
     "a webhook's columns": ("partners/webhookendpoint", "webhook"),
     "a delivery": ("partners/webhookdelivery", "delivery"),
-    "a line of the log of actions": ("admin/logentry", "entry"),
+    "a line of the audit log": ("partners/auditentry", "entry"),
 }
 CHANGED_BY_SOME = {
     "a partner": ("partners/partner", "partner"),
@@ -470,8 +462,14 @@ TABLE: tuple[Page | Action, ...] = (
     ),
     Page("Roles", rows_of("auth/group"), STAFF_READERS),
     Page("Role", rows_of("auth/group", "group"), STAFF_READERS),
-    Page("Log of actions", rows_of("admin/logentry"), OVERSIGHT),
-    Page("Log of actions: a line", rows_of("admin/logentry", "entry"), OVERSIGHT),
+    Page("Audit log", rows_of("partners/auditentry"), OVERSIGHT),
+    Page("Audit log: a line", rows_of("partners/auditentry", "entry"), OVERSIGHT),
+    Action(
+        "Audit log: export CSV",
+        at("/admin/partners/auditentry/export/"),
+        OVERSIGHT,
+        is_done=lambda _w: AuditEntry.objects.filter(action=AuditEntry.EXPORTED).exists(),
+    ),
     *(Action(f"Edit {what}", rows_of(model, row), NOBODY, lambda _w: EDITED) for what, (model, row) in KEPT.items()),
     *(
         Action(f"Add {what}", at(f"/admin/{model}/add/"), NOBODY, lambda _w: EDITED)
@@ -488,6 +486,7 @@ TABLE: tuple[Page | Action, ...] = (
     ),
 )
 
+# Not the audit log: an account without access is signed out, and that has a line.
 _EVERYTHING: tuple[type[Model], ...] = (
     User,
     UserEvent,
@@ -504,7 +503,6 @@ _EVERYTHING: tuple[type[Model], ...] = (
     WebhookDelivery,
     Staff,
     Group,
-    LogEntry,
     Staff.groups.through,
     Group.permissions.through,
 )

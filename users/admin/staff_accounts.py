@@ -1,4 +1,4 @@
-"""The admin of staff accounts, roles, and the log of actions."""
+"""The admin of staff accounts and roles."""
 
 from http import HTTPStatus
 from typing import Any
@@ -6,12 +6,11 @@ from typing import Any
 from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from django.contrib import admin
-from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
 from django.db import transaction
-from django.db.models import Model, Q
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html_join
@@ -20,7 +19,9 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from partners.admin.bounded_lists import BackOfficeAdmin
 from partners.admin.pages import ReadOnlyAdmin
+from partners.db import audit
 from users.models import Staff
+from users.staff_login.sign_ins import PASSWORD_CHANGED
 
 
 @admin.register(Staff)
@@ -76,7 +77,7 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
 
     @transaction.atomic
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Set a colleague's one-time password, in one transaction with its log entry.
+        """Set a colleague's one-time password, in one transaction with its line in the audit log.
 
         One's own password is changed on the account pages, which ask for the current one.
         """
@@ -86,6 +87,7 @@ class StaffAdmin(BackOfficeAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         response = super().user_change_password(request, id, form_url)
         if person is not None and response.status_code == HTTPStatus.FOUND:
             Staff.objects.filter(pk=person.pk).update(password_is_one_time=True)
+            audit.record(PASSWORD_CHANGED, object=person.get_username())
         return response
 
 
@@ -109,24 +111,3 @@ class RoleAdmin(ReadOnlyAdmin):
             "name", "content_type__app_label", "codename"
         )
         return format_html_join("", "{} ({}.{})<br>", names)
-
-
-@admin.register(LogEntry)
-class LogEntryAdmin(ReadOnlyAdmin):
-    """What staff did in the admin."""
-
-    list_display = ("action_time", "user", "action_flag", "content_type", "object_repr", "message")
-    list_filter = ("action_flag",)
-    list_select_related = ("user", "content_type")
-    search_fields = ("user", "object_id")
-    search_help_text = _("The whole of a username, or of the id of what was changed.")
-    ordering = ("-id",)
-    fields = ("action_time", "user", "action_flag", "content_type", "object_id", "object_repr", "message")
-
-    def matching(self, request: HttpRequest, term: str) -> Q:
-        """Search by the staff member or the changed row."""
-        return Q(user__username=term) | Q(object_id=term)
-
-    @admin.display(description=_("message"))
-    def message(self, entry: LogEntry) -> str:
-        return entry.get_change_message()

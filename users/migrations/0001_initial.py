@@ -468,4 +468,142 @@ class Migration(migrations.Migration):
             },
             bases=('users.user',),
         ),
+        migrations.CreateModel(
+            name='StaffEvent',
+            fields=[
+                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                ('pgh_label', models.TextField(help_text='The event label.')),
+                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('pgh_context', pghistory.utils.JSONField(null=True)),
+                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
+                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
+                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
+                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
+                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
+                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
+                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
+                ('password_is_one_time', models.BooleanField(db_default=False, default=False, editable=False)),
+            ],
+            options={
+                'abstract': False,
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='StaffRoleEvent',
+            fields=[
+                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                ('pgh_label', models.TextField(help_text='The event label.')),
+                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('pgh_context', pghistory.utils.JSONField(null=True)),
+            ],
+            options={
+                'abstract': False,
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='StaffRole',
+            fields=[
+            ],
+            options={
+                'proxy': True,
+                'default_permissions': (),
+                'indexes': [],
+                'constraints': [],
+            },
+            bases=('users.staff_groups',),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='accessrecord',
+            trigger=pgtrigger.compiler.Trigger(name='audit_reviewed', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'reviewed')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.reviewed', coalesce(NEW.user_id::text, ''),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('export', nullif(NEW.detail, ''), 'requestId', nullif(NEW.request_id, '')))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.staff_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='63dbfae075de2f51c1239bfa795d37b9e37bce6b', operation='INSERT', pgid='pgtrigger_audit_reviewed_ddf2d', table='users_accessrecord', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='accessrecord',
+            trigger=pgtrigger.compiler.Trigger(name='audit_exported', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'exported')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.exported', coalesce(NEW.user_id::text, ''),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('export', nullif(NEW.detail, ''), 'requestId', nullif(NEW.request_id, '')))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.staff_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='57d73dcde6452f5423405467f39a846e0ede89c4', operation='INSERT', pgid='pgtrigger_audit_exported_cbc2f', table='users_accessrecord', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staff',
+            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffevent" ("email", "first_name", "is_active", "is_staff", "is_superuser", "last_name", "password_is_one_time", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "username") VALUES (NEW."email", NEW."first_name", NEW."is_active", NEW."is_staff", NEW."is_superuser", NEW."last_name", NEW."password_is_one_time", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."username"); RETURN NULL;', hash='3a8330a936285afdd4957cefe38dde428fa51320', operation='INSERT', pgid='pgtrigger_insert_insert_9920c', table='users_staff', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staff',
+            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."email" IS DISTINCT FROM (NEW."email") OR OLD."first_name" IS DISTINCT FROM (NEW."first_name") OR OLD."is_active" IS DISTINCT FROM (NEW."is_active") OR OLD."is_staff" IS DISTINCT FROM (NEW."is_staff") OR OLD."is_superuser" IS DISTINCT FROM (NEW."is_superuser") OR OLD."last_name" IS DISTINCT FROM (NEW."last_name") OR OLD."password_is_one_time" IS DISTINCT FROM (NEW."password_is_one_time") OR OLD."username" IS DISTINCT FROM (NEW."username"))', func='INSERT INTO "users_staffevent" ("email", "first_name", "is_active", "is_staff", "is_superuser", "last_name", "password_is_one_time", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "username") VALUES (NEW."email", NEW."first_name", NEW."is_active", NEW."is_staff", NEW."is_superuser", NEW."last_name", NEW."password_is_one_time", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."username"); RETURN NULL;', hash='b0be8d6759643b16afd56251a4c6d7fe8e52796f', operation='UPDATE', pgid='pgtrigger_update_update_1ad4c', table='users_staff', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='statuschange',
+            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.decided', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status)), 'reason', NEW.reason, 'reasonCode', nullif(NEW.reason_code, '')))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE context ->> 'staff' <> 'sandbox'\n    ; RETURN NULL;", hash='79946445e84cdc2de2fcc2bdb4f0cfd9f96ca462', operation='INSERT', pgid='pgtrigger_audit_3eed8', table='users_statuschange', when='AFTER')),
+        ),
+        migrations.AddField(
+            model_name='staffevent',
+            name='pgh_obj',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='staffroleevent',
+            name='group',
+            field=models.ForeignKey(db_constraint=False, db_tablespace='', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='auth.group'),
+        ),
+        migrations.AddField(
+            model_name='staffroleevent',
+            name='staff',
+            field=models.ForeignKey(db_constraint=False, db_tablespace='', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='staffroleevent',
+            name='pgh_obj',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='users.staffrole'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffrole',
+            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (NEW."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."staff_id"); RETURN NULL;', hash='89b50c639820e4ac03aa0805ac0c8aa0f78d3dc0', operation='INSERT', pgid='pgtrigger_insert_insert_8ab9f', table='users_staff_groups', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffrole',
+            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."group_id" IS DISTINCT FROM (NEW."group_id") OR OLD."staff_id" IS DISTINCT FROM (NEW."staff_id"))', func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (NEW."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."staff_id"); RETURN NULL;', hash='50ba23c642be370effe32bd3e122d1b06709e60b', operation='UPDATE', pgid='pgtrigger_update_update_e3ae9', table='users_staff_groups', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffrole',
+            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (OLD."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'delete\', OLD."id", OLD."staff_id"); RETURN NULL;', hash='9aa0f4bc9b609a6f26f35544a1ceb06b6d004337', operation='DELETE', pgid='pgtrigger_delete_delete_8519f', table='users_staff_groups', when='AFTER')),
+        ),
+        migrations.AddIndex(
+            model_name='staffevent',
+            index=models.Index(fields=['pgh_obj', 'pgh_id'], name='staffevent_of_row'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffevent',
+            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='00b69d1536d8f9771ec629ffe15f7ef3c16cb26b', operation='UPDATE', pgid='pgtrigger_no_update_414dc', table='users_staffevent', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffevent',
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='a185678e0b7cb8f9a8b0f00b7b50433df3178259', operation='DELETE', pgid='pgtrigger_no_delete_6e629', table='users_staffevent', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffevent',
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9a65459d73aab188e05e2b480a8d5f56e023dcef', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_89a57', table='users_staffevent', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffevent',
+            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM users_staffevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'staff.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.username,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'username\', \'email\', \'first_name\', \'last_name\', \'is_active\', \'is_staff\', \'is_superuser\', \'password_is_one_time\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='beb23c21c2df42a16d2b2bca47c37fcf97b86622', operation='INSERT', pgid='pgtrigger_audit_bc773', table='users_staffevent', when='AFTER')),
+        ),
+        migrations.AddIndex(
+            model_name='staffroleevent',
+            index=models.Index(fields=['pgh_obj', 'pgh_id'], name='staffroleevent_of_row'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffroleevent',
+            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6c1151862da93d87767d9d0f21bbfe0ac05d9927', operation='UPDATE', pgid='pgtrigger_no_update_a5794', table='users_staffroleevent', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffroleevent',
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='dd8f23adea3e51b6df3c423b9d3bdfe910a6852a', operation='DELETE', pgid='pgtrigger_no_delete_229cf', table='users_staffroleevent', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffroleevent',
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='dae7c6b535e4c48e8ee494167bcc0f99af5b1fac', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_9e7fa', table='users_staffroleevent', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='staffroleevent',
+            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM users_staffroleevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'staffRole.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, (SELECT username FROM users_staff WHERE id = NEW.staff_id),\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'role\', (SELECT name FROM auth_group WHERE id = NEW.group_id), \'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[]::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='11b87c72e820d200fca3451bcc8346442f005d1b', operation='INSERT', pgid='pgtrigger_audit_f28e2', table='users_staffroleevent', when='AFTER')),
+        ),
     ]

@@ -1,6 +1,7 @@
 """Users, staff, and the decisions, claims and access records of staff."""
 
 from users.models.case import AccessKind, AccessRecord, CaseNote, ChangedUser, Claim, QueuedUser
+from users.models.staff_history import SecondFactor, StaffRole
 from users.models.statuses import Status
 from users.models.user import Staff, StatusChange, User, UserEvent
 
@@ -11,7 +12,9 @@ __all__ = (
     "ChangedUser",
     "Claim",
     "QueuedUser",
+    "SecondFactor",
     "Staff",
+    "StaffRole",
     "Status",
     "StatusChange",
     "User",

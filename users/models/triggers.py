@@ -7,8 +7,10 @@ user; an update of the status without such a row is refused.
 from collections.abc import Sequence
 
 import pgtrigger
+from django.utils.translation import gettext_lazy as _
 
-from partners.db.triggers import PermanentTrigger, append_only, refuse
+from partners.db.audit import entry_trigger, register
+from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
 from partners.events.outbox import insert_entry, wire_time
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
@@ -119,6 +121,8 @@ STAFF_TRIGGERS = [
     ),
 ]
 
+_DECIDED = register("user.decided", _("Decision"))
+
 STATUS_CHANGE_TRIGGERS = [
     PermanentTrigger(
         name="moves_from_present",
@@ -149,6 +153,17 @@ STATUS_CHANGE_TRIGGERS = [
             RETURN NULL;
         """,
     ),
+    # Simulated decisions are the sandbox partner's own.
+    entry_trigger(
+        f"'{_DECIDED}'",
+        where="context ->> 'staff' <> 'sandbox'",
+        object="NEW.user_id::text",
+        detail=json_object(
+            {"changes": "jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status))"}
+            | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')"}
+        ),
+        actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
+    ),
     *append_only(),
 ]
 
@@ -162,5 +177,20 @@ ACCESS_TRIGGERS = [
             UPDATE users_user SET identity_changed_at = NULL WHERE id = NEW.user_id;
             RETURN NULL;
         """,
+    ),
+    # Openings and claims are in the access log alone.
+    *(
+        entry_trigger(
+            f"'{register(action, label)}'",
+            name=f"audit_{kind}",
+            condition=f"NEW.kind = '{kind}'",
+            object="coalesce(NEW.user_id::text, '')",
+            detail=json_object({"export": "nullif(NEW.detail, '')", "requestId": "nullif(NEW.request_id, '')"}),
+            actor="(SELECT username FROM users_staff WHERE id = NEW.staff_id)",
+        )
+        for kind, action, label in (
+            ("reviewed", "user.reviewed", _("Change reviewed")),
+            ("exported", "user.exported", _("Users exported")),
+        )
     ),
 ]

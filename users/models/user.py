@@ -14,6 +14,7 @@ from django.db.models.functions import Length, Lower, Now
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
+from partners.db.audit import Labels, tracked
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.models import Partner
 from users.models.columns import PROFILE_COLUMNS
@@ -26,6 +27,12 @@ models.CharField.register_lookup(Length)
 _NAME_WORDS = SearchVector("first_name", "last_name", config="simple")
 
 
+@tracked(
+    *("username", "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser", "password_is_one_time"),
+    action="staff",
+    labels=Labels(_("Staff account created"), _("Staff account changed")),
+    object="NEW.username",
+)
 class Staff(AbstractUser):
     """An account of the back office; never a partner's user."""
 

@@ -35,7 +35,7 @@ ROLES: dict[str, set[str]] = {
         "partners.view_apikey",
         "partners.view_webhookendpoint",
         "partners.view_webhookdelivery",
-        "admin.view_logentry",
+        "partners.view_auditentry",
     },
     "partner-manager": {
         f"partners.{action}_{model}"

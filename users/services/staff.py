@@ -3,16 +3,16 @@
 import secrets
 
 from allauth.mfa.models import Authenticator
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import transaction
 
+from partners.db import audit
 from users.models import Staff
 from users.services.roles import ROLES
 from users.staff_login import sessions
 from users.staff_login.factors import FACTORS
+from users.staff_login.sign_ins import FACTOR_RESET
 
 PASSWORD_BYTES = 18  # 24 characters
 REASON_LENGTH = 500
@@ -55,7 +55,7 @@ def find_staff(username: str) -> Staff:
 
 
 def reset_second_factor(*, staff: Staff, reason: str) -> tuple[int, int]:
-    """Delete a person's second factors and recovery codes and end their sessions, with a record in the admin's log.
+    """Delete a person's second factors and recovery codes and end their sessions, with a line in the audit log.
 
     The next login asks them to enrol. Returns the numbers of factors and sessions.
     Raises ValidationError.
@@ -68,14 +68,5 @@ def reset_second_factor(*, staff: Staff, reason: str) -> tuple[int, int]:
         removed = Authenticator.objects.filter(user_id=staff.pk, type__in=FACTORS).count()
         Authenticator.objects.filter(user_id=staff.pk).delete()
         ended = sessions.end_all(staff.pk)
-        LogEntry.objects.create(
-            # A log entry needs a staff account: that of the person concerned.
-            user=staff,
-            action_flag=CHANGE,
-            content_type=ContentType.objects.get_for_model(Staff),
-            object_id=str(staff.pk),
-            object_repr=str(staff)[:200],
-            change_message="Second factor removed by the command reset_staff_mfa, sessions ended."
-            f" Reason: {reason.strip()}",
-        )
+        audit.record(FACTOR_RESET, object=staff.get_username(), detail={"reason": reason.strip(), "sessions": ended})
     return removed, ended

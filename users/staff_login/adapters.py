@@ -2,7 +2,6 @@
 
 from typing import Any, TypeGuard
 
-import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
@@ -18,22 +17,12 @@ from django.utils.translation import gettext as _
 from partners import encryption
 from users.models import Staff
 from users.staff_login import factors
-
-log = structlog.get_logger("users.staff_login")
+from users.staff_login.sign_ins import record_refusal
 
 
 def is_active_staff(user: object) -> TypeGuard[Staff]:
     """Whether this is an active staff account."""
     return isinstance(user, Staff) and user.is_active and user.is_staff
-
-
-def log_failed_login(cause: str, username: str) -> None:
-    """Log a failed login. cause: `password`, `code`, or `limit` after too many of them. username: as it was typed.
-
-    The line has the account's id: what was typed for a name may be a password.
-    """
-    staff_id = Staff.objects.filter(username__iexact=username).values_list("pk", flat=True).first()
-    log.warning("staff login failed", cause=cause, staff=staff_id)
 
 
 def _name(credentials: dict[str, Any]) -> str:
@@ -50,19 +39,22 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Staff | None:
         """The active staff account with these credentials. Other accounts are refused like a wrong password."""
         user = super().authenticate(request, **credentials)
-        return user if is_active_staff(user) else None
+        if user is None or is_active_staff(user):
+            return user
+        record_refusal(request, "account", _name(credentials))
+        return None
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Raises ValidationError after too many failed logins (ACCOUNT_RATE_LIMITS)."""
         try:
             super().pre_authenticate(request, **credentials)
         except ValidationError:
-            log_failed_login("limit", _name(credentials))
+            record_refusal(request, "limit", _name(credentials))
             raise
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        """Log it."""
-        log_failed_login("password", _name(credentials))
+        """Record it."""
+        record_refusal(request, "password", _name(credentials))
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """The account and the client's address that wrong passwords are counted for.
@@ -75,6 +67,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Refuse the login by passkey of an account that is not active staff."""
         if is_active_staff(user):
             return None
+        record_refusal(request, "account", user.get_username())
         request.session.flush()
         messages.error(request, _("This account has no access to the back office."))
         return redirect("account_login")

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from allauth.core import context
 from allauth.mfa import app_settings
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as base
@@ -11,7 +12,7 @@ from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 
-from users.staff_login.adapters import log_failed_login
+from users.staff_login.sign_ins import record_refusal
 
 
 class _SingleUseCode:
@@ -33,7 +34,8 @@ class _SingleUseCode:
         try:
             return self._clean_code()
         except ValidationError as error:
-            log_failed_login("limit" if error.code == "too_many_login_attempts" else "code", self.user.get_username())
+            cause = "limit" if error.code == "too_many_login_attempts" else "code"
+            record_refusal(context.request, cause, self.user.get_username())
             raise
 
     def _clean_code(self) -> str:

@@ -13,6 +13,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from partners.db import history_context
+from partners.monitoring.request_context import request_context
 from users.models import Staff
 from users.staff_login import factors, reauthentication, sessions
 from users.staff_login.adapters import is_active_staff
@@ -52,8 +54,9 @@ class StaffLoginMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Handle the request; `process_view` does the work."""
-        return self.get_response(request)
+        """Handle the request; `process_view` does the work. What is written meanwhile names the person."""
+        with history_context.acting(lambda: _actor(request)):
+            return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, _view: Callable[..., Any], _args: Any, _kwargs: Any
@@ -65,6 +68,7 @@ class StaffLoginMiddleware:
             if request.method == "POST" and not _is_account_page(page):
                 messages.warning(request, _("Your session has ended: nothing was done. Sign in, then try again."))
             return _anonymous(page)
+        request_context.staff = request.user.get_username()
         if sessions.is_expired(request.session):
             return _log_out(request, page, _("Your session has ended. Sign in again."))
         if not is_active_staff(request.user):
@@ -78,6 +82,11 @@ class StaffLoginMiddleware:
         if step is None and page in FACTOR_CHANGES:
             return reauthentication.require_fresh_factor(request)
         return None
+
+
+def _actor(request: HttpRequest) -> dict[str, str]:
+    staff = {"staff": request.user.get_username()} if request.user.is_authenticated else {}
+    return staff | {"requestId": str(getattr(request, "request_id", ""))}
 
 
 def next_step(request: HttpRequest, staff: Staff) -> Step | None:

@@ -13,6 +13,8 @@ class Command(ServiceCommand):
         " deliveries after 30 days, in batches; safe while serving. Run it every day."
     )
 
+    records_run = True
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--batch-size",

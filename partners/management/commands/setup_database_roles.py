@@ -1,7 +1,8 @@
 from typing import Any
 
-from partners.db import serving_role
+from partners.db import audit, serving_role
 from partners.management.base import Outcome, ServiceCommand
+from partners.models import AuditEntry
 
 
 class Command(ServiceCommand):
@@ -9,6 +10,8 @@ class Command(ServiceCommand):
 
     def perform(self, **_: Any) -> Outcome:
         role, tables = serving_role.set_up()
+        if tables:
+            audit.record(AuditEntry.COMMAND_RUN, object=self.name, context=self.actor({}), using=serving_role.OWNER)
         line = f"Role {role} may serve: privileges on {tables} tables are set."
         if not tables:
             line = f"Role {role} may log in. There are no tables yet: `migrate` creates them and grants."

@@ -57,7 +57,7 @@ def url(page: str, user: User) -> str:
         "staff": "/admin/users/staff/",
         "add staff": "/admin/users/staff/add/",
         "roles": "/admin/auth/group/",
-        "log": "/admin/admin/logentry/",
+        "log": "/admin/partners/auditentry/",
         "accesses": "/admin/users/accessrecord/",
     }[page]
 
@@ -144,7 +144,7 @@ LISTS = (
     EVENTS,
     "/admin/users/staff/",
     "/admin/auth/group/",
-    "/admin/admin/logentry/",
+    "/admin/partners/auditentry/",
     "/admin/users/accessrecord/",
 )
 
@@ -231,7 +231,7 @@ def test_the_foot_of_a_list_counts_entries_whatever_the_list_is_called(
     for number, text in enumerate(("0 entries", "1 entry", "2 entries")):
         assert foot_of(client, EVENTS) == text, number
         create_user()
-    assert foot_of(client, "/admin/admin/logentry/") == "0 entries"
+    assert foot_of(client, "/admin/users/statuschange/") == "0 entries"
 
 
 def test_the_list_keeps_to_its_one_order(create_user: Callable[..., Response]) -> None:

@@ -77,11 +77,11 @@ def test_the_names_of_models_are_french_in_french() -> None:
 def test_the_names_are_those_of_the_product(db: None) -> None:
     names = sidebar(page_of(client_as("superuser"), "/admin/users/queueduser/"))
     assert names["/admin/auth/group/"] == "Roles"
-    assert names["/admin/admin/logentry/"] == "Log of actions"
+    assert names["/admin/partners/auditentry/"] == "Audit log"
     assert names["/admin/users/statuschange/"] == "Decisions"
     french = sidebar(page_of(client_as("superuser"), "/admin/users/queueduser/", "fr"))
     assert french["/admin/auth/group/"] == "Rôles"
-    assert french["/admin/admin/logentry/"] == "Journal des actions"
+    assert french["/admin/partners/auditentry/"] == "Journal d’audit"
     assert french["/admin/users/userevent/"] == "Historique des profils"
 
 

@@ -52,11 +52,14 @@ def test_who_decided_and_why_is_kept(decide: Decide, reviewer: str, user: dict[s
     assert (change.by.username, change.reason, change.reason_code) == (reviewer, "Papers seen.", "NO_ID")
 
 
-def test_the_history_names_the_person_and_the_command(decide: Decide, reviewer: str, user: dict[str, Any]) -> None:
+def test_the_history_names_the_person_and_the_command(
+    decide: Decide, reviewer: str, user: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUDO_USER", "olivia")
     outcome(*decide("active", reviewer))
     event = User.objects.get(pk=user["userId"]).events.order_by("-pgh_id")[0]
     assert event.status == "active"
-    assert event.pgh_context == {"staff": reviewer, "source": "manage.py change_user_status"}
+    assert event.pgh_context == {"staff": reviewer, "operator": "olivia", "command": "change_user_status"}
 
 
 def test_people_see_the_move(decide: Decide, reviewer: str) -> None:

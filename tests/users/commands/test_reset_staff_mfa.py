@@ -2,10 +2,10 @@
 
 import pytest
 from allauth.mfa.models import Authenticator
-from django.contrib.admin.models import LogEntry
 from django.db import ProgrammingError, connection, transaction
 from pytest_django import Settings
 
+from partners.models import AuditEntry
 from tests.support.commands import outcome, printed, refusal, run
 from tests.users.staff_login.test_login import FACTORS, enrolled, inside, log_in, where_to
 
@@ -33,13 +33,13 @@ def test_the_factor_is_gone_the_sessions_end_and_enrolment_is_forced() -> None:
     assert where_to(log_in(staff)[0]) == FACTORS
 
 
-def test_it_is_recorded_for_good_with_its_reason() -> None:
+def test_it_is_recorded_for_good_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_USER", "olivia")
     staff = enrolled()
     printed("reset_staff_mfa", staff.username, "--reason", REASON)
-    entry = LogEntry.objects.get(object_id=str(staff.pk))
-    assert REASON in entry.change_message
-    assert "by the command" in entry.change_message
-    for statement in ("UPDATE django_admin_log SET change_message = ''", "DELETE FROM django_admin_log"):
+    entry = AuditEntry.objects.get(action="staff.factorReset", object=staff.username)
+    assert (entry.actor, entry.detail["reason"]) == ("olivia", REASON)
+    for statement in ("UPDATE partners_auditentry SET actor = ''", "DELETE FROM partners_auditentry"):
         with pytest.raises(ProgrammingError), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
 

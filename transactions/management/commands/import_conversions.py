@@ -40,6 +40,8 @@ class Command(ServiceCommand):
     failure: tuple[str, int] | None = None
     rejects: IO[bytes] | None = None
 
+    records_run = True
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
         parser.add_argument("--rejects", help="a file for the rejected lines, each truncated after 64 KiB")

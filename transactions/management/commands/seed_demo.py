@@ -14,6 +14,8 @@ MAX_ROWS = 999_999_999
 class Command(ServiceCommand):
     help = "Create a demo partner with a key, staff, users in every status, conversions, documents. Only if DEBUG=true."
 
+    records_run = True
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--users", type=whole_number(0, MAX_ROWS), default=40, help="users in all (40)")
         parser.add_argument(

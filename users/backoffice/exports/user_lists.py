@@ -1,7 +1,5 @@
 """Lists of users: the form with their filters, and the files: CSV for spreadsheets, NDJSON for programs."""
 
-import csv
-import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
@@ -16,14 +14,9 @@ from django.utils.translation import gettext_lazy
 
 from partners.models import Mode, Partner
 from users.backoffice.exports.records import USER, Record, dump, records
+from users.backoffice.exports.spreadsheets import CONTENT_TYPE, CUT_OFF, csv_file
 from users.models import Status, User
 from users.services.modes import in_mode
-
-# What makes a spreadsheet run a cell as a formula (OWASP: CSV injection); also after a semicolon, which separates cells
-# in French, and a quote.
-_FORMULA = re.compile(r'(\A|;)(?=[\s"]*[=+\-@＝＋－＠]|[\t\r\n])')
-# Excel recognizes UTF-8 by it.
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 def _day_field(label: Any) -> forms.DateField:
@@ -103,20 +96,9 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
 
 
-class _Echo:
-    """A file for csv.writer whose `write` returns the line."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
 def csv_lines(users: QuerySet[User]) -> Iterator[str]:
     """Write a heading, and a line for each user."""
-    writer: Any = csv.writer(_Echo())
-    yield _BYTE_ORDER_MARK
-    yield writer.writerow(USER)
-    for record in _records(users):
-        yield writer.writerow(map(_cell, record.values()))
+    return csv_file(USER, (record.values() for record in _records(users)))
 
 
 def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
@@ -126,12 +108,6 @@ def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
 
 def _records(users: QuerySet[User]) -> Iterator[Record]:
     return records(users, USER)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _FORMULA.sub(r"\1'", value.isoformat() if isinstance(value, date) else str(value))
 
 
 class Format(NamedTuple):
@@ -144,6 +120,6 @@ class Format(NamedTuple):
 
 # The keys are the extensions of file names.
 FORMATS = {
-    "csv": Format("text/csv; charset=utf-8", csv_lines, "INCOMPLETE: this export was cut off. Export it again.\r\n"),
+    "csv": Format(CONTENT_TYPE, csv_lines, CUT_OFF),
     "ndjson": Format("application/x-ndjson", ndjson_lines, '{"error":"incomplete"}\n'),
 }

@@ -31,7 +31,6 @@ class Command(ServiceCommand):
                 by=find_staff(by),
                 reason=reason,
                 reason_code=reason_code,
-                source="manage.py change_user_status",
             )
         except DecisionRefusedError as error:
             raise CommandError(str(error)) from error

@@ -17,6 +17,8 @@ class Command(ServiceCommand):
         " safe to repeat. Exit status 1 if a secret is under no present key."
     )
 
+    records_run = True
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only count; change nothing")
         parser.add_argument(

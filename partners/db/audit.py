@@ -1,0 +1,202 @@
+"""The audit log: one line for each act, in one table that is only added to (`AuditEntry`).
+
+Lines come from three places, all with the actor of the transaction's context (history_context.py): the history of a
+model that is `tracked`; triggers with `insert_entry`; and `record`, for acts that change no row that has a history.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import pghistory
+import pgtrigger
+from django.db import DEFAULT_DB_ALIAS, models
+
+from partners.db import statements
+from partners.db.history_context import PRESENT
+from partners.db.statements import Query
+from partners.db.triggers import DeleteEvent, InsertEvent, PermanentTrigger, UpdateEvent, append_only, json_object
+
+T = TypeVar("T", bound=type[models.Model])
+
+# What people read, by action.
+ACTIONS: dict[str, Any] = {}
+# The columns that lines name, for their labels and those of their values.
+COLUMNS: dict[str, Any] = {}
+
+# Who acts, by the names in the context, the first that is there; the kind of actor with it.
+_ACTORS = {"staff": "staff", "by": "staff", "operator": "operator", "partner": "partner"}
+# What the context has beside the actor.
+_CIRCUMSTANCES = ("operator", "command", "key", "requestId", "source", "reason")
+
+
+class Labels(NamedTuple):
+    """What the audit log says of a row that was created, changed and removed."""
+
+    created: Any
+    changed: Any
+    removed: Any = ""
+
+
+def register(action: str, label: Any) -> str:
+    """Give an action its label; returns the action."""
+    ACTIONS[action] = label
+    return action
+
+
+def insert_entry(
+    action: str,
+    *,
+    object: str,  # noqa: A002 - the column's name
+    detail: str = "'{}'",
+    context: str = PRESENT,
+    actor: str = "NULL::text",
+    where: str = "true",
+) -> str:
+    """The SQL that adds a line. All arguments are SQL.
+
+    object: what it was done to. detail: a JSON object, without the nulls in it. context: who did it. actor: the
+    username of a staff account that did it, whatever the context says. where: a condition on `context`.
+    """
+    circumstances = json_object({name: f"context ->> '{name}'" for name in _CIRCUMSTANCES})
+    who = ", ".join(f"context ->> '{name}'" for name in _ACTORS)
+    kinds = " ".join(f"WHEN context ? '{name}' THEN '{kind}'" for name, kind in _ACTORS.items())
+    return f"""
+        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)
+        SELECT coalesce({who}, ''), CASE {kinds} ELSE '' END, {action}, {object},
+               jsonb_strip_nulls({circumstances} || {detail})
+          FROM (SELECT coalesce({context}, '{{}}') || jsonb_strip_nulls(jsonb_build_object('staff', {actor}))
+                    AS context) AS given
+         WHERE {where}
+    """
+
+
+_RECORD = insert_entry("%s", object="%s", detail="%s::jsonb", context=f"({PRESENT} || %s::jsonb)")
+
+
+def record(
+    action: str,
+    *,
+    object: str = "",  # noqa: A002 - the column's name
+    detail: Mapping[str, object] | None = None,
+    context: Mapping[str, str] | None = None,
+    using: str = DEFAULT_DB_ALIAS,
+) -> None:
+    """Add a line. action: a registered one. context: who did it, where the transaction's does not say it."""
+    if action not in ACTIONS:
+        raise ValueError(f"{action} is not registered.")
+    statements.fetch(Query(_RECORD, (action, object, json.dumps(detail or {}), json.dumps(context or {}))), using)
+
+
+def entry_trigger(action: str, *, name: str = "audit", condition: str = "", **entry: Any) -> PermanentTrigger:
+    """The trigger that adds a line for each inserted row. condition: SQL. The rest: see insert_entry."""
+    return PermanentTrigger(
+        name=name,
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        condition=pgtrigger.Condition(condition) if condition else None,
+        func=f"{insert_entry(action, **entry)}; RETURN NULL;",
+    )
+
+
+def tracked(
+    *fields: str,
+    action: str,
+    labels: Labels,
+    object: str,  # noqa: A002
+    detail: Mapping[str, str] | None = None,
+    hidden: Sequence[str] = (),
+    shown: Sequence[str] | None = None,
+    app_label: str | None = None,
+) -> Callable[[T], T]:
+    """Keep the history of a model's rows, with who changed them, and a line in the audit log for each change.
+
+    The history is `<Model>Event`. fields: those that are kept: never a secret or a hash, nor a column that is written
+    by mere use. action: the first part of the actions, such as `partner`. object: SQL with the columns of NEW.
+    detail: further values of a line, SQL by name. hidden: fields whose values the line leaves out. shown: those that
+    the line names; all by default. app_label: the app of the history, for a proxy of a library's model.
+    """
+    events = [InsertEvent(), UpdateEvent()] + ([DeleteEvent()] if labels.removed else [])
+    for event, label in zip(("created", "changed", "removed"), labels, strict=True):
+        if label:
+            register(f"{action}.{event}", label)
+
+    def decorate(model: T) -> T:
+        COLUMNS.update((name, model._meta.get_field(name)) for name in fields)  # noqa: SLF001
+        named = f"{model.__name__}Event"
+        named_columns = fields if shown is None else shown
+        app = app_label or model._meta.app_label  # noqa: SLF001 - Django's public name for it
+        pghistory.create_event_model(
+            model,
+            *events,
+            fields=list(fields),
+            context_field=pghistory.ContextJSONField(),
+            context_id_field=None,  # type: ignore[arg-type]  # as pghistory documents it
+            append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can
+            obj_field=pghistory.ObjForeignKey(related_name="history", related_query_name="history", db_index=False),
+            model_name=named,
+            app_label=app,
+            abstract=False,
+            attrs={
+                # pghistory's own is a 32-bit integer.
+                "pgh_id": models.BigAutoField(primary_key=True),
+                "serving_privileges": ("SELECT",),
+            },
+            meta={
+                "default_permissions": (),
+                "triggers": [
+                    *append_only(),
+                    _history_entry(
+                        f"{app}_{named.lower()}",
+                        action,
+                        object,
+                        detail or {},
+                        named_columns,
+                        hidden,
+                    ),
+                ],
+                "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name=f"{named.lower()}_of_row")],
+            },
+        )
+        return model
+
+    return decorate
+
+
+def _history_entry(
+    table: str, action: str, of: str, detail: Mapping[str, str], shown: Sequence[str], hidden: Sequence[str]
+) -> PermanentTrigger:
+    """The trigger on a history's table that adds a line with what has changed since the row before."""
+    names = ", ".join(f"'{name}'" for name in shown)
+    hide = ", ".join(f"'{name}'" for name in hidden)
+    value = "coalesce(nullif({0} -> name, '\"\"'), 'null')"
+    old, new = value.format("before"), value.format("after")
+    values = f"jsonb_build_array({old}, {new})"
+    if hidden:
+        values = f'CASE WHEN name IN ({hide}) THEN \'["…", "…"]\' ELSE {values} END'
+    changes = f"""(SELECT jsonb_object_agg(name, {values}) FROM unnest(ARRAY[{names}]::text[]) AS name
+                    WHERE {old} IS DISTINCT FROM {new})"""
+    verb = "CASE NEW.pgh_label WHEN 'insert' THEN 'created' WHEN 'update' THEN 'changed' ELSE 'removed' END"
+    entry = insert_entry(
+        f"'{action}.' || {verb}",
+        object=of,
+        detail=json_object({**detail, "changes": changes}),
+        context="NEW.pgh_context",
+    )
+    return PermanentTrigger(
+        name="audit",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        declare=[("before", "jsonb"), ("after", "jsonb")],
+        func=f"""
+            IF NEW.pgh_label = 'delete' THEN
+                before := to_jsonb(NEW);
+            ELSE
+                after := to_jsonb(NEW);
+                SELECT to_jsonb(earlier) INTO before FROM {table} AS earlier
+                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;
+            END IF;
+            {entry};
+            RETURN NULL;
+        """,
+    )

@@ -1,0 +1,55 @@
+"""The audit log (partners/db/audit.py)."""
+
+from django.db import models
+from django.db.models import Func, Q
+from django.utils.translation import gettext_lazy as _
+
+from partners.db.audit import register
+from partners.db.triggers import append_only
+
+
+class ActorKind(models.TextChoices):
+    """Who acted. None: the service by itself, or somebody unknown."""
+
+    STAFF = "staff", _("Staff")
+    OPERATOR = "operator", _("Operator")
+    PARTNER = "partner", _("Partner")
+
+
+class AuditEntry(models.Model):
+    """An act: who did what to what. Never updated or deleted."""
+
+    # The clock's, as the lines of a transaction have an order.
+    at = models.DateTimeField(_("at"), db_default=Func(function="clock_timestamp"), editable=False)
+    # A username, an operator's account, or a partner's slug: none of them changes.
+    actor = models.CharField(_("who"), max_length=150)
+    actor_kind = models.CharField(_("kind"), max_length=10, choices=ActorKind, blank=True)
+    action = models.CharField(_("what"), max_length=60)
+    object = models.CharField(_("whom"), max_length=200)
+    # changes: [before, after] by column; reason, command, operator, key, requestId, address …
+    detail = models.JSONField(_("detail"))
+
+    COMMAND_RUN = register("command.run", _("Command run"))
+    EXPORTED = register("auditLog.exported", _("Audit log exported"))
+
+    # The time is the database's.
+    serving_privileges = ("SELECT", "INSERT (actor, actor_kind, action, object, detail)")
+
+    class Meta:
+        verbose_name = _("audit log entry")
+        verbose_name_plural = _("audit log")
+        ordering = ("-at", "-id")
+        default_permissions = ("view",)
+        constraints = (
+            models.CheckConstraint(condition=Q(actor_kind__in=("", *ActorKind.values)), name="audit_actor_kind_known"),
+        )
+        indexes = (
+            models.Index(fields=("at", "id"), name="audit_by_time"),
+            models.Index(fields=("actor", "at", "id"), name="audit_of_actor"),
+            models.Index(fields=("object", "at", "id"), name="audit_of_object"),
+            models.Index(fields=("action", "at", "id"), name="audit_of_action"),
+        )
+        triggers = append_only()
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.pk}"

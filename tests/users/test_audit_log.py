@@ -1,0 +1,157 @@
+"""The audit log: who did what, by commands, in the admin and at the login."""
+
+import json
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db.models.functions import Now
+from django.test import Client
+from pytest_django import Settings
+
+from partners.models import ApiKey, AuditEntry, Partner
+from tests import factories
+from tests.support.client import PartnerClient
+from tests.support.commands import outcome, printed
+from tests.support.plans import UNORDERED, nodes, planning_without
+from tests.support.staff import client_as, client_of
+
+# pghistory makes them.
+ApiKeyEvent: Any = apps.get_model("partners", "ApiKeyEvent")
+StaffEvent: Any = apps.get_model("users", "StaffEvent")
+SecondFactorEvent: Any = apps.get_model("users", "SecondFactorEvent")
+
+pytestmark = pytest.mark.django_db
+
+
+def latest() -> AuditEntry:
+    return AuditEntry.objects.earliest("-at", "-id")
+
+
+@pytest.fixture(autouse=True)
+def operator(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("SUDO_USER", "olivia")
+    return "olivia"
+
+
+def test_a_command_names_its_operator_and_what_changed() -> None:
+    printed("create_partner", "acme", "--name", "Acme")
+    created = latest()
+    assert (created.actor, created.actor_kind, created.action, created.object) == (
+        "olivia",
+        "operator",
+        "partner.created",
+        "acme",
+    )
+    printed("set_partner", "acme", "--disable")
+    assert latest().detail == {
+        "changes": {"enabled": [True, False]},
+        "operator": "olivia",
+        "command": "set_partner",
+    }
+
+
+def test_a_key_s_issue_and_rotation_have_no_digest_and_name_the_partner() -> None:
+    printed("create_partner", "acme", "--name", "Acme")
+    issued = outcome("issue_api_key", "acme", "--label", "production")
+    outcome("rotate_api_key", issued["apiKey"][:16])
+    kept = list(AuditEntry.objects.filter(action__startswith="apiKey").order_by("id"))
+    assert [one.action for one in kept] == ["apiKey.created", "apiKey.changed", "apiKey.created"]
+    assert all(one.detail["partner"] == "acme" for one in kept)
+
+
+def test_staff_s_acts_in_the_admin_name_them() -> None:
+    partner = factories.PartnerFactory.create(slug="acme")
+    client = client_as("partner-manager")
+    client.post(
+        f"/admin/partners/partner/{partner.pk}/change/",
+        {"name": "New", "rate_limit": "", "initial-name": partner.name, "enabled": "on", "initial-enabled": "on"},
+    )
+    assert Partner.objects.get(pk=partner.pk).name == "New"
+    entry = latest()
+    assert entry.actor_kind == "staff"
+    assert entry.actor.startswith("partner-manager") or entry.actor
+    assert entry.detail["changes"]["name"][1] == "New"
+
+
+def test_the_page(settings: Settings) -> None:
+    printed("create_partner", "acme", "--name", "Acme")
+    client = client_as("auditor")
+    page = client.get("/admin/partners/auditentry/")
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert "Partner created" in text
+    for query in ("actor=olivia", "action=partner.created", "object=acme", "since=2026-01-01&until=2030-01-01"):
+        assert "Partner created" in client.get(f"/admin/partners/auditentry/?{query}").content.decode()
+    assert "Name: Acme" not in client.get("/admin/partners/auditentry/?actor=nobody").content.decode()
+    row = client.get(f"/admin/partners/auditentry/{latest().pk}/change/")
+    assert row.status_code == 200
+    settings.STAFF_MFA_REQUIRED = False
+    sent: Any = client.post("/admin/partners/auditentry/export/", {"actor": "olivia"})
+    assert b"partner.created" in b"".join(sent.streaming_content)
+    assert latest().action == "auditLog.exported"
+
+
+def test_audit_log_command() -> None:
+    printed("create_partner", "acme", "--name", "Acme")
+    entries = outcome("audit_log", "--actor", "olivia")["entries"]
+    assert entries[0]["action"] == "partner.created"
+    assert "acme" in printed("audit_log")
+    assert outcome("audit_log", "--since", "2999-01-01T00:00:00Z") == {"entries": []}
+
+
+def test_sign_ins() -> None:
+    staff = factories.StaffFactory.create(role="viewer")
+    staff.set_password("correct horse battery")
+    staff.save()
+    Client().post("/admin/account/login/", {"login": staff.username, "password": "wrong"})
+    assert (latest().action, latest().actor) == ("signIn.refusedPassword", staff.username)
+    assert latest().detail["address"] == "127.0.0.1"
+    Client().post("/admin/account/login/", {"login": "hunter2", "password": "wrong"})
+    assert (latest().actor, latest().object) == ("", "")
+    assert "hunter2" not in json.dumps(list(AuditEntry.objects.values_list("actor", "object", "detail")))
+    client = Client()
+    client.post("/admin/account/login/", {"login": staff.username, "password": "correct horse battery"})
+    assert latest().action == "signIn.succeeded"
+    client.post("/admin/account/logout/")
+    assert latest().action == "signIn.ended"
+
+
+def test_a_reset_names_the_operator() -> None:
+    staff = factories.StaffFactory.create(role="viewer")
+    printed("reset_staff_mfa", staff.username, "--reason", "Seen in person.")
+    entry = latest()
+    assert (entry.actor, entry.object, entry.detail["reason"]) == ("olivia", staff.username, "Seen in person.")
+
+
+def test_a_new_account_has_a_line_for_its_role() -> None:
+    printed("create_staff", "grace", "--email", "g@example.com", "--role", "administrator")
+    lines = list(AuditEntry.objects.filter(object="grace").order_by("id").values_list("action", flat=True))
+    assert lines == ["staff.created", "staffRole.created"]
+
+
+@pytest.mark.parametrize("condition", ["true", "actor = 'olivia'", "object = 'acme'", "action = 'partner.created'"])
+def test_a_page_is_read_in_the_order_of_an_index(condition: str) -> None:
+    with planning_without(*UNORDERED) as cursor:
+        cursor.execute(
+            f"EXPLAIN (FORMAT JSON) SELECT * FROM partners_auditentry WHERE {condition}"
+            " AND ROW(at, id) < ROW(now(), 1000) ORDER BY at DESC, id DESC LIMIT 51"
+        )
+        plan = cursor.fetchone()[0][0]["Plan"]
+    kinds = [node["Node Type"] for node in nodes(plan)]
+    assert kinds == ["Limit", "Index Scan"]
+    assert list(nodes(plan))[1].get("Filter") is None
+
+
+def test_a_use_of_a_key_or_a_login_writes_no_history(api: PartnerClient, partner: Partner) -> None:
+    staff = factories.StaffFactory.create(role="viewer")
+    api.get("/v1/ping")
+    before = (StaffEvent.objects.count(), ApiKeyEvent.objects.count())
+    ApiKey.objects.update(last_used_at=Now())
+    client_of(staff)
+    assert (StaffEvent.objects.count(), ApiKeyEvent.objects.count()) == before
+
+
+def test_no_history_has_a_secret_or_a_hash() -> None:
+    kept = {field.name for model in (ApiKeyEvent, StaffEvent, SecondFactorEvent) for field in model._meta.fields}
+    assert not kept & {"digest", "encrypted_secret", "password", "data", "last_login", "last_used_at"}

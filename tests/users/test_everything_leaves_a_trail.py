@@ -1,0 +1,158 @@
+"""Every command and every address of the back office: what changes data leaves a line in the audit log.
+
+Some changes have a trail of their own (OWN_TRAIL); some are no act of anybody (NO_ACT).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command, get_commands, load_command_class
+from django.db import connection
+from pytest_django import Settings
+
+from partners.authentication import keys
+from partners.db import serving_role
+from partners.management.base import ServiceCommand
+from partners.models import AuditEntry, Partner
+from partners.webhooks import addresses
+from tests import factories
+from tests.support.client import PartnerClient
+from tests.support.documents import add_document
+from tests.support.staff import client_as
+from tests.users.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
+from users.models import User
+
+pytestmark = pytest.mark.django_db
+
+LINES = "partners_auditentry"
+# The row itself says who and when: openings, claims and releases are in the access log, notes in their table.
+OWN_TRAIL = {"users_accessrecord", "users_casenote", "django_admin_log", "transactions_importrun", "users_userevent"}
+# Sessions and what they count; what the outbox and histories get by triggers.
+NO_ACT = {"django_session", "staff_cache", "partners_outboxentry"}
+
+_WRITTEN = """
+    SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_xact_all_tables
+     WHERE schemaname = 'public' AND n_tup_ins + n_tup_upd + n_tup_del > 0
+"""
+
+
+def written() -> dict[str, int]:
+    """How many rows this transaction has written so far, by table."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WRITTEN)
+        return dict(cursor.fetchall())
+
+
+@contextmanager
+def leaves_a_trail(what: str) -> Iterator[None]:
+    """Fail where the block writes rows, and neither a line of the audit log nor a trail of its own."""
+    before = written()
+    yield
+    tables = {table for table, count in written().items() if count > before.get(table, 0)}
+    if tables - NO_ACT:
+        assert tables & ({LINES} | OWN_TRAIL), f"{what} wrote {sorted(tables)} without a trail"
+
+
+OURS = sorted(
+    name
+    for name, app in get_commands().items()
+    if isinstance(app, str) and app in {"partners", "users", "transactions"} and name not in {"migrate", "demo"}
+)
+# They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.
+READING = {
+    *("audit_log", "call", "deliver_events", "explain_signature", "list_api_keys", "list_imports", "list_partners"),
+    *("list_webhooks",),
+}
+
+Arguments = Callable[["World"], list[str]]
+
+
+class World:
+    """A partner with a key, a webhook and a user; a reviewer; a file."""
+
+    def __init__(self, api: PartnerClient, partner: Partner, files: Path) -> None:
+        self.partner = partner.slug
+        self.key = keys.issue(partner=partner, label="old").record.prefix
+        self.webhook = str(factories.WebhookEndpointFactory.create(partner=partner).pk)
+        self.user = api.post("/v1/users", factories.user_body()).json()["externalId"]
+        self.document = add_document(User.objects.get(external_id=self.user)).document_id
+        self.staff = factories.StaffFactory.create(role="reviewer").username
+        self.file = files / "statement.pdf"
+        self.file.write_bytes(b"%PDF-1.4\n%%EOF\n")
+        self.empty = files / "none.ndjson"
+        self.empty.write_bytes(b"")
+
+
+COMMANDS: dict[str, Arguments] = {
+    "create_partner": lambda _w: ["new", "--name", "New"],
+    "set_partner": lambda w: [w.partner, "--disable"],
+    "issue_api_key": lambda w: [w.partner],
+    "rotate_api_key": lambda w: [w.key],
+    "revoke_api_key": lambda w: [w.key],
+    "create_staff": lambda _w: ["grace", "--email", "grace@example.com", "--role", "administrator"],
+    "reset_staff_mfa": lambda w: [w.staff, "--reason", "Seen in person."],
+    "change_user_status": lambda w: [w.partner, w.user, "active", "--reason", "Seen.", "--by", w.staff],
+    "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
+    "withdraw_document": lambda w: [str(w.document), "--reason", "Another person's.", "--by", w.staff],
+    "import_conversions": lambda w: [str(w.empty)],
+    "add_webhook": lambda w: [w.partner, "https://hooks.example.com/events"],
+    "set_webhook": lambda w: [w.webhook, "--disable"],
+    "remove_webhook": lambda w: [w.webhook],
+    "rotate_webhook_secret": lambda w: [w.webhook],
+    "retry_webhooks": lambda w: [w.webhook],
+    "test_webhook": lambda w: [w.webhook],
+    "purge_expired": lambda _w: [],
+    "reencrypt_secrets": lambda _w: [],
+    "seed_demo": lambda _w: ["--users", "1", "--conversions", "1"],
+    "setup_database_roles": lambda _w: [],
+}
+# They write by other connections or processes; each has a test of its own for its line.
+ELSEWHERE = {"setup_database_roles", "seed_demo", "test_webhook"}
+
+
+def test_every_command_is_here() -> None:
+    assert set(OURS) == READING | set(COMMANDS)
+
+
+@pytest.fixture
+def world(api: PartnerClient, partner: Partner, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+    return World(api, partner, tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - ELSEWHERE))
+def test_a_command_that_changes_data_leaves_a_trail(name: str, world: World) -> None:
+    with leaves_a_trail(name):
+        call_command(name, *COMMANDS[name](world), verbosity=0)
+
+
+def test_seeding_records_its_run() -> None:
+    command = load_command_class(get_commands()["seed_demo"], "seed_demo")
+    assert isinstance(command, ServiceCommand)
+    assert command.records_run
+
+
+@pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
+def test_setting_up_the_roles_records_its_run() -> None:
+    call_command("setup_database_roles", verbosity=0)
+    entry = AuditEntry.objects.using(serving_role.OWNER).latest("id")
+    assert (entry.action, entry.object) == (AuditEntry.COMMAND_RUN, "setup_database_roles")
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_what_an_address_changes_leaves_a_trail(
+    method: str, api: PartnerClient, settings: Settings, subtests: pytest.Subtests
+) -> None:
+    settings.STAFF_MFA_REQUIRED = False
+    user = User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
+    client = client_as("superuser")
+    for path in PATHS:
+        if path in FOR_ALL_STAFF | NOT_THERE:
+            continue
+        with subtests.test(path), leaves_a_trail(path):
+            answer: Any = getattr(client, method)(path.format(user.pk))
+            if answer.streaming:
+                b"".join(answer.streaming_content)

@@ -1,0 +1,95 @@
+"""The audit log for people: its lines in words, and in batches, newest first."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from partners.db.audit import ACTIONS, COLUMNS
+from partners.models import AuditEntry
+from users.models import User
+
+BATCH_SIZE = 1_000
+# Columns whose name alone would not say what they are, or that no tracked model has.
+_COLUMNS = COLUMNS | {"status": User._meta.get_field("status")}  # noqa: SLF001 - Django's public name for it
+_NAMES = {
+    "reason": gettext_lazy("reason"),
+    "reasonCode": gettext_lazy("reason code"),
+    "role": gettext_lazy("role"),
+    "type": gettext_lazy("type"),
+    "title": gettext_lazy("title"),
+    "partner": gettext_lazy("partner"),
+    "user": gettext_lazy("user"),
+    "export": gettext_lazy("export"),
+    "filters": gettext_lazy("filters"),
+    "deliveries": gettext_lazy("deliveries"),
+    "sessions": gettext_lazy("sessions ended"),
+    "address": gettext_lazy("address"),
+    "key": gettext_lazy("API key"),
+    "command": gettext_lazy("command"),
+    "operator": gettext_lazy("operator"),
+    "source": gettext_lazy("source"),
+    "requestId": gettext_lazy("request id"),
+}
+
+
+def action_label(action: str) -> str:
+    """What was done, in words; the code of an action that this version does not know."""
+    return str(ACTIONS.get(action, action))
+
+
+def detail_lines(entry: AuditEntry) -> list[str]:
+    """What changed, and the circumstances, in words: "Rate limit: 600/minute → 60/minute", "reason: …"."""
+    changes = entry.detail.get("changes") or {}
+    lines = [_change(name, *values) for name, values in sorted(changes.items())]
+    return lines + [f"{name}: {entry.detail[key]}" for key, name in _NAMES.items() if key in entry.detail]
+
+
+def brief_detail(entry: AuditEntry) -> str:
+    """The detail in one line, without what only an investigation needs: request ids, and the actor again."""
+    detail = {name: value for name, value in entry.detail.items() if name not in {"requestId", "source"}}
+    if detail.get("operator") == entry.actor:
+        del detail["operator"]
+    return "; ".join(detail_lines(AuditEntry(detail=detail)))
+
+
+def newest_first(entries: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
+    """All of these lines, read in batches: no statement takes long, and few are in memory."""
+    rows = entries.order_by("-at", "-id")
+    batch = list(rows[:BATCH_SIZE])
+    while batch:
+        yield from batch
+        last = batch[-1]
+        # A range of the index; of two lines with one time, the id decides.
+        older = rows.filter(at__lte=last.at).exclude(at=last.at, id__gte=last.pk)
+        batch = list(older[:BATCH_SIZE]) if len(batch) == BATCH_SIZE else []
+
+
+def _change(name: str, before: Any, after: Any) -> str:
+    column = _COLUMNS.get(name)
+    label = column.verbose_name if column else name
+    if before in (None, ""):
+        return f"{label}: {_value(column, after)}"
+    return f"{label}: {_value(column, before)} → {_value(column, after)}"
+
+
+def _value(column: Any, value: Any) -> str:
+    if value in (None, "", []):
+        return "–"
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if column is not None and column.get_internal_type() == "DateTimeField":
+        return _moment(parse_datetime(value)) or str(value)
+    return str(dict(column.flatchoices).get(value, value)) if column is not None else str(value)
+
+
+def _moment(value: datetime | None) -> str:
+    return date_format(localtime(value), "DATETIME_FORMAT") if value else ""

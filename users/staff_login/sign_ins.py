@@ -1,0 +1,74 @@
+"""Sign-ins, refused ones and sign-outs of staff, in the audit log; refused ones also in the log and the metrics."""
+
+from typing import Any
+
+import structlog
+from allauth.account.adapter import get_adapter
+from django.core.cache import cache
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from partners.db import audit
+from users.models import Staff
+
+log = structlog.get_logger("users.staff_login")
+
+SIGNED_IN = audit.register("signIn.succeeded", _("Signed in"))
+SIGNED_OUT = audit.register("signIn.ended", _("Signed out"))
+PASSWORD_CHANGED = audit.register("staff.passwordChanged", _("Password changed"))
+FACTOR_RESET = audit.register("staff.factorReset", _("Second factor reset"))
+LIMIT = "limit"
+# By cause.
+REFUSALS = {
+    "password": audit.register("signIn.refusedPassword", _("Sign-in refused: wrong password")),
+    "code": audit.register("signIn.refusedCode", _("Sign-in refused: wrong code")),
+    "account": audit.register("signIn.refusedAccount", _("Sign-in refused: account without access")),
+    LIMIT: audit.register("signIn.lockedOut", _("Sign-in locked after too many attempts")),
+}
+# An attacker who is locked out adds one line in so much time.
+LOCK_OUT_SECONDS = 60
+
+
+def record_sign_in(request: HttpRequest, user: Staff, **_signal: Any) -> None:
+    """Receive Django's user_logged_in."""
+    _record(SIGNED_IN, request, user.get_username())
+
+
+def record_sign_out(request: HttpRequest, user: Staff | None, **_signal: Any) -> None:
+    """Receive Django's user_logged_out."""
+    if user is not None:
+        _record(SIGNED_OUT, request, user.get_username())
+
+
+def record_password_change(request: HttpRequest, user: Staff, **_signal: Any) -> None:
+    """Receive allauth's password_changed: a person's own."""
+    _record(PASSWORD_CHANGED, request, user.get_username())
+
+
+def record_refusal(request: HttpRequest, cause: str, username: str) -> None:
+    """Log, count and record a refused sign-in. cause: of REFUSALS. username: as it was typed.
+
+    What was typed for an unknown name is kept nowhere: it may be a password.
+    """
+    from partners.monitoring import metrics  # noqa: PLC0415 - slow to start, and no command needs it
+
+    staff = Staff.objects.filter(username__iexact=username).first() if username else None
+    log.warning("staff login failed", cause=cause, staff=staff and staff.pk)
+    metrics.count_failed_login(cause)
+    if cause == LIMIT and not cache.add(f"locked-out:{staff and staff.pk}:{_address(request)}", "1", LOCK_OUT_SECONDS):
+        return
+    _record(REFUSALS[cause], request, staff.get_username() if staff else "")
+
+
+def _record(action: str, request: HttpRequest, username: str) -> None:
+    actor = {"staff": username} if username else {}
+    audit.record(action, object=username, detail={"address": _address(request) or None}, context=actor)
+
+
+def _address(request: HttpRequest) -> str:
+    """The client's, as the proxy gave it; empty where there is none."""
+    try:
+        return str(get_adapter(request).get_client_ip(request))
+    except PermissionDenied:
+        return ""
