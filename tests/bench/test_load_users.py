@@ -54,8 +54,11 @@ def test_the_history_ends_with_the_present_user(loaded: Any) -> None:
 
 
 def test_the_triggers_are_enabled_again(loaded: Any) -> None:
+    columns = "user_id, from_status, to_status, by_id, reason_code, reason"
     with pytest.raises(IntegrityError), transaction.atomic():
-        connection.cursor().execute("INSERT INTO users_statuschange SELECT * FROM users_statuschange LIMIT 1")
+        connection.cursor().execute(
+            f"INSERT INTO users_statuschange ({columns}) SELECT {columns} FROM users_statuschange LIMIT 1"
+        )
     owner = connections[serving_role.OWNER]
     with owner.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")
