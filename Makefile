@@ -55,7 +55,7 @@ serve: $(DEMO_STAMP) .env ## migrates, serves on HOST:PORT and delivers events
 
 # Three processes even on two cores: tests often wait for PostgreSQL or other processes.
 test: install ## the test suite, on the embedded database
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (2000), CHAOS_SEED of a run that failed
 	CHAOS_RUNS=$(or $(CHAOS_RUNS),2000) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -s tests/live/test_chaos.py

@@ -54,19 +54,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if apart and not any(folder in argument for argument in config.args) else None
 
 
-# Files that take longest. Begun first, they leave no process waiting for another's last file.
-LONGEST = {
-    *("test_roles_table.py", "test_sandbox_users.py", "test_users.py", "test_webhooks.py", "test_queue.py"),
-    *("test_nothing_leaks.py", "test_ending.py", "test_signals.py", "test_bucket.py", "test_settings.py"),
-    *("test_clients.py", "test_snippets.py", "test_go_live.py", "test_vectors.py"),
-}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the order; with several processes --no-loadscope-reorder does (Makefile)."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
-
-
 # Modules, tests and (in the process that starts the others) reports live until the end: the garbage collector need not
 # look at them again and again.
 gc.disable()
