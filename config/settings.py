@@ -255,6 +255,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
 ]
 
+# Invitations (users/staff_login/invitations.py): 72 hours. There is no password reset by mail.
+PASSWORD_RESET_TIMEOUT = 72 * 3600
+
 # Login of staff (users/staff_login)
 ACCOUNT_ADAPTER = "users.staff_login.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}

@@ -19,7 +19,6 @@ UNFOLD_TEXTS = (
     *(_("Select all rows"), _("Toggle password visibility"), _("Expand row"), _("General"), _("Next"), _("Previous")),
     *(_("Submit"), _("Run"), _("True"), _("False"), _("No data")),
     *(_("Select action"), _("Select action to run"), _("Select record")),
-    _("After you've created a user, you’ll be able to edit more user options."),
 )
 
 

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from unfold.enums import ActionVariant
 
 from partners.admin.bounded_lists import BackOfficeAdmin
 from partners.admin.date_formatting import date_column
@@ -101,14 +102,30 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         """A redirect to the row's page."""
         return redirect(_address(obj))
 
-    def action_form_page(self, request: HttpRequest, obj: Model, form: forms.Form, **context: Any) -> HttpResponse:
-        """The page with an action's form. context: title, button, note, version, is_dangerous."""
+    def action_links(self, obj: Model, actions: Iterable[Any]) -> list[dict[str, Any]]:
+        """The links of Unfold's actions for admin/change_form_with_actions.html."""
+        return [
+            {
+                "title": one.description,
+                "path": reverse(f"admin:{one.action_name}", args=(obj.pk,)),
+                "is_dangerous": one.variant == ActionVariant.DANGER,
+            }
+            for one in actions
+        ]
+
+    def action_form_page(
+        self, request: HttpRequest, obj: Model | None, form: forms.Form, **context: Any
+    ) -> HttpResponse:
+        """The page with an action's form. obj: None for a new row.
+
+        context: title, button, note, version, is_dangerous.
+        """
         page = self.admin_site.each_context(request) | {
             "opts": self.opts,
             "original": obj,
             "page_name": context["title"],
             "form": form,
-            "back": _address(obj),
+            "back": _address(obj) if obj else reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"),
         }
         return TemplateResponse(request, "admin/action_form.html", page | context)
 

@@ -52,7 +52,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         *(last_success, "failing_since", "disabled_at", "removed_at", "created_at", "id"),
     )
     actions_detail = ("edit", "send_test", "retry", "rotate", "disable", "enable", "remove")
-    change_form_template = "admin/partners/webhookendpoint/change_form.html"
+    change_form_template = "admin/change_form_with_actions.html"
     empty_text = _("Webhooks are added on a partner's page.")
 
     def tables_of(self, request: HttpRequest, obj: WebhookEndpoint) -> Iterator[Table]:
@@ -103,15 +103,8 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """The page, with the actions for which the header has no room below the fields."""
         endpoint: WebhookEndpoint = kwargs["obj"]
-        context["more_actions"] = [
-            {
-                "title": one.description,
-                "path": reverse(f"admin:{one.action_name}", args=(endpoint.pk,)),
-                "is_dangerous": one.variant == ActionVariant.DANGER,
-            }
-            for one in self._possible_actions(request, endpoint)
-            if _action_name(one) not in _IN_HEADER
-        ]
+        further = [one for one in self._possible_actions(request, endpoint) if _action_name(one) not in _IN_HEADER]
+        context["more_actions"] = self.action_links(endpoint, further)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:

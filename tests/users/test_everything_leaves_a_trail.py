@@ -64,7 +64,7 @@ OURS = sorted(
 # They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.
 READING = {
     *("audit_log", "call", "deliver_events", "explain_signature", "list_api_keys", "list_imports", "list_partners"),
-    *("list_webhooks",),
+    *("list_staff", "list_webhooks"),
 }
 
 Arguments = Callable[["World"], list[str]]
@@ -94,6 +94,7 @@ COMMANDS: dict[str, Arguments] = {
     "revoke_api_key": lambda w: [w.key],
     "create_staff": lambda _w: ["grace", "--email", "grace@example.com", "--role", "administrator"],
     "reset_staff_mfa": lambda w: [w.staff, "--reason", "Seen in person."],
+    "disable_staff": lambda w: [w.staff, "--reason", "Has left."],
     "change_user_status": lambda w: [w.partner, w.user, "active", "--reason", "Seen.", "--by", w.staff],
     "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
     "withdraw_document": lambda w: [str(w.document), "--reason", "Another person's.", "--by", w.staff],

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ class World:
     disabled: WebhookEndpoint
     delivery: WebhookDelivery
     colleague: Staff
+    left: Staff
     group: Group
     entry: AuditEntry
 
@@ -82,7 +84,8 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
         return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
 
     user, held, changed = create(), create(), create()
-    colleague = factories.StaffFactory.create(role="viewer")
+    colleague, left = factories.StaffFactory.create_batch(2, role="viewer")
+    Staff.objects.filter(pk=left.pk).update(is_active=False)
     Claim.objects.create(
         user=held, staff=factories.StaffFactory.create(role="reviewer"), claimed_at=timezone.now() - timedelta(days=1)
     )
@@ -112,6 +115,7 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
             state=DeliveryState.FAILED,
         ),
         colleague=colleague,
+        left=left,
         group=Group.objects.get(name="viewer"),
         entry=entry,
     )
@@ -192,19 +196,14 @@ def adds(world: World) -> dict[str, str]:
     return {"version": str(WebhookSecret.objects.filter(endpoint__partner=world.partner).latest("pk").pk)}
 
 
+def is_recorded(action: str, world: World) -> bool:
+    return AuditEntry.objects.filter(action=action, object=world.colleague.username).exists()
+
+
 def webhook_of(world: World) -> WebhookEndpoint:
     return WebhookEndpoint.objects.get(pk=world.webhook.pk)
 
 
-ADDED_STAFF = {
-    "username": "grace",
-    "usable_password": "true",
-    "password1": "correct horse battery",
-    "password2": "correct horse battery",
-    "email": "grace@example.com",
-    "is_staff": "on",
-}
-PASSWORDS = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
 BIRTH_AND_ADDRESS = ("Dec. 10, 1990", "100 King St W", "Suite 200", "Toronto", "M5X 1A9")
 
 # The admin's name of each kind of row, and the world's name.
@@ -432,33 +431,47 @@ TABLE: tuple[Page | Action, ...] = (
     ),
     Page("Staff", rows_of("users/staff"), STAFF_READERS),
     Page("Staff account", rows_of("users/staff", "colleague"), STAFF_READERS),
-    Page("Add a staff account: its page", at("/admin/users/staff/add/"), ADMINISTRATORS),
+    Page("Invite a colleague: its page", at("/admin/users/staff/add/"), ADMINISTRATORS),
     Action(
-        "Add a staff account",
+        "Invite a colleague",
         at("/admin/users/staff/add/"),
         ADMINISTRATORS,
-        lambda _w: ADDED_STAFF,
+        lambda _w: {"email": "grace@example.com", "role": "reviewer"},
         lambda _w: Staff.objects.filter(username="grace", is_superuser=False).exists(),
     ),
     Action(
         "Change a staff account's role",
         rows_of("users/staff", "colleague"),
         ADMINISTRATORS,
-        lambda w: {
-            "username": w.colleague.username,
-            "email": w.colleague.email,
-            "is_active": "on",
-            "is_staff": "on",
-            "groups": [Group.objects.get(name="auditor").pk],
-        },
+        lambda w: {"email": w.colleague.email, "groups": [Group.objects.get(name="auditor").pk]},
         lambda w: [group.name for group in w.colleague.groups.all()] == ["auditor"],
     ),
+    *(
+        row
+        for title, (act, done) in {
+            "New invitation link": ("invite_again", "staff.invited"),
+            "Reset a second factor": ("reset_second_factor", "staff.factorReset"),
+            "End all sessions of an account": ("end_sessions", "staff.sessionsEnded"),
+            "Disable a staff account": ("disable", "staff.disabled"),
+        }.items()
+        for row in (
+            Page(f"{title}: its page", at(f"/admin/users/staff/{{w.colleague.pk}}/{act}/"), ADMINISTRATORS),
+            Action(
+                title,
+                at(f"/admin/users/staff/{{w.colleague.pk}}/{act}/"),
+                ADMINISTRATORS,
+                lambda _w: {"reason": "Seen in person."},
+                partial(is_recorded, done),
+            ),
+        )
+    ),
+    Page("Enable a staff account: its page", at("/admin/users/staff/{w.left.pk}/enable/"), ADMINISTRATORS),
     Action(
-        "Give a staff account a one-time password",
-        at("/admin/users/staff/{w.colleague.pk}/password/"),
+        "Enable a staff account",
+        at("/admin/users/staff/{w.left.pk}/enable/"),
         ADMINISTRATORS,
-        lambda _w: PASSWORDS,
-        lambda w: Staff.objects.filter(pk=w.colleague.pk, password_is_one_time=True).exists(),
+        lambda _w: {"reason": "Is back."},
+        lambda w: Staff.objects.get(pk=w.left.pk).is_active,
     ),
     Page("Roles", rows_of("auth/group"), STAFF_READERS),
     Page("Role", rows_of("auth/group", "group"), STAFF_READERS),

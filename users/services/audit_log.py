@@ -30,6 +30,7 @@ _NAMES = {
     "filters": gettext_lazy("filters"),
     "deliveries": gettext_lazy("deliveries"),
     "sessions": gettext_lazy("sessions ended"),
+    "claims": gettext_lazy("claims returned to the queue"),
     "address": gettext_lazy("address"),
     "key": gettext_lazy("API key"),
     "command": gettext_lazy("command"),

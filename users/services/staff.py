@@ -1,21 +1,29 @@
-"""Staff accounts."""
+"""Staff accounts: how they are created and found, and their state."""
 
 import secrets
+from collections.abc import Iterable
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group
 from django.core.exceptions import ImproperlyConfigured, ValidationError
-from django.db import transaction
+from django.db import models, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
 
-from partners.db import audit
 from users.models import Staff
 from users.services.roles import ROLES
-from users.staff_login import sessions
 from users.staff_login.factors import FACTORS
-from users.staff_login.sign_ins import FACTOR_RESET
 
 PASSWORD_BYTES = 18  # 24 characters
-REASON_LENGTH = 500
+
+
+class StaffState(models.TextChoices):
+    """The state of an account. Invited: its owner has not yet chosen a password. No access: it is nobody's."""
+
+    ACTIVE = "active", pgettext_lazy("staff account", "Active")
+    INVITED = "invited", pgettext_lazy("staff account", "Invited")
+    DISABLED = "disabled", pgettext_lazy("staff account", "Disabled")
+    NO_ACCESS = "noAccess", pgettext_lazy("staff account", "No access")
 
 
 def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
@@ -24,14 +32,26 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
     role: a key of ROLES. The first login asks for another password (users/staff_login).
     Raises Django's ValidationError by field, ImproperlyConfigured where the roles are not set up.
     """
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    return _create(username, email, role, password), password
+
+
+def create_invited_staff(*, username: str, email: str, role: str) -> Staff:
+    """Create a staff account without a password, for an invitation (users/staff_login/invitations.py).
+
+    username: the part of the e-mail address before the @ where it is empty. Raises as create_staff.
+    """
+    return _create(username or email.partition("@")[0], email, role, None)
+
+
+def _create(username: str, email: str, role: str, password: str | None) -> Staff:
     if role not in ROLES:
         raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
     if not email:
-        raise ValidationError({"email": "An e-mail address is required."})
+        raise ValidationError({"email": _("An e-mail address is required.")})
     group = Group.objects.filter(name=role).first()
     if group is None:
         raise ImproperlyConfigured("The roles of staff are not set up: run `migrate`.")
-    password = secrets.token_urlsafe(PASSWORD_BYTES)
     staff = Staff(
         username=Staff.normalize_username(username),
         email=Staff.objects.normalize_email(email),
@@ -43,7 +63,7 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
         staff.full_clean()
         staff.save(force_insert=True)
         staff.groups.set([group])
-    return staff, password
+    return staff
 
 
 def find_staff(username: str) -> Staff:
@@ -54,19 +74,24 @@ def find_staff(username: str) -> Staff:
         raise ValidationError(f"Staff account {username!r} not found.") from None
 
 
-def reset_second_factor(*, staff: Staff, reason: str) -> tuple[int, int]:
-    """Delete a person's second factors and recovery codes and end their sessions, with a line in the audit log.
+def state_of(staff: Staff) -> StaffState:
+    """The account's state."""
+    if not staff.is_active:
+        return StaffState.DISABLED
+    if not staff.is_staff:
+        return StaffState.NO_ACCESS
+    return StaffState.INVITED if staff.password_is_one_time else StaffState.ACTIVE
 
-    The next login asks them to enrol. Returns the numbers of factors and sessions.
-    Raises ValidationError.
-    """
-    if not reason.strip():
-        raise ValidationError({"reason": "A reason is required."})
-    if len(reason) > REASON_LENGTH:
-        raise ValidationError({"reason": f"At most {REASON_LENGTH} characters."})
-    with transaction.atomic():
-        removed = Authenticator.objects.filter(user_id=staff.pk, type__in=FACTORS).count()
-        Authenticator.objects.filter(user_id=staff.pk).delete()
-        ended = sessions.end_all(staff.pk)
-        audit.record(FACTOR_RESET, object=staff.get_username(), detail={"reason": reason.strip(), "sessions": ended})
-    return removed, ended
+
+def role_names(staff: Staff) -> list[str]:
+    """The account's roles; `superuser` is the first."""
+    return [*(["superuser"] if staff.is_superuser else []), *sorted(group.name for group in staff.groups.all())]
+
+
+def second_factors(accounts: Iterable[Staff]) -> dict[int, set[str]]:
+    """The types of the second factors of those accounts that have any, by the account's id."""
+    factors = Authenticator.objects.filter(user__in=list(accounts), type__in=FACTORS)
+    found: dict[int, set[str]] = {}
+    for account, kind in factors.values_list("user_id", "type"):
+        found.setdefault(account, set()).add(kind)
+    return found

@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 from partners.db import history_context
 from partners.monitoring.request_context import request_context
 from users.models import Staff
-from users.staff_login import factors, reauthentication, sessions
+from users.staff_login import factors, invitations, reauthentication, sessions
 from users.staff_login.adapters import is_active_staff
 
 # URL names (users/staff_login/urls.py).
 RECOVERY_CODES = "mfa_view_recovery_codes"
-ANONYMOUS_PAGES = {"account_login", "account_logout", "mfa_authenticate", "mfa_login_webauthn"}
+ANONYMOUS_PAGES = {"account_login", "account_logout", "mfa_authenticate", "mfa_login_webauthn", invitations.PAGE}
 ALWAYS_ALLOWED = {"account_logout", "staff_logout", "set_language"}
 ENROLMENT_PAGES = {"mfa_index", "mfa_activate_totp", "mfa_add_webauthn"}
 VERIFICATION_PAGES = {"mfa_reauthenticate", "mfa_reauthenticate_webauthn"}

@@ -1,4 +1,4 @@
-"""Paths of the staff login, under /admin/account/. There is no sign-up, no mail and no password reset."""
+"""Paths of the staff login, under /admin/account/. There is no sign-up, no mail, and no password reset by mail."""
 
 from allauth.account import views as account
 from allauth.mfa.base import views as mfa
@@ -7,12 +7,13 @@ from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.urls import path, re_path
 
-from users.staff_login import views
+from users.staff_login import invitations, views
 
 urlpatterns = [
     path("login/", account.login, name="account_login"),
     path("logout/", account.logout, name="account_logout"),
     path("password/", views.change_password, name="account_change_password"),
+    path("invitation/", views.accept_invitation, name=invitations.PAGE),
     # allauth requires these names.
     path("factors/", mfa.index, name="mfa_index"),
     path("factors/code/", mfa.authenticate, name="mfa_authenticate"),

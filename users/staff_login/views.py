@@ -1,19 +1,29 @@
 """allauth's views with the rules of the staff login."""
 
+from http import HTTPStatus
 from typing import Any
 
 from allauth.account import views as account
+from allauth.account.forms import SetPasswordForm
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView
 from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
 from django.contrib import messages
+from django.contrib.auth import login
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
 
+from partners.db import audit
+from partners.db.history_context import set_context
 from users.models import Staff
-from users.staff_login import factors
+from users.staff_login import factors, invitations, sign_ins
 from users.staff_login.middleware import UNSEEN_CODES
 
 
@@ -28,6 +38,34 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
         raise Http404
     response: HttpResponseBase = account.password_change(request)
     return response
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def accept_invitation(request: HttpRequest) -> HttpResponse:
+    """Choose the first password by an invitation's link, and sign in; the second factor follows as at any login.
+
+    A GET is the same for everybody: the token is in the link's fragment, and the page's script sends it.
+    """
+    if request.user.is_authenticated:
+        messages.warning(request, _("You are signed in already: sign out, then open the invitation again."))
+        return redirect("admin:index")
+    if request.method == "GET":
+        return render(request, "account/invitation.html")
+    token = request.POST.get("token", "")
+    with transaction.atomic():
+        staff = invitations.find_invited(token)
+        if staff is None:
+            return render(request, "account/invitation.html", {"is_refused": True}, status=HTTPStatus.BAD_REQUEST)
+        form = SetPasswordForm(data=request.POST if "password1" in request.POST else None, user=staff)
+        if not form.is_valid():
+            return render(request, "account/invitation_password.html", {"form": form, "token": token, "staff": staff})
+        set_context(staff=staff.get_username(), requestId=str(getattr(request, "request_id", "")))
+        form.save()
+        audit.record(sign_ins.PASSWORD_CHANGED, object=staff.get_username())
+    login(request, staff)
+    return redirect("admin:index")
 
 
 class _EnrolView:

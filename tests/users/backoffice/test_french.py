@@ -96,7 +96,7 @@ def test_unfolds_texts_are_in_french(user: User) -> None:
     client = client_as("superuser")
     page = french(client, "/admin/users/user/?status__exact=pendingCompliance")
     assert holds(page, "Choisir une action", "Choisir l’action à exécuter", "Choisir la ligne", "contenu défilant")
-    assert holds(french(client, "/admin/users/staff/add/"), "Une fois le compte créé")
+    assert holds(french(client, "/admin/users/staff/add/"), "Inviter un collègue")
 
 
 def test_active_is_in_the_gender_of_what_is_active() -> None:

@@ -98,7 +98,7 @@ def test_the_breadcrumbs_name_the_page_above_once(create_user: Callable[..., Res
         f"/admin/users/userevent/{last.pk}/change/": f"Profile history Changed {last.pk}",
         f"/admin/partners/partner/{user.partner_id}/change/": f"Partners {user.partner.slug}",
         f"/admin/users/staff/{Staff.objects.latest('pk').pk}/change/": f"Staff {Staff.objects.latest('pk').username}",
-        "/admin/users/staff/add/": "Staff Add staff member",
+        "/admin/users/staff/add/": "Staff Invite a colleague",
         f"/admin/cases/{user.pk}/evidence/": "Queue Evidence pack",
     }
     assert {path: heading(page_of(client, path)) for path in headings} == headings

@@ -17,7 +17,7 @@ def create(username: str = "grace", *, email: str = "grace@example.com", role: s
 
 def test_the_password_that_is_printed_is_the_accounts() -> None:
     made = outcome(*create())
-    assert made.keys() == {"username", "password", "role"}
+    assert made.keys() == {"username", "password", "role", "invitationUrl"}
     assert (made["username"], made["role"]) == ("grace", "reviewer")
     assert authenticate(username="grace", password=made["password"]) == Staff.objects.get(username="grace")
 

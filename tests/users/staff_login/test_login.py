@@ -243,12 +243,27 @@ def test_a_new_password_is_another_and_keeps_the_rules(new: str) -> None:
     assert staff.password_is_one_time
 
 
-def test_a_password_that_an_administrator_gives_is_for_one_time() -> None:
-    staff = person()
-    new = {"usable_password": "true", "password1": "given by somebody else", "password2": "given by somebody else"}
-    administrator = inside(enrolled("administrator"))
-    assert administrator.post(f"/admin/users/staff/{staff.pk}/password/", new).status_code == 302
-    assert where_to(log_in(staff, "given by somebody else")[0]) == CHOOSE_PASSWORD
+# A lost second factor
+
+
+def test_the_page_of_the_code_says_who_can_help_by_name_after_the_password() -> None:
+    person("administrator", first_name="Grace", last_name="Hopper")
+    person("administrator", first_name="Left", last_name="Long-Ago", is_active=False)
+    staff = enrolled()
+    client = Client()
+    assert "Grace Hopper" not in client.get(LOGIN).content.decode()
+    log_in(staff, client=client)
+    # The second has a session that no factor has verified.
+    for browser, path in ((client, CODE), (client_of(staff), "/admin/account/factors/confirm/")):
+        page = browser.get(path).content.decode()
+        assert "Lost your second factor?" in page
+        assert "Grace Hopper" in page
+        assert "Long-Ago" not in page
+
+
+def test_without_an_administrator_the_page_names_the_operators() -> None:
+    client, _ = log_in(enrolled())
+    assert "those who operate this service" in client.get(CODE).content.decode()
 
 
 # Enrolling

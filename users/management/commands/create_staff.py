@@ -4,10 +4,11 @@ from typing import Any
 from partners.management.base import Outcome, ServiceCommand
 from users.services.roles import ROLES
 from users.services.staff import create_staff
+from users.staff_login import invitations
 
 
 class Command(ServiceCommand):
-    help = "Creates a staff account and prints its one-time password, once."
+    help = "Creates a staff account and prints, once, its one-time password and an invitation link."
     shows_secret = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -17,11 +18,13 @@ class Command(ServiceCommand):
 
     def perform(self, *, username: str, email: str, role: str, **_: Any) -> Outcome:
         staff, password = create_staff(username=username, email=email, role=role)
+        url = invitations.public_link(staff)
         return Outcome(
-            {"username": staff.username, "password": password, "role": role},
+            {"username": staff.username, "password": password, "role": role, "invitationUrl": url},
             [
                 f"Staff account {staff.username} was created with the role {role}.",
                 f"One-time password: {password}",
-                "It is shown only once: hand it over securely now.",
+                f"Or an invitation, valid 72 hours: {url}",
+                "Each is shown only once and ends with the use of the other: hand one over securely now.",
             ],
         )
