@@ -164,9 +164,9 @@ def create_user(api: PartnerClient) -> Callable[..., Response]:
     """Create a user through the API; keyword arguments replace fields of the body."""
 
     def create(**fields: object) -> Response:
-        answer = api.post("/v1/users", factories.user_body(**fields))
-        assert answer.status == 201, answer.body
-        return answer
+        response = api.post("/v1/users", factories.user_body(**fields))
+        assert response.status == 201, response.body
+        return response
 
     return create
 

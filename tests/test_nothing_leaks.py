@@ -89,8 +89,8 @@ def api(committed_partner: Partner, recorder: Recorder) -> PartnerClient:
 
 @pytest.fixture
 def user(api: PartnerClient, committed_partner: Partner) -> User:
-    answer = api.post(f"/v1/users?q={QUERY}", factories.user_body(**PERSONAL), key=str(uuid.uuid4()))
-    assert answer.status == 201, answer.body
+    response = api.post(f"/v1/users?q={QUERY}", factories.user_body(**PERSONAL), key=str(uuid.uuid4()))
+    assert response.status == 201, response.body
     return User.objects.get(partner=committed_partner)
 
 
@@ -119,7 +119,7 @@ def test_partners_requests_leave_nothing_of_what_they_say(
     service: Watched, api: PartnerClient, recorder: Recorder, user: User
 ) -> None:
     path, personal = f"/v1/users/{PERSONAL['externalId']}", dict(PERSONAL)
-    answers = [
+    responses = [
         api.post("/v1/users", factories.user_body(**personal)),
         api.post("/v1/users", factories.user_body(**personal | {"email": f"no {QUERY}"})),
         api.post("/v1/users", json.dumps(personal).encode()[:-9]),
@@ -131,7 +131,7 @@ def test_partners_requests_leave_nothing_of_what_they_say(
         api.get(f"/v1/{QUERY}/{PERSONAL['email']}"),
         api.send(QUERY.upper(), path),
     ]
-    assert [answer.status for answer in answers] == [409, 400, 400, 200, 400, 200, 400, 401, 404, 405]
+    assert [response.status for response in responses] == [409, 400, 400, 200, 400, 200, 400, 401, 404, 405]
     assert_silent(service.log.read_text(), *secrets_of(api, recorder))
 
 
@@ -139,11 +139,11 @@ def test_a_row_that_the_database_refuses_is_not_told(
     service: Watched, api: PartnerClient, recorder: Recorder, user: User
 ) -> None:
     with forbidden("users_user", "province <> 'ON'"):
-        answers = [
+        responses = [
             api.post("/v1/users", factories.user_body(**PERSONAL | {"externalId": "Xtrn-8841-leak-2"})),
             api.patch(f"/v1/users/{PERSONAL['externalId']}", {"occupation": PERSONAL["occupation"] + "s"}),
         ]
-    assert [answer.status for answer in answers] == [500, 500]
+    assert [response.status for response in responses] == [500, 500]
     failed = [line for line in service.lines() if line["event"] == "request failed"]
     assert [line["sqlstate"] for line in failed[-2:]] == ["23514"] * 2
     assert "django.db.utils.IntegrityError" in failed[-1]["failure"]
@@ -187,7 +187,7 @@ def test_pages_leave_nothing_of_what_they_are_sent(service: Watched, user: User,
         # Leaving ends the session, and the rest would be a stranger's.
         posts = [] if "logout" in path else [browser.post(path, form)]
         gets = [] if "logout" in path else [browser.get(f"{path}?q={QUERY}&{PERSONAL['email']}")]
-        statuses |= {answer.status for answer in posts + gets}
+        statuses |= {response.status for response in posts + gets}
     assert statuses >= ({200, 302, 403} if who == "superuser" else {200, 302, 404})
     assert_silent(service.log.read_text(), browser.session, browser.token)
 
@@ -199,16 +199,16 @@ def test_a_decision_that_the_database_refuses_leaves_no_reason(service: Watched,
     form = {"version": hidden_version(browser.get(case).body.decode(), "/decide/"), "to_status": "active"}
     before = len(service.lines())
     with forbidden("users_statuschange", "false"):
-        answer = browser.post(f"{case}decide/", form | {"reason_code": "verified", "note": REASON})
-    assert answer.status == 500, answer.body[:500]
+        response = browser.post(f"{case}decide/", form | {"reason_code": "verified", "note": REASON})
+    assert response.status == 500, response.body[:500]
     assert any("IntegrityError" in str(line.get("failure")) for line in service.lines()[before:])
     assert_silent(service.log.read_text(), browser.session)
 
 
 def test_a_host_that_is_not_ours_is_not_repeated(service: Watched) -> None:
     before = len(service.lines())
-    answer = service.transport("GET", f"/admin/?{QUERY}", {"Host": HOST, "X-Forwarded-Proto": "https"}, b"")
-    assert answer.status == 400
+    response = service.transport("GET", f"/admin/?{QUERY}", {"Host": HOST, "X-Forwarded-Proto": "https"}, b"")
+    assert response.status == 400
     lines = service.lines()[before:]
     (line,) = [line for line in lines if line["event"] == "django.security.DisallowedHost"]
     # Anybody can send one: it is no error of the service, and its trace would fill the log.

@@ -38,8 +38,8 @@ def cost(send: Callable[[], Response], status: int = 200, *, unprepared: int = 0
     unprepared: how many of them the ORM parses each time.
     """
     with CaptureQueriesContext(connection) as captured, round_trips() as made:
-        answer = send()
-    assert answer.status == status, answer.body
+        response = send()
+    assert response.status == status, response.body
     assert made.sent.count("Parse") == unprepared
     return Cost(sum(not query["sql"].startswith(BOUNDARIES) for query in captured), made.count)
 
@@ -95,10 +95,10 @@ def test_a_page_takes_one_round_trip_whatever_its_length(
     add = factories.add_conversions if what == "transactions" else add_documents
     add(ada, [NOON + timedelta(hours=n) for n in range(rows)])
     path = f"{ADA}/{what}?limit={limit}"
-    answer = api.get(path)
-    assert len(answer.json()["items"]) == min(rows, limit)
+    response = api.get(path)
+    assert len(response.json()["items"]) == min(rows, limit)
     assert cost(lambda: api.get(path)) == (2, 1)
-    if cursor := answer.json()["nextCursor"]:
+    if cursor := response.json()["nextCursor"]:
         api.get(f"{path}&cursor={cursor}")
         assert cost(lambda: api.get(f"{path}&cursor={cursor}")) == (2, 1)
 

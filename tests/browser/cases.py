@@ -43,9 +43,9 @@ def register(client: PartnerClient) -> Register:
     """Registers users of `client`'s partner."""
 
     def create(**fields: Any) -> User:
-        answer = client.post("/v1/users", factories.user_body(**fields))
-        assert answer.status == 201, answer.body
-        return User.objects.get(pk=answer.json()["userId"])
+        response = client.post("/v1/users", factories.user_body(**fields))
+        assert response.status == 201, response.body
+        return User.objects.get(pk=response.json()["userId"])
 
     return create
 

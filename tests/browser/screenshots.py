@@ -84,9 +84,9 @@ def register(client: PartnerClient, number: int, person: tuple[str, ...], **fiel
         postalCode=postal_code,
         dateOfBirth=f"{1960 + number % 43}-{number % 12 + 1:02}-{number % 28 + 1:02}",
     )
-    answer = client.post("/v1/users", body | fields)
-    assert answer.status == 201, answer.body
-    return User.objects.get(pk=answer.json()["userId"])
+    response = client.post("/v1/users", body | fields)
+    assert response.status == 201, response.body
+    return User.objects.get(pk=response.json()["userId"])
 
 
 def decide_for_a_month(clients: list[PartnerClient], numbers: "itertools.count[int]", chance: random.Random) -> None:

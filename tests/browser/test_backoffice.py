@@ -26,9 +26,9 @@ def case_of(user: User) -> str:
 
 def status_for(client: PartnerClient, user: User) -> str:
     """What the partner is answered."""
-    answer = client.get(f"/v1/users/{user.external_id}")
-    assert answer.status == 200, answer.body
-    return str(answer.json()["status"])
+    response = client.get(f"/v1/users/{user.external_id}")
+    assert response.status == 200, response.body
+    return str(response.json()["status"])
 
 
 def grow_stale(page: Page) -> None:
@@ -207,8 +207,8 @@ def test_the_secret_of_a_key_that_a_partner_manager_issues_signs_requests(
 
     secret = page.locator("#secret").inner_text()
     key = PartnerClient(page.locator("#api-key").inner_text(), secret, transport_to(server_url))
-    answer = key.get("/v1/ping")
-    assert (answer.status, answer.json()["partner"]) == (200, committed_partner.slug)
+    response = key.get("/v1/ping")
+    assert (response.status, response.json()["partner"]) == (200, committed_partner.slug)
     page.get_by_role("link", name="I have copied them").click()
     expect(page.get_by_text("production").first).to_be_visible()
     assert secret not in page.content()
@@ -223,7 +223,7 @@ def test_two_browsers_that_press_next_case_at_once_get_different_cases(
     for page in pages:
         login(page, "reviewer")
     for page in pages:
-        # The press without waiting for its answer, so that both are under way together.
+        # The press without waiting for its response, so that both are under way together.
         page.evaluate("""setTimeout(() => document.querySelector('form[action$="/cases/next/"] button').click(), 50)""")
     for page in pages:
         page.wait_for_url("**/admin/cases/**")

@@ -84,8 +84,8 @@ def test_no_page_has_a_serious_violation_or_is_wider_than_the_screen(
 def test_a_page_loads_its_files_from_this_service_only(page: Page, sent: list[Request], path: str) -> None:
     page.goto(path, wait_until="networkidle")
     assert {urlsplit(request.url).netloc for request in sent} == {urlsplit(page.url).netloc}
-    answers = [request.response() for request in sent]
-    assert [answer.status for answer in answers if answer] == [200] * len(sent)
+    responses = [request.response() for request in sent]
+    assert [response.status for response in responses if response] == [200] * len(sent)
     assert len(sent) >= 4
 
 

@@ -46,9 +46,9 @@ def head(method: str, target: str, headers: Mapping[str, str], body: bytes = b""
 def ask(connection: Any, request: bytes, *, method: str = "GET") -> Response:
     """Send raw bytes; return the response."""
     connection.sendall(request)
-    with closing(http.client.HTTPResponse(connection, method=method)) as answer:
-        answer.begin()
-        return Response(answer.status, dict(answer.getheaders()), answer.read())
+    with closing(http.client.HTTPResponse(connection, method=method)) as received:
+        received.begin()
+        return Response(received.status, dict(received.getheaders()), received.read())
 
 
 def comparable(response: Response) -> tuple[int, Headers, Any]:

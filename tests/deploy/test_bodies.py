@@ -38,18 +38,18 @@ def padded(length: int) -> bytes:
 def test_the_body_limit_is_that_of_the_service(
     through: PartnerClient, direct: PartnerClient, length: int, status: int
 ) -> None:
-    answer = through.post("/v1/users", padded(length))
-    assert answer.status == status, answer.body
+    response = through.post("/v1/users", padded(length))
+    assert response.status == status, response.body
     if status != 201:
-        assert comparable(answer) == comparable(direct.post("/v1/users", padded(length)))
+        assert comparable(response) == comparable(direct.post("/v1/users", padded(length)))
 
 
 def test_a_much_larger_body_is_refused_by_the_proxy_before_it_is_sent(proxy: Proxy, direct: PartnerClient) -> None:
     with proxy.connected() as connection:
         request = head("POST", "/v1/users", {"Content-Length": str(10 * 1024 * 1024)})
         request = request.replace(b"Content-Length: 0\r\n", b"")
-        answer = ask(connection, request)
-    assert assert_error(answer, 413) | {"requestId": ""} == (
+        response = ask(connection, request)
+    assert assert_error(response, 413) | {"requestId": ""} == (
         assert_error(direct.post("/v1/users", padded(LIMIT + 1)), 413) | {"requestId": ""}
     )
 
@@ -57,8 +57,8 @@ def test_a_much_larger_body_is_refused_by_the_proxy_before_it_is_sent(proxy: Pro
 def test_endless_chunks_are_refused(proxy: Proxy) -> None:
     with proxy.connected() as connection:
         endless = chunked(b" " * 3 * LIMIT, 0x4000).removesuffix(b"0\r\n\r\n")
-        answer = ask(connection, head_of_chunks("POST", "/v1/users", {}) + endless, method="POST")
-    assert_error(answer, 413)
+        response = ask(connection, head_of_chunks("POST", "/v1/users", {}) + endless, method="POST")
+    assert_error(response, 413)
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])

@@ -43,18 +43,18 @@ def flood(way: Transport, target: str, times: int, *, method: str = "GET") -> li
     return [way(method, target, {}, b"") for _ in range(times)]
 
 
-def assert_too_many(answer: Response) -> None:
-    assert assert_error(answer, 429)["error"] == "too_many_requests"
-    assert int(answer.header("Retry-After") or 0) >= 1
+def assert_too_many(response: Response) -> None:
+    assert assert_error(response, 429)["error"] == "too_many_requests"
+    assert int(response.header("Retry-After") or 0) >= 1
 
 
 def test_a_flood_of_unsigned_requests_does_not_affect_signed_ones_of_the_same_address(
     proxy: Proxy, client: PartnerClient
 ) -> None:
-    answers = flood(over_tls(proxy), "/v1/users", 3 * UNSIGNED_BURST, method="POST")
+    responses = flood(over_tls(proxy), "/v1/users", 3 * UNSIGNED_BURST, method="POST")
     passed = UNSIGNED_BURST + 1
-    assert Counter(answer.status for answer in answers) == {401: passed, 429: len(answers) - passed}
-    assert_too_many(answers[-1])
+    assert Counter(response.status for response in responses) == {401: passed, 429: len(responses) - passed}
+    assert_too_many(responses[-1])
     assert [client.get("/v1/ping").status for _ in range(30)] == [200] * 30
 
 
@@ -65,8 +65,8 @@ def test_unsigned_requests_of_another_address_are_answered(proxy: Proxy) -> None
 
 def test_a_forged_client_address_is_ignored(proxy: Proxy) -> None:
     way = over_tls(proxy)
-    answers = [way("GET", "/v1/ping", {"X-Forwarded-For": f"192.0.2.{n}"}, b"") for n in range(2 * UNSIGNED_BURST)]
-    assert_too_many(answers[-1])
+    responses = [way("GET", "/v1/ping", {"X-Forwarded-For": f"192.0.2.{n}"}, b"") for n in range(2 * UNSIGNED_BURST)]
+    assert_too_many(responses[-1])
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_addresses_of_an_ipv6_network_share_a_limit(proxy: Proxy) -> None:
 )
 def test_pages_are_limited_with_a_readable_message(proxy: Proxy, target: str, method: str, burst: int) -> None:
     with proxy.connected() as connection:
-        answers = [ask(connection, head(method, target, {}), method=method) for _ in range(burst + 10)]
-    refused = [answer for answer in answers if answer.status == 429]
+        responses = [ask(connection, head(method, target, {}), method=method) for _ in range(burst + 10)]
+    refused = [response for response in responses if response.status == 429]
     assert len(refused) == 9
     assert (refused[0].header("Content-Type"), refused[0].header("Retry-After")) == ("text/plain", "2")
     assert b"Too many requests" in refused[0].body

@@ -70,9 +70,9 @@ UNREADABLE = ["/v1/users/100%", "/v1/users/%zz", "/v1/users/a%00", "/v1/users/..
 def test_an_unusual_external_id_reaches_its_user(through: PartnerClient, path: str) -> None:
     created = through.post("/v1/users", factories.user_body(externalId=EXTERNAL_IDS[path]))
     assert created.status == 201, created.body
-    answer = through.get(f"/v1/users/{path}")
-    assert (answer.status, answer.json()["externalId"]) == (200, EXTERNAL_IDS[path])
-    assert through.get(created.header("Location") or "").body == answer.body
+    response = through.get(f"/v1/users/{path}")
+    assert (response.status, response.json()["externalId"]) == (200, EXTERNAL_IDS[path])
+    assert through.get(created.header("Location") or "").body == response.body
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
@@ -86,8 +86,8 @@ def test_responses_are_the_same_with_and_without_the_proxy(
 
 @pytest.mark.parametrize("target", UNREADABLE, ids=lambda target: target[:40])
 def test_a_path_that_nginx_cannot_parse_is_a_bad_request(through: PartnerClient, target: str) -> None:
-    answer = through.get(target)
-    assert assert_error(answer, 400)["fieldErrors"] == []
+    response = through.get(target)
+    assert assert_error(response, 400)["fieldErrors"] == []
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "DELETE", "PUT", "TRACE", "PROPFIND", "get"])
@@ -95,12 +95,12 @@ def test_a_path_that_nginx_cannot_parse_is_a_bad_request(through: PartnerClient,
 def test_a_method_is_refused_as_without_the_proxy(
     through: PartnerClient, direct: PartnerClient, method: str, target: str
 ) -> None:
-    answer = through.send(method, target)
+    response = through.send(method, target)
     if method == "get":
         # nginx reads methods in capitals alone.
-        assert assert_error(answer, 400)
+        assert assert_error(response, 400)
     else:
-        assert comparable(answer) == comparable(direct.send(method, target))
+        assert comparable(response) == comparable(direct.send(method, target))
 
 
 def test_letter_case_of_headers_does_not_matter(proxy: Proxy, through: PartnerClient) -> None:
@@ -122,9 +122,9 @@ def test_a_header_sent_twice_is_refused_as_without_the_proxy(
     through: PartnerClient, direct: PartnerClient, name: str
 ) -> None:
     twice = {"headers": {name.lower(): "second"}, "key": "3f1c2b7e-8d4a-4c55-9b1e-6a7f0e2d9c10"}
-    answer = through.get("/v1/ping", **twice)
-    assert answer.status == 401
-    assert comparable(answer) == comparable(direct.get("/v1/ping", **twice))
+    response = through.get("/v1/ping", **twice)
+    assert response.status == 401
+    assert comparable(response) == comparable(direct.get("/v1/ping", **twice))
 
 
 def test_many_requests_go_over_one_connection(proxy: Proxy, through: PartnerClient) -> None:

@@ -45,12 +45,12 @@ def client(proxy: Proxy, partner: Partner, servers: tuple[Server, Server]) -> Pa
 def test_pages_are_the_same_with_and_without_the_proxy(
     through: PartnerClient, direct: PartnerClient, target: str
 ) -> None:
-    answers = [client.transport("GET", target, {}, b"") for client in (through, direct)]
-    kept = [re.sub(rb'csrf\w+" value="\w+"', b"", answer.body) for answer in answers]
-    assert answers[0].status == answers[1].status
+    responses = [client.transport("GET", target, {}, b"") for client in (through, direct)]
+    kept = [re.sub(rb'csrf\w+" value="\w+"', b"", response.body) for response in responses]
+    assert responses[0].status == responses[1].status
     assert kept[0] == kept[1]
     for name in ("Content-Security-Policy", "Strict-Transport-Security", "Cache-Control", "Location"):
-        assert answers[0].header(name) == answers[1].header(name)
+        assert responses[0].header(name) == responses[1].header(name)
 
 
 @pytest.mark.parametrize("path", ["livez", "readyz", "metrics"])
@@ -69,8 +69,8 @@ def test_health_and_metrics_respond_to_the_network_by_address(servers: tuple[Ser
 
 @pytest.mark.parametrize("target", ["/docs", "/v1/ping", "/v1/%zz", "/.refused/bad_request"])
 def test_the_proxy_hides_its_version(proxy: Proxy, target: str) -> None:
-    answer = over_tls(proxy)("GET", target, {}, b"")
-    assert (answer.header("Server"), b"nginx/" in answer.body) == ("nginx", False)
+    response = over_tls(proxy)("GET", target, {}, b"")
+    assert (response.header("Server"), b"nginx/" in response.body) == ("nginx", False)
 
 
 def test_another_host_name_gets_no_handshake(proxy: Proxy) -> None:
@@ -122,8 +122,8 @@ def test_without_tls_browsers_are_redirected_and_partners_refused(proxy: Proxy) 
         with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=10) as connection:
             return ask(connection, head("GET", target, {}))
 
-    answer = plainly("/docs?a=1")
-    assert (answer.status, answer.header("Location")) == (301, f"https://{NAME}/docs?a=1")
+    response = plainly("/docs?a=1")
+    assert (response.status, response.header("Location")) == (301, f"https://{NAME}/docs?a=1")
     assert assert_error(plainly("/v1/ping"), 400)["fieldErrors"] == []
 
 
@@ -151,9 +151,9 @@ def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
         "X-Forwarded-For": says,
         "Content-Type": "application/x-www-form-urlencoded",
     }
-    answer = way("POST", LOGIN, headers, form.encode())
-    assert answer.status == 200, answer.status
-    return answer.body.decode()
+    response = way("POST", LOGIN, headers, form.encode())
+    assert response.status == 200, response.status
+    return response.body.decode()
 
 
 # What it logs
@@ -214,9 +214,9 @@ def test_a_failure_is_logged_without_the_path_too(nginx: str) -> None:
 
 def test_without_a_server_the_response_is_the_contracts_503(nginx: str) -> None:
     with running(nginx, [free_port()]) as proxy:
-        answer = over_tls(proxy)("POST", "/v1/users", {}, b"{}")
-        assert assert_error(answer, 503)["error"] == "internal_error"
-        assert int(answer.header("Retry-After") or 0) >= 1
+        response = over_tls(proxy)("POST", "/v1/users", {}, b"{}")
+        assert assert_error(response, 503)["error"] == "internal_error"
+        assert int(response.header("Retry-After") or 0) >= 1
         page = over_tls(proxy)("GET", "/docs", {}, b"")
         assert (page.status, page.header("Content-Type")) == (503, "text/plain")
 
@@ -226,8 +226,8 @@ def test_while_one_server_is_down_the_other_serves_all_requests(
 ) -> None:
     with running(nginx, [free_port(), servers[0].port]) as proxy:
         client = PartnerClient(direct.api_key, direct.secret, over_tls(proxy))
-        answers = [client.post("/v1/users", factories.user_body()) for _ in range(20)]
-    assert [answer.status for answer in answers] == [201] * 20
+        responses = [client.post("/v1/users", factories.user_body()) for _ in range(20)]
+    assert [response.status for response in responses] == [201] * 20
 
 
 def test_errors_of_the_service_are_forwarded(through: PartnerClient, direct: PartnerClient) -> None:

@@ -26,7 +26,7 @@ class Caller:
         self.place, self.language, self.access = place.built(language), language, access
 
     def call(self, *arguments: str, **settings: str) -> tuple[int, tuple[str, str]]:
-        """Exit status, and the answer's status and body, a text. settings: replace those of access."""
+        """Exit status, and the response's status and body, a text. settings: replace those of access."""
         exit_status, (status, body) = self.fetch(*arguments, **settings)
         return exit_status, (status, body.decode())
 
@@ -38,7 +38,7 @@ class Caller:
         return done.returncode, (status, done.stdout)
 
     def complaint(self, *arguments: str, **settings: str) -> str:
-        """What a call without an answer says, after a look at what it must not say."""
+        """What a call without a response says, after a look at what it must not say."""
         done = self.place.run((*self.language.client, *arguments), self.access.environment(**settings))
         assert done.returncode != 0
         assert done.stdout == b""

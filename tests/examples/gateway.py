@@ -14,13 +14,13 @@ from tests.support.client import Headers, Response, Transport
 PREFIX = "/gateway"
 PASSED_ON = {"x-api-key", "x-request-timestamp", "x-request-signature", "idempotency-key", "content-type"}
 
-# "lost": the service has done it, and the answer does not arrive; "cut": all but its last byte does; "spoilt": its last
-# byte is another. A number: the gateway's own answer. None: nothing befalls it.
+# "lost": the service has done it, and the response does not arrive; "cut": all but its last byte does; "spoilt": its
+# last byte is another. A number: the gateway's own response. None: nothing befalls it.
 Fault = Literal["lost", "cut", "spoilt", 302, 429, 500, 503] | None
 
 
 class Gateway(ThreadingHTTPServer):
-    """faults: what befalls the next requests, one each. retry_after: in the gateway's own answers, in seconds.
+    """faults: what befalls the next requests, one each. retry_after: in the gateway's own responses, in seconds.
 
     seen: the headers of every request, by lower-case name. seen_at: when each came, on the monotonic clock.
     """
@@ -54,23 +54,23 @@ class _Handler(BaseHTTPRequestHandler):
             return
         target = self.path.partition(PREFIX)[2]
         passed_on = {name: value for name, value in headers.items() if name in PASSED_ON}
-        answer = self.server.service(self.command, target, passed_on, body)
+        response = self.server.service(self.command, target, passed_on, body)
         if fault == "cut":
-            answer = replace(answer, body=answer.body[:-1])
+            response = replace(response, body=response.body[:-1])
         elif fault == "spoilt":
-            answer = replace(answer, body=answer.body[:-1] + b"?")
+            response = replace(response, body=response.body[:-1] + b"?")
         if fault != "lost":
-            self.reply(answer)
+            self.reply(response)
 
     do_POST = do_PATCH = do_GET  # noqa: N815 - http.server's names
 
-    def reply(self, answer: Response) -> None:
-        self.send_response(answer.status)
+    def reply(self, response: Response) -> None:
+        self.send_response(response.status)
         for name in ("Content-Type", "Content-Length", "Retry-After", "Location"):
-            if (value := answer.header(name)) is not None:
+            if (value := response.header(name)) is not None:
                 self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(answer.body)
+        self.wfile.write(response.body)
 
     def failure(self, status: int) -> Response:
         body = json.dumps({"error": "internal_error", "message": "A bad day.", "requestId": "none"}).encode()

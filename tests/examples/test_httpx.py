@@ -57,7 +57,7 @@ def test_a_client_is_authenticated(options: dict[str, Any]) -> None:
         created = client.post("/v1/users", json=body, headers={"Idempotency-Key": key})
         listed = client.get("/v1/users/zoë +1/transactions", params={"limit": 50, "b": "x/y z", "a": "é+1"})
         changed = client.patch("/v1/users/zo%C3%AB%20%2B1", json={"city": "Montréal"})
-    assert [answer.status_code for answer in (created, listed, changed)] == [201, 200, 200]
+    assert [response.status_code for response in (created, listed, changed)] == [201, 200, 200]
 
 
 def test_an_asynchronous_client_is_authenticated(options: dict[str, Any]) -> None:

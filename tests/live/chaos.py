@@ -25,7 +25,7 @@ MAX_ATTEMPTS = 100
 
 @dataclass(frozen=True)
 class Operation:
-    """A write that is to happen once. status: of its answer. event: type and data of what the feed is to say of it.
+    """A write that is to happen once. status: of its response. event: type and data of what the feed is to say of it.
 
     natural: whether it can be repeated without a key: a second create is a conflict, and a conversion has its id.
     """
@@ -144,11 +144,11 @@ class Reconciler:
         key = None if operation.natural and self.random.random() < 0.5 else self._new_key()
         lost = False
         for _ in range(MAX_ATTEMPTS):
-            answer = self._try(operation, key)
-            if answer is not None:
-                repeated_create = key is None and lost and answer.status == 409 and operation.path == USERS
-                assert answer.status == operation.status or repeated_create, (answer.status, answer.body)
-                self.settled_by.append("answer")
+            response = self._try(operation, key)
+            if response is not None:
+                repeated_create = key is None and lost and response.status == 409 and operation.path == USERS
+                assert response.status == operation.status or repeated_create, (response.status, response.body)
+                self.settled_by.append("response")
                 return
             lost = True
             means = self.random.choice(self._means(operation, key))
@@ -161,10 +161,10 @@ class Reconciler:
         """What tells whether a write has happened; None to send it again without a question."""
 
         def look_up() -> bool:
-            answer = self.get(f"/v1/idempotency-keys/{key}")
-            if answer.status == 404:
+            response = self.get(f"/v1/idempotency-keys/{key}")
+            if response.status == 404:
                 return False
-            found = answer.json()
+            found = response.json()
             expected = operation.method, operation.path, operation.status
             assert (found["method"], found["path"], found["status"]) == expected, found
             return True
@@ -194,23 +194,23 @@ class Reconciler:
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def _try(self, operation: Operation, key: str | None) -> Response | None:
-        """An answer that settles the matter, or None."""
+        """A response that settles the matter, or None."""
         self.attempts += 1
         try:
-            answer = self.client.send(operation.method, operation.path, operation.body, key=key)
+            response = self.client.send(operation.method, operation.path, operation.body, key=key)
         except ConnectionLostError:
             return None
-        return None if answer.status in REFUSED_FOR_NOW else answer
+        return None if response.status in REFUSED_FOR_NOW else response
 
     def get(self, target: str) -> Response:
-        """A whole answer to a read."""
+        """A whole response to a read."""
         for _ in range(MAX_ATTEMPTS):
             self.attempts += 1
             with suppress(ConnectionLostError):
-                answer = self.client.get(target)
-                if answer.status not in REFUSED_FOR_NOW:
-                    return answer
-        raise AssertionError(f"no answer after {MAX_ATTEMPTS} attempts: GET {target}")
+                response = self.client.get(target)
+                if response.status not in REFUSED_FOR_NOW:
+                    return response
+        raise AssertionError(f"no response after {MAX_ATTEMPTS} attempts: GET {target}")
 
     def follow(self) -> None:
         """Read the feed to its end."""

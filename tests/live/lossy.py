@@ -53,8 +53,8 @@ class LossyTransport:
             if isinstance(failure, Loss):
                 self._lose(connection, failure, (method, target, headers, body))
             connection.request(method, target, body or None, headers)
-            answer = connection.getresponse()
-            return Response(answer.status, dict(answer.getheaders()), answer.read())
+            response = connection.getresponse()
+            return Response(response.status, dict(response.getheaders()), response.read())
         except TimeoutError:
             raise
         except (OSError, http.client.HTTPException) as error:

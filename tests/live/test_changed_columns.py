@@ -91,7 +91,7 @@ def user(api: PartnerClient, partner: Partner) -> User:
 
 
 def often(send: Callable[[], Response]) -> set[int]:
-    """The statuses of several answers, so that more than one of the server's threads gives some."""
+    """The statuses of several responses, so that more than one of the server's threads gives some."""
     return {send().status for _ in range(8)}
 
 

@@ -112,7 +112,7 @@ def test_a_partner_ends_with_what_it_intended(service: Server, relay: None, stor
             pool.shutdown(cancel_futures=True)
     print(f"{RUNS} runs from seed {FIRST_SEED}: {dict(counts)}")  # noqa: T201
     # Each means was the one that settled some write.
-    assert RUNS < 100 or set(counts) == {"requests", "answer", "look_up", "read_users", "read_feed"}
+    assert RUNS < 100 or set(counts) == {"requests", "response", "look_up", "read_users", "read_feed"}
     # A write that was rolled back leaves no file.
     assert (
         sum(path.is_file() for path in storage.rglob("*"))

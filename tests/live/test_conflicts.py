@@ -51,7 +51,7 @@ def test_the_victim_of_a_deadlock_is_done_again(
         with ThreadPoolExecutor(1) as pool:
             # It has locked its key and waits for the user; the other has the user and waits for the key.
             begun = time.monotonic()
-            answer = pool.submit(clients[0].patch, path, {"city": city}, key=key)
+            response = pool.submit(clients[0].patch, path, {"city": city}, key=key)
             wait_for_waiting(session, other)
             assert other.execute(TRY_LOCK_KEY, [str(partner.pk), key]).fetchone() == (False,)
             try:
@@ -62,7 +62,7 @@ def test_the_victim_of_a_deadlock_is_done_again(
                 # Only a request that was undone has unlocked the key.
                 is_victim = time.monotonic() - begun < statements.RETRY_WITHIN_SECONDS
             other.rollback()
-            status = answer.result().status
+            status = response.result().status
         # On a busy machine the other may be the victim, or the request too late to be done again: then once more.
         if is_victim:
             break
@@ -102,10 +102,10 @@ def overtake(api: PartnerClient, session: Session, key: str | None) -> None:
     other = session()
     other.execute("UPDATE users_user SET city = 'Halifax' WHERE external_id = %s", [body["externalId"]])
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(api.patch, f"/v1/users/{body['externalId']}", {"firstName": "Augusta"}, key=key)
+        response = pool.submit(api.patch, f"/v1/users/{body['externalId']}", {"firstName": "Augusta"}, key=key)
         wait_for_waiting(session, other)
         other.commit()
-        assert answer.result().status == 200
+        assert response.result().status == 200
     user = User.objects.get(external_id=body["externalId"])
     assert (user.city, user.first_name) == ("Halifax", "Augusta")
 
@@ -123,8 +123,8 @@ def test_simultaneous_conversions_without_a_time_are_the_same(
     other.execute(RECORD_CONVERSION, [user["externalId"]])
     with ThreadPoolExecutor(1) as pool:
         body = {"items": [sides | {"conversionId": "cv-1"}]}
-        answer = pool.submit(client.post, f"/v1/sandbox/users/{user['externalId']}/transactions", body)
+        response = pool.submit(client.post, f"/v1/sandbox/users/{user['externalId']}/transactions", body)
         wait_for_waiting(session, other)
         other.commit()
-        assert answer.result().status == 201
-    assert answer.result().json()["items"][0]["createdAt"] == "2026-01-01T00:00:00.000000Z"
+        assert response.result().status == 201
+    assert response.result().json()["items"][0]["createdAt"] == "2026-01-01T00:00:00.000000Z"

@@ -67,7 +67,7 @@ def url(document: Document) -> str:
 
 @contextmanager
 def begun(client: PartnerClient, server: Server, document: Document) -> Iterator[http.client.HTTPResponse]:
-    """An answer whose body has still to be read."""
+    """A response whose body has still to be read."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_SECONDS)
     try:
         path = url(document)
@@ -78,8 +78,8 @@ def begun(client: PartnerClient, server: Server, document: Document) -> Iterator
 
 
 def test_a_file_arrives_whole(client: PartnerClient, user: User) -> None:
-    answer = client.get(url(add_document(user, LONG)))
-    assert (answer.status, answer.header("Content-Length"), answer.body == LONG) == (200, str(len(LONG)), True)
+    response = client.get(url(add_document(user, LONG)))
+    assert (response.status, response.header("Content-Length"), response.body == LONG) == (200, str(len(LONG)), True)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_a_file_that_changes_while_it_is_sent_is_broken_off(
 ) -> None:
     content = LONG * 60
     document = add_document(user, content)
-    with begun(client, server, document) as answer:
-        answer.read(CHUNK_BYTES)
+    with begun(client, server, document) as response:
+        response.read(CHUNK_BYTES)
         # More than connections hold: the server has not read so far.
         with path_of(kept, document).open("r+b") as file:
             file.truncate(len(content) - CHUNK_BYTES)
         with pytest.raises(http.client.IncompleteRead):
-            answer.read()
+            response.read()
 
 
 def test_a_client_that_disconnects_leaves_no_trace_in_the_server(
@@ -126,8 +126,8 @@ def test_a_client_that_disconnects_leaves_no_trace_in_the_server(
 ) -> None:
     document = add_document(user, LONG * 60)
     for _ in range(4):
-        with begun(client, server, document) as answer:
-            answer.read(CHUNK_BYTES)
+        with begun(client, server, document) as response:
+            response.read(CHUNK_BYTES)
     assert client.get(url(document)).status == 200
 
 
@@ -137,11 +137,11 @@ def test_slow_readers_leave_threads_for_everybody_else(
     document, small = add_document(user, LONG * (32 * MIB // len(LONG))), add_document(user)
     with ExitStack() as stack:
         # More than connections hold, and more readers than the worker has threads; none of them reads on.
-        answers = [stack.enter_context(begun(client, server, document)) for _ in range(THREADS + 2)]
-        assert [answer.status for answer in answers] == [200] * MAX_STREAMS_PER_OWNER + [503] * (
+        responses = [stack.enter_context(begun(client, server, document)) for _ in range(THREADS + 2)]
+        assert [response.status for response in responses] == [200] * MAX_STREAMS_PER_OWNER + [503] * (
             THREADS + 2 - MAX_STREAMS_PER_OWNER
         )
-        assert answers[-1].getheader("Retry-After")
+        assert responses[-1].getheader("Retry-After")
         # Another partner downloads as ever, and what is one piece is sent to all.
         others = User.objects.get(pk=other_client.post("/v1/users", factories.user_body()).json()["userId"])
         assert other_client.get(url(add_document(others, LONG))).status == 200
@@ -160,8 +160,8 @@ def test_memory_stays_flat_whatever_the_size(client: PartnerClient, server: Serv
         client.get(url(small))
     (worker,) = psutil.Process(server.process.pid).children()
     before, most, digest = worker.memory_info().rss, 0, hashlib.sha256()
-    with begun(client, server, document) as answer:
-        while piece := answer.read(MIB):
+    with begun(client, server, document) as response:
+        while piece := response.read(MIB):
             digest.update(piece)
             most = max(most, worker.memory_info().rss)
             time.sleep(0.001)

@@ -34,7 +34,7 @@ LOCK_USER = "SELECT FROM users_user WHERE external_id = %s FOR UPDATE"
 
 @contextmanager
 def sent(send: Callable[[], Response]) -> Iterator[Callable[[], Response]]:
-    """Sends in the background; what is given waits for the answer."""
+    """Sends in the background; what is given waits for the response."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(send).result
 
@@ -68,10 +68,10 @@ def test_an_update_whose_connection_is_cut_leaves_nothing_and_its_retry_succeeds
     clients: Clients, partner: Partner, user: str, session: Session, history_locked: psycopg.Connection[Any]
 ) -> None:
     key, change = str(uuid.uuid4()), {"city": "Ottawa"}
-    with sent(lambda: clients[0].patch(f"/v1/users/{user}", change, key=key)) as answer:
+    with sent(lambda: clients[0].patch(f"/v1/users/{user}", change, key=key)) as response:
         cut_while_waiting(session, history_locked)
-        assert (answer().status, answer().json()["error"]) == (503, "internal_error")
-    assert int(answer().header("Retry-After") or 0) >= 1
+        assert (response().status, response().json()["error"]) == (503, "internal_error")
+    assert int(response().header("Retry-After") or 0) >= 1
     assert not IdempotencyRecord.objects.filter(partner=partner).exists()
     assert User.objects.get(partner=partner).city == "Toronto"
     retried = clients[0].patch(f"/v1/users/{user}", change, key=key)
@@ -83,9 +83,9 @@ def test_a_cut_update_without_a_key_may_be_sent_again_as_it_was(
     clients: Clients, partner: Partner, user: str, session: Session, history_locked: psycopg.Connection[Any]
 ) -> None:
     timestamp, path = now(), f"/v1/users/{user}"
-    with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, timestamp=timestamp)) as answer:
+    with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, timestamp=timestamp)) as response:
         cut_while_waiting(session, history_locked)
-        assert answer().status == 503
+        assert response().status == 503
     assert not UsedSignature.objects.filter(partner=partner).exists()
     assert clients[0].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 200
     assert clients[1].patch(path, {"city": "Ottawa"}, timestamp=timestamp).status == 401
@@ -98,9 +98,9 @@ def test_an_update_cut_at_its_first_statements_leaves_nothing_and_may_be_sent_ag
     """The lock of its key, or its signature, is sent with the statement that locks the user."""
     blocker, timestamp, path = session(), now(), f"/v1/users/{user}"
     blocker.execute(LOCK_USER, [user])
-    with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, key=key, timestamp=timestamp)) as answer:
+    with sent(lambda: clients[0].patch(path, {"city": "Ottawa"}, key=key, timestamp=timestamp)) as response:
         cut_while_waiting(session, blocker)
-        assert answer().status == 503
+        assert response().status == 503
     assert not IdempotencyRecord.objects.filter(partner=partner).exists()
     assert not UsedSignature.objects.filter(partner=partner).exists()
     assert clients[0].patch(path, {"city": "Ottawa"}, key=key, timestamp=timestamp).status == 200
@@ -125,16 +125,16 @@ def connected_everywhere(clients: Clients, session: Session) -> None:
     observer.autocommit = True
     threads = THREADS * len(clients)
     with keys_locked() as blocker, ThreadPoolExecutor(10 * threads) as pool:
-        answers: list[Future[Response]] = []
+        responses: list[Future[Response]] = []
 
         def all_wait() -> bool:
             # The server starts a thread when a request comes and none is idle, so a few requests more may be needed.
-            answers.extend(pool.submit(client.get, "/v1/ping") for client in clients for _ in range(THREADS))
+            responses.extend(pool.submit(client.get, "/v1/ping") for client in clients for _ in range(THREADS))
             return len(observer.execute(WAITING_FOR_KEY).fetchall()) == threads
 
         wait_until(all_wait)
         blocker.rollback()
-        assert {answer.result().status for answer in answers} == {200}
+        assert {response.result().status for response in responses} == {200}
 
 
 @pytest.mark.parametrize("key", [None, str(uuid.uuid4())], ids=["no key", "idempotency key"])
@@ -143,10 +143,10 @@ def test_an_update_cut_before_its_first_answer_is_retried_and_takes_effect_once(
 ) -> None:
     with (
         keys_locked() as blocker,
-        sent(lambda: clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)) as answer,
+        sent(lambda: clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key)) as response,
     ):
         cut_while_waiting(session, blocker)
-        assert answer().status == 200
+        assert response().status == 200
     assert UserEvent.objects.filter(pgh_obj__partner=partner, city="Ottawa").count() == 1
     assert IdempotencyRecord.objects.filter(partner=partner).count() == (key is not None)
 
@@ -156,9 +156,9 @@ def test_a_create_cut_before_its_first_answer_is_retried_and_takes_effect_once(
     clients: Clients, partner: Partner, connected_everywhere: None, session: Session, key: str | None
 ) -> None:
     body = factories.user_body()
-    with keys_locked() as blocker, sent(lambda: clients[0].post("/v1/users", body, key=key)) as answer:
+    with keys_locked() as blocker, sent(lambda: clients[0].post("/v1/users", body, key=key)) as response:
         cut_while_waiting(session, blocker)
-        assert (answer().status, answer().header("Idempotent-Replayed")) == (201, None)
+        assert (response().status, response().header("Idempotent-Replayed")) == (201, None)
     assert User.objects.filter(partner=partner, external_id=body["externalId"]).count() == 1
     again = clients[1].post("/v1/users", body, key=key)
     assert (again.status, again.header("Idempotent-Replayed")) == ((201, "true") if key else (409, None))
@@ -168,9 +168,9 @@ def test_a_create_cut_before_its_first_answer_is_retried_and_takes_effect_once(
 def test_a_list_cut_before_its_first_answer_is_retried(
     clients: Clients, user: str, session: Session, connected_everywhere: None, what: str
 ) -> None:
-    with keys_locked() as blocker, sent(lambda: clients[0].get(f"/v1/users/{user}/{what}")) as answer:
+    with keys_locked() as blocker, sent(lambda: clients[0].get(f"/v1/users/{user}/{what}")) as response:
         cut_while_waiting(session, blocker)
-        assert (answer().status, answer().json()["items"]) == (200, [])
+        assert (response().status, response().json()["items"]) == (200, [])
 
 
 def test_waiting_longer_than_the_lock_timeout_is_a_503_and_nothing_has_happened(
@@ -183,8 +183,8 @@ def test_waiting_longer_than_the_lock_timeout_is_a_503_and_nothing_has_happened(
         client = factories.client_of(partner, server.transport)
         assert client.post("/v1/users", body).status == 201
         blocker.execute(LOCK_USER, [user])
-        answer = promptly(lambda: client.patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key))
-        assert answer.status == 503
+        response = promptly(lambda: client.patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key))
+        assert response.status == 503
         blocker.rollback()
         assert not IdempotencyRecord.objects.filter(partner=partner).exists()
         assert client.patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key).status == 200

@@ -87,8 +87,8 @@ def sandbox(generated: Path, servers: tuple[Server, Server], partner: Any) -> It
 
 
 def test_it_makes_a_first_signed_call(client: Any, partner: Any) -> None:
-    answer = module("api.ping.ping").sync_detailed(client=client)
-    assert (answer.status_code, answer.parsed.partner) == (200, partner.slug)
+    response = module("api.ping.ping").sync_detailed(client=client)
+    assert (response.status_code, response.parsed.partner) == (200, partner.slug)
 
 
 def test_it_registers_reads_changes_and_lists(client: Any) -> None:
@@ -161,9 +161,9 @@ def test_it_walks_the_sandbox(sandbox: Any) -> None:
 def test_it_reads_an_error(client: Any) -> None:
     models = module("models")
     body = models.NewUser.from_dict(factories.user_body(email="nobody"))
-    answer = module("api.users.create_user").sync(client=client, body=body)
-    assert isinstance(answer, models.BadRequest)
-    assert [error.field for error in answer.field_errors] == ["email"]
+    response = module("api.users.create_user").sync(client=client, body=body)
+    assert isinstance(response, models.BadRequest)
+    assert [error.field for error in response.field_errors] == ["email"]
 
 
 def test_it_calls_without_blocking(unopened: Any, partner: Any) -> None:

@@ -27,16 +27,16 @@ CONTENT_TYPES = [
 def test_no_content_type_makes_a_path_fail(servers: Servers, method: str, path: str) -> None:
     for content_type in CONTENT_TYPES:
         headers = {"X-Forwarded-Proto": "https", "Content-Type": content_type}
-        answer = servers[0].transport(method, path, headers, b"--a\r\n\r\n" if method == "POST" else b"")
-        assert answer.status < 500, content_type
-        assert answer.header("X-Request-Id"), content_type
+        response = servers[0].transport(method, path, headers, b"--a\r\n\r\n" if method == "POST" else b"")
+        assert response.status < 500, content_type
+        assert response.header("X-Request-Id"), content_type
 
 
 def test_a_part_of_a_form_names_no_codec_either(servers: Servers) -> None:
     form = b"--a\r\nContent-Disposition: form-data; name*=no-such-codec''a\r\n\r\nb\r\n--a--\r\n"
     headers = {"X-Forwarded-Proto": "https", "Content-Type": "multipart/form-data; boundary=a"}
-    answer = servers[0].transport("POST", "/admin/account/login/", headers, form)
-    assert (answer.status, bool(answer.header("X-Request-Id"))) == (403, True)  # without a CSRF token
+    response = servers[0].transport("POST", "/admin/account/login/", headers, form)
+    assert (response.status, bool(response.header("X-Request-Id"))) == (403, True)  # without a CSRF token
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_a_part_of_a_form_names_no_codec_either(servers: Servers) -> None:
 def test_a_media_type_is_read_without_its_other_parameters(
     clients: tuple[PartnerClient, PartnerClient], content_type: str
 ) -> None:
-    answer = clients[0].send("POST", "/v1/users", {}, headers={"Content-Type": content_type})
-    assert answer.status == 400
+    response = clients[0].send("POST", "/v1/users", {}, headers={"Content-Type": content_type})
+    assert response.status == 400
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -73,5 +73,5 @@ def test_a_head_that_is_large_and_well_is_answered(servers: Servers) -> None:
 def test_a_page_of_an_error_is_the_product_s_own(
     servers: Servers, path: str, headers: dict[str, str], status: int, heading: bytes
 ) -> None:
-    answer = servers[0].transport("GET", path, {"X-Forwarded-Proto": "https"} | headers, b"")
-    assert (answer.status, heading in answer.body, bool(answer.header("X-Request-Id"))) == (status, True, True)
+    response = servers[0].transport("GET", path, {"X-Forwarded-Proto": "https"} | headers, b"")
+    assert (response.status, heading in response.body, bool(response.header("X-Request-Id"))) == (status, True, True)

@@ -101,9 +101,9 @@ def look_up_until(ended: Callable[[], bool], reader: PartnerClient, key: str, ch
         time.sleep(chance.uniform(0, 0.005))
         is_last = ended()
         sent_at = datetime.now(UTC)
-        answer = reader.get(f"/v1/idempotency-keys/{key}")
-        assert answer.status in {200, 404}
-        made.append(LookUp(sent_at, answer.status == 200))
+        response = reader.get(f"/v1/idempotency-keys/{key}")
+        assert response.status in {200, 404}
+        made.append(LookUp(sent_at, response.status == 200))
     return made
 
 

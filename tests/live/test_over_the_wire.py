@@ -16,13 +16,13 @@ Servers = tuple[Server, Server]
 
 
 def exchange(server: Server, request: bytes) -> tuple[int, bytes]:
-    """Sends raw bytes; the answer's status and body."""
+    """Sends raw bytes; the response's status and body."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_SECONDS) as connection:
         connection.sendall(request)
-        answer = b""
+        response = b""
         while chunk := connection.recv(65536):
-            answer += chunk
-    head, _, body = answer.partition(b"\r\n\r\n")
+            response += chunk
+    head, _, body = response.partition(b"\r\n\r\n")
     return int(head.split(b" ", 2)[1]), body
 
 
@@ -42,8 +42,8 @@ def exchange(server: Server, request: bytes) -> tuple[int, bytes]:
 )
 def test_an_awkward_path_is_signed_and_understood(clients: Clients, external_id: str, path: str) -> None:
     assert clients[0].post("/v1/users", factories.user_body(externalId=external_id)).status == 201
-    answer = clients[0].get(f"/v1/users/{path}")
-    assert (answer.status, answer.json()["externalId"]) == (200, external_id)
+    response = clients[0].get(f"/v1/users/{path}")
+    assert (response.status, response.json()["externalId"]) == (200, external_id)
 
 
 def test_an_encoded_slash_is_a_slash(clients: Clients) -> None:
@@ -91,8 +91,8 @@ def test_a_body_that_arrives_in_parts_is_read_whole(clients: Clients, servers: S
         for part in (head, content[:10], content[10:50], content[50:]):
             connection.sendall(part)
             time.sleep(0.1)  # so that they are parts for the server too
-        answer = connection.recv(65536)
-    assert answer.startswith(b"HTTP/1.1 201 ")
+        response = connection.recv(65536)
+    assert response.startswith(b"HTTP/1.1 201 ")
 
 
 def test_chunks_over_the_limit_are_refused(servers: Servers) -> None:
@@ -107,10 +107,10 @@ def test_head_is_refused_without_a_body(servers: Servers) -> None:
 
 
 def test_no_answer_goes_out_in_chunks(clients: Clients) -> None:
-    answers = [clients[0].get("/v1/ping"), clients[0].get("/v1/nowhere"), clients[0].get("/v1/ping", secret="wrong")]
-    assert [a.status for a in answers] == [200, 404, 401]
-    assert all(a.header("Content-Length") == str(len(a.body)) for a in answers)
-    assert all(a.header("Transfer-Encoding") is None for a in answers)
+    responses = [clients[0].get("/v1/ping"), clients[0].get("/v1/nowhere"), clients[0].get("/v1/ping", secret="wrong")]
+    assert [a.status for a in responses] == [200, 404, 401]
+    assert all(a.header("Content-Length") == str(len(a.body)) for a in responses)
+    assert all(a.header("Transfer-Encoding") is None for a in responses)
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_a_body_left_unread_ends_the_connection_with_the_answer(
     request = f"POST {target} HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n".encode() + body
     with socket.create_connection(("127.0.0.1", servers[0].port), timeout=WAIT_SECONDS) as connection:
         connection.sendall(request)
-        answer = b""
+        response = b""
         while chunk := connection.recv(65536):
-            answer += chunk
-    assert b"connection: close" in answer.partition(b"\r\n\r\n")[0].lower()
+            response += chunk
+    assert b"connection: close" in response.partition(b"\r\n\r\n")[0].lower()
 
 
 @pytest.mark.parametrize("name", ["X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"])
 def test_a_header_that_is_not_ascii_is_named_in_the_error(clients: Clients, name: str) -> None:
-    answer = clients[0].get("/v1/ping", headers={name: "\xe9"})
-    assert (answer.status, answer.json()["message"]) == (401, f"Header {name} is missing or not ASCII.")
+    response = clients[0].get("/v1/ping", headers={name: "\xe9"})
+    assert (response.status, response.json()["message"]) == (401, f"Header {name} is missing or not ASCII.")

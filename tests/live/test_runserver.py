@@ -63,8 +63,8 @@ def test_errors_are_of_the_contracts_form(api: PartnerClient) -> None:
 def test_head_is_refused_without_a_body(server: Server) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_SECONDS)
     connection.request("HEAD", "/v1/ping")
-    with closing(connection), connection.getresponse() as answer:
-        assert (answer.status, answer.read()) == (405, b"")
+    with closing(connection), connection.getresponse() as response:
+        assert (response.status, response.read()) == (405, b"")
 
 
 def test_a_body_that_is_not_read_is_refused_too(api: PartnerClient) -> None:

@@ -11,7 +11,7 @@ from tests.live.conftest import Server, serving
 
 
 def begun_and_not_read(server: Server, path: str) -> socket.socket:
-    """A request whose answer waits in buffers as small as there are."""
+    """A request whose response waits in buffers as small as there are."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     connection.connect(("127.0.0.1", server.port))
@@ -44,13 +44,13 @@ def test_a_client_that_does_not_read_a_static_file_delays_no_others(server: Serv
 
 
 def test_staff_are_sent_to_https(server: Server) -> None:
-    answer = server.transport("GET", "/admin/", {}, b"")
-    assert (answer.status, answer.header("Location")) == (301, f"https://127.0.0.1:{server.port}/admin/")
+    response = server.transport("GET", "/admin/", {}, b"")
+    assert (response.status, response.header("Location")) == (301, f"https://127.0.0.1:{server.port}/admin/")
 
 
 def test_pages_have_hsts_and_a_strict_permissions_policy(server: Server) -> None:
-    answer = server.transport("GET", "/admin/", {"X-Forwarded-Proto": "https"}, b"")
-    assert answer.status == 302
-    assert answer.header("Strict-Transport-Security") == "max-age=31536000; includeSubDomains; preload"
-    assert "frame-ancestors 'none'" in (answer.header("Content-Security-Policy") or "")
-    assert answer.header("X-Frame-Options") == "DENY"
+    response = server.transport("GET", "/admin/", {"X-Forwarded-Proto": "https"}, b"")
+    assert response.status == 302
+    assert response.header("Strict-Transport-Security") == "max-age=31536000; includeSubDomains; preload"
+    assert "frame-ancestors 'none'" in (response.header("Content-Security-Policy") or "")
+    assert response.header("X-Frame-Options") == "DENY"

@@ -51,8 +51,8 @@ Probed = tuple[PartnerClient, Callable[[], list[dict[str, Any]]]]
 @pytest.mark.parametrize("with_key", [False, True], ids=["no key", "idempotency key"])
 def test_on_commit_runs_after_the_commit(probed: Probed, partner: Partner, *, with_key: bool) -> None:
     api, seen = probed
-    answer = api.post("/v1/users", factories.user_body(city=KEPT), key=str(uuid4()) if with_key else None)
-    assert answer.status == 201
+    response = api.post("/v1/users", factories.user_body(city=KEPT), key=str(uuid4()) if with_key else None)
+    assert response.status == 201
     assert seen() == [IN_TRANSACTION, {"event": "on commit", "in_atomic_block": False, "others": True}]
     assert partner.users.get().occupation == factories.user_body()["occupation"]
 
@@ -60,8 +60,8 @@ def test_on_commit_runs_after_the_commit(probed: Probed, partner: Partner, *, wi
 @pytest.mark.parametrize("with_key", [False, True], ids=["no key", "idempotency key"])
 def test_on_commit_does_not_run_after_a_rollback(probed: Probed, partner: Partner, *, with_key: bool) -> None:
     api, seen = probed
-    answer = api.post("/v1/users", factories.user_body(city=ROLLED_BACK), key=str(uuid4()) if with_key else None)
-    assert answer.status == 500
+    response = api.post("/v1/users", factories.user_body(city=ROLLED_BACK), key=str(uuid4()) if with_key else None)
+    assert response.status == 500
     # Nor with the next commit on that connection.
     assert api.post("/v1/users", factories.user_body()).status == 201
     assert seen() == [IN_TRANSACTION]

@@ -25,8 +25,8 @@ class KeptConnection:
     def __call__(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
         try:
             self._connection.request(method, target, body or None, headers)
-            answer = self._connection.getresponse()
-            return Response(answer.status, dict(answer.getheaders()), answer.read())
+            response = self._connection.getresponse()
+            return Response(response.status, dict(response.getheaders()), response.read())
         except (OSError, http.client.HTTPException):
             self._connection.close()
             raise
@@ -41,7 +41,7 @@ class Tally:
 
     statuses: Counter[int] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    # Not one of the contract's answers.
+    # Not one of the contract's responses.
     malformed: list[bytes] = field(default_factory=list)
     slowest: float = 0.0
     # The externalId of each user who was created.
@@ -69,13 +69,13 @@ def load(
             method, target, data = make(number)
             begun = time.monotonic()
             try:
-                answer = client.send(method, target, data)
+                response = client.send(method, target, data)
             except (OSError, http.client.HTTPException) as error:
                 with lock:
                     tally.failures.append(repr(error))
             else:
                 with lock:
-                    _note(tally, answer)
+                    _note(tally, response)
             with lock:
                 tally.slowest = max(tally.slowest, time.monotonic() - begun)
             if not keep:
@@ -94,11 +94,11 @@ def load(
             thread.join()
 
 
-def _note(tally: Tally, answer: Response) -> None:
-    tally.statuses[answer.status] += 1
-    if answer.status == 201:
-        tally.created.append(answer.json()["externalId"])
-    if answer.status >= 400 and (
-        set(json.loads(answer.body)) != {"error", "message", "requestId"} or not answer.header("X-Request-Id")
+def _note(tally: Tally, response: Response) -> None:
+    tally.statuses[response.status] += 1
+    if response.status == 201:
+        tally.created.append(response.json()["externalId"])
+    if response.status >= 400 and (
+        set(json.loads(response.body)) != {"error", "message", "requestId"} or not response.header("X-Request-Id")
     ):
-        tally.malformed.append(answer.body)
+        tally.malformed.append(response.body)

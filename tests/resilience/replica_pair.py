@@ -92,8 +92,8 @@ class Pair:
     def standby_reads(self, external_id: str) -> bool:
         """Whether a list of this user is read from the standby."""
         with self.standby.statements() as found:
-            answer = self.api.get(f"/v1/users/{external_id}/transactions")
-        assert answer.status == 200
+            response = self.api.get(f"/v1/users/{external_id}/transactions")
+        assert response.status == 200
         return any(LIST_STATEMENT in statement for statement in found)
 
     def caught_up(self) -> bool:

@@ -58,13 +58,13 @@ def test_every_request_has_a_response_while_the_database_hangs(cluster: Cluster,
     # Each thread of the worker has a connection, with its statements prepared.
     with ThreadPoolExecutor(4) as pool:
         for request in requests * 2:
-            assert {answer.status for answer in pool.map(request, [api] * 4)} <= {200, 201}
+            assert {response.status for response in pool.map(request, [api] * 4)} <= {200, 201}
     with frozen(cluster), ThreadPoolExecutor(len(requests)) as pool:
-        # More of them than there are threads. The block ends when all have an answer.
-        answers = list(pool.map(lambda request: request(api), requests))
-        for answer in answers:
-            assert_error(answer, 503)
-            assert answer.header("Retry-After")
+        # More of them than there are threads. The block ends when all have a response.
+        responses = list(pool.map(lambda request: request(api), requests))
+        for response in responses:
+            assert_error(response, 503)
+            assert response.header("Retry-After")
         assert service.health()[0] == 503
         assert service.monitored("/livez").status == 200
     wait_until(lambda: api.get("/v1/ping").status == 200)

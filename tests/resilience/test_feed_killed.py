@@ -160,11 +160,11 @@ class Reader:
     def read(self) -> bool:
         """Read a page; return whether it was the end of the feed."""
         api = self.machine.cluster.client(self.machine.service.transport)
-        answer = api.get("/v1/events?limit=50" + (f"&cursor={self.cursor}" if self.cursor else ""))
-        if answer.status == 503:
+        response = api.get("/v1/events?limit=50" + (f"&cursor={self.cursor}" if self.cursor else ""))
+        if response.status == 503:
             return False
-        assert answer.status == 200, answer.body
-        page = answer.json()
+        assert response.status == 200, response.body
+        page = response.json()
         self.items += page["items"]
         self.cursor = page["nextCursor"]
         return not page["hasMore"]

@@ -41,9 +41,9 @@ def test_a_healthy_service_has_status_ok(service: Watched) -> None:
     # On a busy machine even this database may once take longer than a probe waits for it.
     wait_until(lambda: service.health() == (200, HEALTHY))
     assert service.monitored("/livez").json() == {"status": "ok"}
-    answer = service.monitored("/readyz")
-    assert (answer.header("Content-Type"), answer.json()["status"]) == ("application/json", "ok")
-    assert answer.header("Cache-Control") == "no-store"
+    response = service.monitored("/readyz")
+    assert (response.header("Content-Type"), response.json()["status"]) == ("application/json", "ok")
+    assert response.header("Cache-Control") == "no-store"
     assert service.transport("POST", "/readyz", {}, b"").status == 405
 
 

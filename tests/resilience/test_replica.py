@@ -72,9 +72,9 @@ def failures(pair: Pair) -> int:
 
 
 def moments(pair: Pair, external_id: str, query: str = "") -> list[str]:
-    answer = pair.api.get(f"/v1/users/{external_id}/transactions{query}")
-    assert answer.status == 200, answer.body
-    return [item["createdAt"][:10] for item in answer.json()["items"]]
+    response = pair.api.get(f"/v1/users/{external_id}/transactions{query}")
+    assert response.status == 200, response.body
+    return [item["createdAt"][:10] for item in response.json()["items"]]
 
 
 def test_a_list_takes_two_statements_and_the_replica_runs_that_of_the_page(pair: Pair, ada: tuple[str, str]) -> None:

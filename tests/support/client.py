@@ -162,9 +162,9 @@ def by_django_client(method: str, target: str, headers: Headers, body: bytes) ->
 
 def _by_client(client: Client, method: str, target: str, headers: Headers, body: bytes) -> Response:
     given = {name: value for name, value in headers.items() if name != "Content-Type"}
-    answer: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=given)
-    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    response = Response(answer.status_code, dict(answer.headers), content)
+    received: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=given)
+    content = b"".join(received.streaming_content) if received.streaming else received.content
+    response = Response(received.status_code, dict(received.headers), content)
     return _validated(method, target, _whole(method, response))
 
 
@@ -180,8 +180,8 @@ def over_http(host: str, port: int) -> Transport:
             if body or method in {"POST", "PATCH"}:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body or None)
-            answer = connection.getresponse()
-            response = Response(answer.status, dict(answer.getheaders()), answer.read())
+            received = connection.getresponse()
+            response = Response(received.status, dict(received.getheaders()), received.read())
         finally:
             connection.close()
         return _validated(method, target, response)

@@ -154,6 +154,6 @@ def test_what_an_address_changes_leaves_a_trail(
         if path in FOR_ALL_STAFF | NOT_THERE:
             continue
         with subtests.test(path), leaves_a_trail(path):
-            answer: Any = getattr(client, method)(path.format(user.pk))
-            if answer.streaming:
-                b"".join(answer.streaming_content)
+            response: Any = getattr(client, method)(path.format(user.pk))
+            if response.streaming:
+                b"".join(response.streaming_content)

@@ -1,4 +1,4 @@
-"""Lost connections, answer timeouts, stale plans, and an unreachable database."""
+"""Lost connections, response timeouts, stale plans, and an unreachable database."""
 
 import socket
 import time
@@ -193,7 +193,7 @@ def test_an_error_of_libpq_itself_is_a_lost_connection(partner: Partner, monkeyp
 
 @contextmanager
 def answer_timeout(seconds: float) -> Iterator[None]:
-    """Set the answer timeout during the block."""
+    """Set the response timeout during the block."""
     connection.ensure_connection()
     driver: Any = connection.connection
     before, driver.response_seconds = driver.response_seconds, seconds

@@ -83,9 +83,9 @@ def test_without_the_permission_there_is_no_form_and_no_effect(role: str, action
 def test_who_is_not_staff_is_sent_to_the_login(role: str, action: str, key: ApiKey) -> None:
     client = client_as(role)
     for path in (PARTNERS, KEYS, page_of(key), url(action, key)):
-        for answer in (client.get(path), client.post(path)):
-            assert answer.status_code == 302
-            assert answer.headers["Location"].startswith("/admin/login/")
+        for response in (client.get(path), client.post(path)):
+            assert response.status_code == 302
+            assert response.headers["Location"].startswith("/admin/login/")
 
 
 @pytest.mark.parametrize("action", ["issue", "rotate", "revoke"])
@@ -167,10 +167,10 @@ def test_an_older_page_does_not_undo_what_was_changed_meanwhile(partner: Partner
 
 def test_an_issued_key_works_and_is_shown_this_once(key: ApiKey) -> None:
     client = client_as("partner-manager")
-    answer = client.post(url("issue", key), fields(client, "issue", key))
-    api_key, secret = shown(answer.content.decode())
+    response = client.post(url("issue", key), fields(client, "issue", key))
+    api_key, secret = shown(response.content.decode())
     assert PartnerClient(api_key, secret, in_process).get("/v1/ping").json()["partner"] == key.partner.slug
-    assert "no-store" in answer.headers["Cache-Control"]
+    assert "no-store" in response.headers["Cache-Control"]
     issued = keys.find(api_key)
     assert issued.label == "staging"
     for path in (page_of(issued), page_of(key.partner), KEYS, f"{PARTNERS}{key.partner_id}/history/", "/admin/"):
@@ -182,10 +182,10 @@ def test_an_issued_key_works_and_is_shown_this_once(key: ApiKey) -> None:
 def test_a_secret_is_kept_in_no_log_message_or_session(key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
     client = client_as("partner-manager")
     for action in ("issue", "rotate"):
-        answer = client.post(url(action, key), fields(client, action, key))
+        response = client.post(url(action, key), fields(client, action, key))
         kept = [*LogEntry.objects.values_list("change_message", "object_repr"), dict(client.session), caplog.text]
-        kept += [str(cookie) for cookie in answer.cookies.values()]
-        for text in shown(answer.content.decode()):
+        kept += [str(cookie) for cookie in response.cookies.values()]
+        for text in shown(response.content.decode()):
             assert text not in str(kept)
 
 
@@ -233,8 +233,8 @@ def test_a_form_that_is_not_valid_does_nothing(action: str, given: dict[str, str
 
 def test_a_rotated_key_goes_on_for_the_overlap(key: ApiKey) -> None:
     client = client_as("partner-manager")
-    answer = client.post(url("rotate", key), fields(client, "rotate", key))
-    successor = keys.find(shown(answer.content.decode())[0])
+    response = client.post(url("rotate", key), fields(client, "rotate", key))
+    successor = keys.find(shown(response.content.decode())[0])
     key.refresh_from_db()
     assert key.expires_at is not None
     assert timedelta(hours=23) < key.expires_at - timezone.now() < timedelta(hours=25)

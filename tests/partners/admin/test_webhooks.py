@@ -86,12 +86,12 @@ def test_a_host_name_is_looked_up_while_nothing_is_locked(
 
 
 def test_an_added_webhook_is_active_and_its_secret_shown_this_once(manager: Client, endpoint: WebhookEndpoint) -> None:
-    answer = manager.post(url("add_webhook", endpoint), fields(manager, "add_webhook", endpoint))
-    secret = shown_secret(answer.content.decode())
+    response = manager.post(url("add_webhook", endpoint), fields(manager, "add_webhook", endpoint))
+    secret = shown_secret(response.content.decode())
     added = WebhookEndpoint.objects.get(description="staging")
     assert (added.url, added.types, added.state) == ("https://other.example.com/", ["user.statusChanged"], "active")
     assert endpoints.secrets_in_force(added) == [secret]
-    assert "no-store" in answer.headers["Cache-Control"]
+    assert "no-store" in response.headers["Cache-Control"]
     assert log_lines() == [f"Added to {endpoint.partner.slug}."]
     for path in (page_of(added), page_of(added.partner), WEBHOOKS, f"{WEBHOOKS}{added.pk}/history/", "/admin/"):
         assert "whsec_" not in manager.get(path).content.decode()
@@ -226,8 +226,8 @@ def test_a_page_offers_what_can_be_done(manager: Client, endpoint: WebhookEndpoi
 def test_an_action_on_a_removed_webhook_does_nothing(action: str, manager: Client, endpoint: WebhookEndpoint) -> None:
     sent = fields(manager, action, endpoint)
     endpoints.remove(endpoint)
-    for answer in (manager.get(url(action, endpoint)), manager.post(url(action, endpoint), sent)):
-        assert answer.status_code == 404
+    for response in (manager.get(url(action, endpoint)), manager.post(url(action, endpoint), sent)):
+        assert response.status_code == 404
     assert not log_lines()
 
 
@@ -284,10 +284,10 @@ def test_secrets_and_url_paths_are_in_no_log_message_or_session(
         sent = fields(manager, action, endpoint)
         if action == "edit":
             sent["url"] += "&more=1"
-        answer = manager.post(url(action, endpoint), sent)
+        response = manager.post(url(action, endpoint), sent)
         if action in {"add_webhook", "rotate"}:
-            secrets.append(shown_secret(answer.content.decode()))
-        pages += "".join(str(message) for message in get_messages(answer.wsgi_request))
+            secrets.append(shown_secret(response.content.decode()))
+        pages += "".join(str(message) for message in get_messages(response.wsgi_request))
     kept = [*LogEntry.objects.values_list("change_message", "object_repr"), dict(manager.session), caplog.text, pages]
     kept += capsys.readouterr()
     for text in (*secrets, "a-path-of-their-own", "tell-nobody"):
@@ -348,9 +348,9 @@ def test_deliveries_are_filtered_by_state_type_webhook_and_partner(manager: Clie
 
 
 def test_a_test_is_a_delivery_whose_page_shows_the_result(manager: Client, endpoint: WebhookEndpoint) -> None:
-    answer = manager.post(url("send_test", endpoint), fields(manager, "send_test", endpoint))
+    response = manager.post(url("send_test", endpoint), fields(manager, "send_test", endpoint))
     delivery = WebhookDelivery.objects.get(endpoint=endpoint)
-    assert answer.headers["Location"] == page_of(delivery)
+    assert response.headers["Location"] == page_of(delivery)
     assert (delivery.type, delivery.event, delivery.state) == ("webhook.test", None, "pending")
     assert "data-awaited" in manager.get(page_of(delivery)).content.decode()
     assert log_lines() == ["Test sent."]

@@ -60,8 +60,8 @@ def test_a_write_succeeds_where_nothing_at_all_can_be_logged(
     broken = Mock(**{f"{level}.side_effect": OSError for level in ("info", "warning", "error", "exception")})
     monkeypatch.setattr(metrics, "count_request", crash)
     monkeypatch.setattr(middleware, "log", broken)
-    answer = api.patch("/v1/users/ada", {"city": "Regina"})
-    assert answer.status == 200
+    response = api.patch("/v1/users/ada", {"city": "Regina"})
+    assert response.status == 200
     assert broken.info.called
     assert broken.exception.called
     assert User.objects.get(partner=partner).city == "Regina"

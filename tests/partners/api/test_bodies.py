@@ -25,14 +25,14 @@ class Unreadable:
 
 def test_a_body_declared_too_large_is_not_read(api: PartnerClient) -> None:
     headers = api.headers("POST", "/v1/users", b"", key=None, timestamp=None, secret=None)
-    answer = in_process("POST", "/v1/users", headers | {"Content-Length": "10000000"}, b"", Unreadable())
-    assert failing_fields(answer, 413) == []
+    response = in_process("POST", "/v1/users", headers | {"Content-Length": "10000000"}, b"", Unreadable())
+    assert failing_fields(response, 413) == []
 
 
 @pytest.mark.parametrize("length", ["65537", "9" * 30])
 def test_a_length_over_64_kib_is_refused_even_unsigned(db: None, length: str) -> None:
-    answer = in_process("PATCH", "/v1/users/ada", {"Content-Length": length}, b"", Unreadable())
-    assert failing_fields(answer, 413) == []
+    response = in_process("PATCH", "/v1/users/ada", {"Content-Length": length}, b"", Unreadable())
+    assert failing_fields(response, 413) == []
 
 
 def test_a_chunked_body_is_read_to_the_limit_and_no_further(api: PartnerClient) -> None:
@@ -92,13 +92,13 @@ def test_another_media_type_is_refused(
 ) -> None:
     create_user(externalId="ada")
     target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
-    answer = api.send(method, target, factories.user_body(), headers={"Content-Type": media_type})
-    assert failing_fields(answer, 415) == []
+    response = api.send(method, target, factories.user_body(), headers={"Content-Type": media_type})
+    assert failing_fields(response, 415) == []
 
 
 def test_neither_accept_nor_a_media_type_of_a_read_is_looked_at(api: PartnerClient) -> None:
-    answer = api.get("/v1/ping", headers={"Accept": "text/html", "Content-Type": "text/plain"})
-    assert (answer.status, answer.header("Content-Type")) == (200, "application/json")
+    response = api.get("/v1/ping", headers={"Accept": "text/html", "Content-Type": "text/plain"})
+    assert (response.status, response.header("Content-Type")) == (200, "application/json")
 
 
 def member(name: str, value: str) -> bytes:

@@ -31,9 +31,9 @@ def test_an_exception_is_an_internal_error_without_details(
 
     settings.DEBUG = debug
     monkeypatch.setattr(UserView, "get_user", crash)
-    answer = api.get("/v1/users/ada")
-    assert assert_error(answer, 500)["error"] == "internal_error"
-    assert not any(told in answer.body for told in (b"Ada", b"Runtime", b"profile", b".py"))
+    response = api.get("/v1/users/ada")
+    assert assert_error(response, 500)["error"] == "internal_error"
+    assert not any(told in response.body for told in (b"Ada", b"Runtime", b"profile", b".py"))
     assert "builtins.RuntimeError" in caplog.text
     assert "King St" not in caplog.text
 
@@ -61,10 +61,10 @@ def test_a_crash_around_a_view_is_an_internal_error_too(
 
     settings.DEBUG = debug
     monkeypatch.setattr(place, crash)
-    answer = api.get("/v1/ping")
-    assert assert_error(answer, 500)["error"] == "internal_error"
-    assert answer.header("Cache-Control") == "no-store"
-    assert b"Ada" not in answer.body
+    response = api.get("/v1/ping")
+    assert assert_error(response, 500)["error"] == "internal_error"
+    assert response.header("Cache-Control") == "no-store"
+    assert b"Ada" not in response.body
     assert "builtins.OSError" in caplog.text
     assert "Ada" not in caplog.text
 
@@ -78,7 +78,7 @@ def test_a_crash_around_a_view_is_an_internal_error_too(
     [
         psycopg.OperationalError,
         psycopg.InterfaceError,
-        # As psycopg's cursors raise it where libpq lost the server amid an answer.
+        # As psycopg's cursors raise it where libpq lost the server amid a response.
         psycopg.DatabaseError,
         psycopg.errors.QueryCanceled,
         psycopg.errors.LockNotAvailable,
@@ -98,10 +98,10 @@ def test_without_the_database_the_service_is_unavailable(
     with monkeypatch.context() as broken:
         broken.setattr(psycopg.Cursor, "execute", fail)
         broken.setattr(Pipeline, "run", fail)
-        answer = api.send(method, target, {} if method != "GET" else None)
-    assert assert_error(answer, 503)["error"] == "internal_error"
-    assert int(answer.header("Retry-After") or 0) >= 1
-    assert b"10.0.0.1" not in answer.body
+        response = api.send(method, target, {} if method != "GET" else None)
+    assert assert_error(response, 503)["error"] == "internal_error"
+    assert int(response.header("Retry-After") or 0) >= 1
+    assert b"10.0.0.1" not in response.body
     assert "10.0.0.1" not in caplog.text
 
 
@@ -111,7 +111,7 @@ def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: 
 
     key, body = str(uuid4()), factories.user_body()
     with monkeypatch.context() as broken:
-        # The last that the effect does before its answer is written.
+        # The last that the effect does before its response is written.
         broken.setattr("users.api.views.canonical_path", lose)
         assert_error(api.post("/v1/users", body, key=key), 500)
     assert not User.objects.exists()
@@ -123,9 +123,9 @@ def test_a_database_that_only_reads_is_503_for_a_write(api: PartnerClient) -> No
     before = transaction.savepoint()
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL transaction_read_only = on")
-    answer = api.post("/v1/users", factories.user_body())
+    response = api.post("/v1/users", factories.user_body())
     transaction.savepoint_rollback(before)
-    assert (answer.status, answer.json()["error"], answer.header("Retry-After")) == (503, "internal_error", "2")
+    assert (response.status, response.json()["error"], response.header("Retry-After")) == (503, "internal_error", "2")
 
 
 def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
@@ -138,8 +138,8 @@ def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
 
     with monkeypatch.context() as broken:
         broken.setattr(Pipeline, "_await_result", lose)
-        answer = api.get("/v1/ping")
-    assert assert_error(answer, 503)["error"] == "internal_error"
+        response = api.get("/v1/ping")
+    assert assert_error(response, 503)["error"] == "internal_error"
 
 
 def test_an_error_that_postgresql_names_is_not_taken_for_a_lost_connection(

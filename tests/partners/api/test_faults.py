@@ -29,10 +29,10 @@ def create(client: PartnerClient, fault: str, **options: str) -> Response:
 
 @pytest.mark.parametrize(("fault", "status"), [("tooManyRequests", 429), ("internalError", 500), ("unavailable", 503)])
 def test_a_refusal_does_nothing(sandbox: PartnerClient, fault: str, status: int) -> None:
-    answer = create(sandbox, fault)
+    response = create(sandbox, fault)
 
-    assert_error(answer, status)
-    assert (answer.header("Retry-After") is not None) == (status in {429, 503})
+    assert_error(response, status)
+    assert (response.header("Retry-After") is not None) == (status in {429, 503})
     assert not User.objects.exists()
 
 
@@ -106,7 +106,7 @@ def test_a_live_partner_s_header_is_ignored(api: PartnerClient, partner: Partner
 def test_the_answers_are_counted_against_the_rate_limit(
     sandbox: PartnerClient, fresh_counter: Callable[[], None]
 ) -> None:
-    answers = [create(sandbox, "unavailable") for _ in range(2)]
+    responses = [create(sandbox, "unavailable") for _ in range(2)]
 
-    left = [str(answer.header("RateLimit")).split(";")[1] for answer in answers]
+    left = [str(response.header("RateLimit")).split(";")[1] for response in responses]
     assert left[0] != left[1]

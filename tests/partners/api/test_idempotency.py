@@ -27,8 +27,8 @@ def ada(create_user: Callable[..., Response]) -> str:
     return "/v1/users/ada"
 
 
-def remaining(answer: Response) -> int:
-    match = re.search(r"r=(\d+)", answer.header("RateLimit") or "")
+def remaining(response: Response) -> int:
+    match = re.search(r"r=(\d+)", response.header("RateLimit") or "")
     assert match is not None
     return int(match[1])
 
@@ -53,8 +53,8 @@ def test_a_repeated_update_is_answered_with_the_first_answer(api: PartnerClient,
 
 def test_a_repeated_update_may_be_the_same_signed_request(api: PartnerClient, ada: str) -> None:
     headers = api.headers("PATCH", ada, b"{}", key=KEY, timestamp=None, secret=None)
-    answers = [in_process("PATCH", ada, headers, b"{}") for _ in range(3)]
-    assert [answer.header(REPLAYED) for answer in answers] == [None, "true", "true"]
+    responses = [in_process("PATCH", ada, headers, b"{}") for _ in range(3)]
+    assert [response.header(REPLAYED) for response in responses] == [None, "true", "true"]
 
 
 def test_an_answer_is_replayed_whatever_has_become_of_the_user(api: PartnerClient) -> None:
@@ -141,8 +141,8 @@ def test_a_key_that_is_not_a_uuid_of_36_characters_is_refused(
     api: PartnerClient, ada: str, method: str, key: str
 ) -> None:
     target = ada if method == "PATCH" else "/v1/users"
-    answer = api.send(method, target, factories.user_body(externalId="bob"), key=key)
-    assert failing_fields(answer) == ["Idempotency-Key"]
+    response = api.send(method, target, factories.user_body(externalId="bob"), key=key)
+    assert failing_fields(response) == ["Idempotency-Key"]
     assert not User.objects.filter(external_id="bob").exists()
 
 
@@ -156,8 +156,8 @@ def test_a_failed_create_may_be_tried_again_with_its_key(api: PartnerClient) -> 
     assert_error(api.post("/v1/users", body | {"email": "nobody"}, key=KEY), 400)
     assert_error(api.post("/v1/users", body | {"dateOfBirth": "2020-01-01"}, key=KEY), 422)
     assert not IdempotencyRecord.objects.exists()
-    answer = api.post("/v1/users", body, key=KEY)
-    assert (answer.status, answer.header(REPLAYED)) == (201, None)
+    response = api.post("/v1/users", body, key=KEY)
+    assert (response.status, response.header(REPLAYED)) == (201, None)
 
 
 def test_a_conflict_is_not_remembered(api: PartnerClient, ada: str) -> None:
@@ -182,12 +182,12 @@ def test_after_24_hours_a_key_is_free_again(api: PartnerClient, age: timedelta, 
     api.post("/v1/users", factories.user_body(externalId="ada"), key=KEY)
     IdempotencyRecord.objects.update(completed_at=F("completed_at") - age)
     body = factories.user_body(externalId="bob")
-    answer = api.post("/v1/users", body, key=KEY)
-    assert (answer.status, answer.header(REPLAYED)) == (status, None)
+    response = api.post("/v1/users", body, key=KEY)
+    assert (response.status, response.header(REPLAYED)) == (status, None)
     if status == 201:
         again = api.post("/v1/users", body, key=KEY)
         assert (again.body, again.header("Location"), again.header(REPLAYED)) == (
-            answer.body,
+            response.body,
             "/v1/users/bob",
             "true",
         )
@@ -217,8 +217,13 @@ def test_a_replay_precedes_the_look_for_the_user(api: PartnerClient, ada: str, m
 
 def test_a_replay_counts_against_the_rate_limit(api: PartnerClient, ada: str, partner: Partner) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="3/hour")
-    answers = [api.patch(ada, b"{}", key=KEY) for _ in range(4)]
-    assert [(answer.status, remaining(answer)) for answer in answers] == [(200, 2), (200, 1), (200, 0), (429, 0)]
+    responses = [api.patch(ada, b"{}", key=KEY) for _ in range(4)]
+    assert [(response.status, remaining(response)) for response in responses] == [
+        (200, 2),
+        (200, 1),
+        (200, 0),
+        (429, 0),
+    ]
 
 
 def test_a_replay_wants_the_media_type_too(api: PartnerClient, ada: str) -> None:
@@ -248,9 +253,9 @@ def test_a_signed_update_without_a_key_takes_effect_once(api: PartnerClient, ada
     send = signed_update(api, ada, body)
     assert send().status == 200
     events = UserEvent.objects.count()
-    answer = send()
-    assert "Sign a new request" in assert_error(answer, 401)["message"]
-    assert answer.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
+    response = send()
+    assert "Sign a new request" in assert_error(response, 401)["message"]
+    assert response.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
     assert UserEvent.objects.count() == events
 
 

@@ -24,9 +24,9 @@ PATH = f"/v1/idempotency-keys/{KEY}"
 def test_a_write_that_has_happened_is_found(api: PartnerClient) -> None:
     api.post("/v1/users", factories.user_body(externalId="ada"), key=KEY)
 
-    answer = api.get(PATH)
-    assert answer.status == 200
-    body = answer.json()
+    response = api.get(PATH)
+    assert response.status == 200
+    body = response.json()
     completed, expires = (datetime.fromisoformat(body.pop(name)) for name in ("completedAt", "expiresAt"))
     assert body == {"idempotencyKey": KEY, "method": "POST", "path": "/v1/users", "status": 201}
     assert timedelta(hours=23, minutes=55) < expires - completed <= timedelta(hours=24)

@@ -49,9 +49,9 @@ def test_generated_types_are_plain_objects() -> None:
 
 
 def test_it_is_served_to_everybody() -> None:
-    answer = in_process("GET", "/openapi.json", {}, b"")
-    assert (answer.status, answer.header("Content-Type")) == (200, "application/json")
-    assert answer.json() == DOCUMENT
+    response = in_process("GET", "/openapi.json", {}, b"")
+    assert (response.status, response.header("Content-Type")) == (200, "application/json")
+    assert response.json() == DOCUMENT
 
 
 def test_the_kept_copy_is_the_document() -> None:
@@ -92,8 +92,8 @@ def test_there_are_examples_of_every_parameter_body_answer_and_header() -> None:
         where = f"{method} {path}"
         assert all(parameter["examples"] for parameter in operation.get("parameters", [])), where
         assert all(content["examples"] for content in operation.get("requestBody", {}).get("content", {}).values())
-        for status, answer in operation["responses"].items():
-            for media_type, content in answer["content"].items():
+        for status, response in operation["responses"].items():
+            for media_type, content in response["content"].items():
                 assert content.get("examples") or media_type != "application/json", f"{where} {status}"
     assert all(header["examples"] for header in DOCUMENT["components"]["headers"].values())
 

@@ -71,19 +71,19 @@ def limit(partner: Partner) -> Callable[[str], None]:
     return set_limit
 
 
-def counts(answer: Response) -> tuple[int, int]:
+def counts(response: Response) -> tuple[int, int]:
     """What is left, and in how many seconds the window ends."""
-    match = re.fullmatch(r'"default";r=(\d+);t=([1-9]\d*)', answer.header("RateLimit") or "")
-    assert match is not None, answer.headers
+    match = re.fullmatch(r'"default";r=(\d+);t=([1-9]\d*)', response.header("RateLimit") or "")
+    assert match is not None, response.headers
     return int(match[1]), int(match[2])
 
 
 def test_a_response_has_the_policy_and_the_remaining_quota(api: PartnerClient, settings: Settings) -> None:
     settings.PARTNER_RATE_LIMIT = "600/minute"
-    answers = [api.get("/v1/ping") for _ in range(3)]
-    assert {answer.header("RateLimit-Policy") for answer in answers} == {'"default";q=600;w=60'}
-    assert [counts(answer)[0] for answer in answers] == [599, 598, 597]
-    assert all(1 <= counts(answer)[1] <= 60 for answer in answers)
+    responses = [api.get("/v1/ping") for _ in range(3)]
+    assert {response.header("RateLimit-Policy") for response in responses} == {'"default";q=600;w=60'}
+    assert [counts(response)[0] for response in responses] == [599, 598, 597]
+    assert all(1 <= counts(response)[1] <= 60 for response in responses)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_a_response_has_the_policy_and_the_remaining_quota(api: PartnerClient, s
     [("GET", "/v1/ping", 200), ("POST", "/v1/users", 400), ("GET", "/v1/users/nobody", 404)],
 )
 def test_every_authenticated_answer_gives_it(api: PartnerClient, method: str, target: str, status: int) -> None:
-    answer = api.send(method, target)
-    assert answer.status == status
-    assert answer.header("RateLimit-Policy") == '"default";q=1000000;w=60'
-    assert counts(answer)[0] == 999_999
+    response = api.send(method, target)
+    assert response.status == status
+    assert response.header("RateLimit-Policy") == '"default";q=1000000;w=60'
+    assert counts(response)[0] == 999_999
 
 
 @pytest.mark.parametrize(
@@ -117,19 +117,19 @@ def test_a_partners_own_limit_goes_before_the_default(
     api: PartnerClient, limit: Callable[[str], None], rate: str, policy: str
 ) -> None:
     limit(rate)
-    answer = api.get("/v1/ping")
-    assert answer.header("RateLimit-Policy") == f'"default";{policy}'
-    assert counts(answer)[0] == 1
+    response = api.get("/v1/ping")
+    assert response.header("RateLimit-Policy") == f'"default";{policy}'
+    assert counts(response)[0] == 1
 
 
 def test_beyond_the_limit_a_request_is_refused(api: PartnerClient, limit: Callable[[str], None]) -> None:
     limit("2/hour")
     assert [api.get("/v1/ping").status for _ in range(2)] == [200, 200]
-    answer = api.get("/v1/ping")
-    assert assert_error(answer, 429)["error"] == "too_many_requests"
-    assert re.fullmatch(r"[1-9]\d*", answer.header("Retry-After") or "")
-    assert counts(answer) == (0, int(answer.header("Retry-After") or 0))
-    assert int(answer.header("Retry-After") or 0) <= 3600
+    response = api.get("/v1/ping")
+    assert assert_error(response, 429)["error"] == "too_many_requests"
+    assert re.fullmatch(r"[1-9]\d*", response.header("Retry-After") or "")
+    assert counts(response) == (0, int(response.header("Retry-After") or 0))
+    assert int(response.header("Retry-After") or 0) <= 3600
 
 
 def test_a_refused_request_has_no_effect(api: PartnerClient, limit: Callable[[str], None], partner: Partner) -> None:
@@ -234,9 +234,9 @@ def test_where_redis_does_not_answer_requests_pass_and_the_failure_is_logged(
     api: PartnerClient, limit: Callable[[str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     limit("1/minute")
-    answers = [api.get("/v1/ping") for _ in range(3)]
-    assert [answer.status for answer in answers] == [200, 200, 200]
-    assert counts(answers[0]) == (1, 60)
+    responses = [api.get("/v1/ping") for _ in range(3)]
+    assert [response.status for response in responses] == [200, 200, 200]
+    assert counts(responses[0]) == (1, 60)
     assert failures(caplog) == 1
 
 

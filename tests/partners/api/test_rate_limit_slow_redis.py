@@ -47,7 +47,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def redis(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowProxy]:
     """The proxy through which the service reaches its Redis."""
-    # An answer is to be slow, however busy the machine, and never missing.
+    # A response is to be slow, however busy the machine, and never missing.
     monkeypatch.setattr(throttling, "REDIS_TIMEOUT_SECONDS", 30.0)
     port = free_port()
     with own_redis(port, tmp_path), slow_proxy(port) as proxy:
@@ -55,9 +55,9 @@ def redis(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -
         yield proxy
 
 
-def left(answer: Response) -> int:
+def left(response: Response) -> int:
     """How many requests are left, as RateLimit says."""
-    return int((answer.header("RateLimit") or "").partition(";r=")[2].partition(";")[0])
+    return int((response.header("RateLimit") or "").partition(";r=")[2].partition(";")[0])
 
 
 def requests_until_unasked(api: PartnerClient, redis: SlowProxy) -> int:
@@ -77,8 +77,8 @@ def test_after_a_few_slow_answers_no_request_waits_for_redis(
     redis.delay = SLOW_SECONDS
     assert requests_until_unasked(api, redis) == throttling.REDIS_SLOW_RESPONSES
     asked = redis.requests
-    answers = [api.get("/v1/ping") for _ in range(5)]
-    assert [answer.status for answer in answers] == [200] * 5
+    responses = [api.get("/v1/ping") for _ in range(5)]
+    assert [response.status for response in responses] == [200] * 5
     assert redis.requests == asked
     assert sum("Redis is slow" in record.getMessage() for record in caplog.records) == 1
 
@@ -87,7 +87,7 @@ def test_requests_are_counted_again_once_redis_is_quick(
     api: PartnerClient, redis: SlowProxy, partner: Partner, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="1000/hour")
-    # No answer is slow but those that the proxy delays.
+    # No response is slow but those that the proxy delays.
     monkeypatch.setattr(throttling, "REDIS_SLOW_SECONDS", 30.0)
     assert left(api.get("/v1/ping")) == 999
     with monkeypatch.context() as slow:
@@ -121,6 +121,6 @@ def test_the_first_request_of_a_window_gives_no_more_than_the_window(
 ) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="1/hour")
     first, second = api.get("/v1/ping"), api.get("/v1/ping")
-    assert [answer.status for answer in (first, second)] == [200, 429]
-    assert all(int((answer.header("RateLimit") or "").rpartition("=")[2]) <= 3600 for answer in (first, second))
+    assert [response.status for response in (first, second)] == [200, 429]
+    assert all(int((response.header("RateLimit") or "").rpartition("=")[2]) <= 3600 for response in (first, second))
     assert int(second.header("Retry-After") or 0) <= 3600

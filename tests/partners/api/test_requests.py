@@ -78,8 +78,8 @@ def test_of_the_checks_that_an_update_fails_the_first_answers(
     if "rate limit" in wrong:
         use_up_the_limit(api)
     external_id = "%07" if "externalId in the path" in wrong else "bob" if "existence" in wrong else "ada"
-    answer = send_failing(api, wrong, f"/v1/users/{external_id}", "PATCH", {})
-    assert (failing_fields(answer, status) if "fieldErrors" in assert_error(answer, status) else None) == fields
+    response = send_failing(api, wrong, f"/v1/users/{external_id}", "PATCH", {})
+    assert (failing_fields(response, status) if "fieldErrors" in assert_error(response, status) else None) == fields
 
 
 @pytest.mark.parametrize(("check", "status", "fields"), CREATE_CHECKS, ids=ids(CREATE_CHECKS))
@@ -91,8 +91,8 @@ def test_of_the_checks_that_a_create_fails_the_first_answers(
     wrong = set(names[names.index(check) :])
     if "rate limit" in wrong:
         use_up_the_limit(api)
-    answer = send_failing(api, wrong, "/v1/users", "POST", factories.user_body(externalId="ada"))
-    assert (failing_fields(answer, status) if "fieldErrors" in assert_error(answer, status) else None) == fields
+    response = send_failing(api, wrong, "/v1/users", "POST", factories.user_body(externalId="ada"))
+    assert (failing_fields(response, status) if "fieldErrors" in assert_error(response, status) else None) == fields
 
 
 def test_a_request_that_fails_no_check_succeeds(api: PartnerClient, create_user: Callable[..., Response]) -> None:
@@ -114,9 +114,9 @@ def test_a_request_that_fails_no_check_succeeds(api: PartnerClient, create_user:
     ],
 )
 def test_other_methods_are_not_allowed_even_unsigned(db: None, method: str, target: str, allowed: str) -> None:
-    answer = in_process(method, target, {}, b"")
-    assert failing_fields(answer, 405) == []
-    assert answer.header("Allow") == allowed
+    response = in_process(method, target, {}, b"")
+    assert failing_fields(response, 405) == []
+    assert response.header("Allow") == allowed
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,10 @@ def test_a_path_outside_v1_is_not_handled_by_the_api(db: None, target: str) -> N
 @pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
 def test_every_answer_has_an_id_of_ours_and_is_not_stored(api: PartnerClient, target: str, *, signed: bool) -> None:
     sent = {"X-Request-Id": "11111111-2222-4333-8444-555555555555"}
-    answers = [api.get(target, headers=sent) if signed else in_process("GET", target, sent, b"") for _ in range(2)]
-    found = {UUID(answer.header("X-Request-Id") or "") for answer in answers}
+    responses = [api.get(target, headers=sent) if signed else in_process("GET", target, sent, b"") for _ in range(2)]
+    found = {UUID(response.header("X-Request-Id") or "") for response in responses}
     assert len(found - {UUID(sent["X-Request-Id"])}) == 2
-    assert {answer.header("Cache-Control") for answer in answers} == {"no-store"}
+    assert {response.header("Cache-Control") for response in responses} == {"no-store"}
 
 
 def test_the_log_has_the_route_and_no_personal_data(

@@ -125,8 +125,8 @@ def counted(partner: Partner) -> tuple[int, Counter[str], Counter[str]]:
 @pytest.mark.parametrize(("status", "send"), REQUESTS.values(), ids=REQUESTS)
 def test_a_request_is_counted_once(known: Known, status: int, send: Callable[[Known], Response]) -> None:
     in_window, answered, refused = counted(known.partner)
-    answer = send(known)
-    assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
+    response = send(known)
+    assert (response.status, response.header("RateLimit") is not None) == (status, True)
     assert counted(known.partner) == (in_window + 1, answered + Counter({str(status): 1}), refused)
 
 
@@ -138,9 +138,9 @@ def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
     withdraw(known.partner)
     before, (in_window, answered, refused) = stored(known.partner), counted(known.partner)
     for refusals in (1, 2):
-        answer = send(known)
-        assert assert_error(answer, 401)["message"] == UnauthorizedError.default_detail
-        assert answer.header("RateLimit") is None
+        response = send(known)
+        assert assert_error(response, 401)["message"] == UnauthorizedError.default_detail
+        assert response.header("RateLimit") is None
         assert stored(known.partner) == before
         assert counted(known.partner) == (
             in_window,
@@ -201,8 +201,8 @@ def test_a_failure_of_ours_is_counted_and_a_key_that_is_not_in_force_is_refused_
 
     monkeypatch.setattr(UserView, "get_user", fail)
     in_window, answered, refused = counted(known.partner)
-    answer = known.api.get(ADA)
-    assert (answer.status, answer.header("RateLimit") is not None) == (status, True)
+    response = known.api.get(ADA)
+    assert (response.status, response.header("RateLimit") is not None) == (status, True)
     assert counted(known.partner) == (in_window + 1, answered + Counter({str(status): 1}), refused)
     keys.revoke(known.partner.api_keys.get())
     assert known.api.get(ADA).status == 401
@@ -220,8 +220,8 @@ def cut(committed_partner: Partner) -> PartnerClient:
 
 
 def test_a_connection_lost_before_the_first_statement_is_replaced(cut: PartnerClient) -> None:
-    answer = cut.get(ADA)
-    assert (answer.status, answer.header("RateLimit") is not None) == (200, True)
+    response = cut.get(ADA)
+    assert (response.status, response.header("RateLimit") is not None) == (200, True)
 
 
 @pytest.mark.parametrize("key", [None, str(uuid4())], ids=["no key", "idempotency key"])

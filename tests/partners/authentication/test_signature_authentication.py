@@ -35,7 +35,7 @@ class Request:
     headers: Headers
     body: bytes
 
-    def answer(self) -> Response:
+    def response(self) -> Response:
         return self.client.transport(self.method, self.target, self.headers, self.body)
 
     def sign_again(self, *, secret: str | None = None, timestamp: str | None = None) -> None:
@@ -168,18 +168,18 @@ ATTACKS = {name: (change, NOT_VALID) for name, change in REFUSED_WITHOUT_REASON.
 
 
 def test_the_request_that_is_attacked_would_have_been_accepted(request_: Request) -> None:
-    assert request_.answer().status == 200
+    assert request_.response().status == 200
     assert User.objects.get(external_id="ada").city == "Ottawa"
 
 
 @pytest.mark.parametrize(("attack", "reason"), ATTACKS.values(), ids=ATTACKS)
 def test_an_attack_is_refused_and_changes_nothing(request_: Request, attack: Change, reason: str) -> None:
     attack(request_)
-    answer = request_.answer()
-    body = assert_error(answer, 401)
+    response = request_.response()
+    body = assert_error(response, 401)
     assert body["error"] == "unauthorized"
     assert body["message"] == NOT_VALID if reason == NOT_VALID else reason in body["message"]
-    assert answer.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
+    assert response.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
     assert set(User.objects.values_list("city", flat=True)) == {"Toronto"}
 
 
@@ -191,7 +191,7 @@ def test_the_log_knows_the_cause_and_no_secret(
     request_: Request, caplog: pytest.LogCaptureFixture, attack: str, cause: str
 ) -> None:
     ATTACKS[attack][0](request_)
-    request_.answer()
+    request_.response()
     assert cause in caplog.text
     assert not any(hidden in caplog.text for hidden in (request_.client.secret, request_.client.api_key))
 
@@ -203,14 +203,14 @@ def test_an_unknown_key_costs_the_work_of_a_wrong_signature(
     verify = Mock(wraps=signing.verify)
     monkeypatch.setattr(signing, "verify", verify)
     ATTACKS[attack][0](request_)
-    request_.answer()
+    request_.response()
     assert [len(call.args[0]) >= 43 for call in verify.call_args_list] == [True]
 
 
 def test_no_secret_signs_for_an_unknown_key(request_: Request) -> None:
     request_.sign_again(secret="none")
     header(KEY, "psi_key_unknown")(request_)
-    assert assert_error(request_.answer(), 401)["message"] == NOT_VALID
+    assert assert_error(request_.response(), 401)["message"] == NOT_VALID
     assert not keys.unknown_caller().is_active
 
 
@@ -227,7 +227,7 @@ def test_no_secret_signs_for_an_unknown_key(request_: Request) -> None:
 )
 def test_an_equivalent_request_is_accepted(request_: Request, change: Change) -> None:
     change(request_)
-    assert request_.answer().status == 200
+    assert request_.response().status == 200
 
 
 @pytest.mark.parametrize(

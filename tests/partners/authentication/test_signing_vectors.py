@@ -54,10 +54,10 @@ def sent(entry: dict[str, Any]) -> Signed:
     return Signed(entry["method"], target(entry), stamp, key, entry["body"])
 
 
-def assert_accepted(answer: Response) -> None:
+def assert_accepted(response: Response) -> None:
     """Whatever was asked for, whoever asked is known."""
-    assert answer.status in {200, 201, 400, 404}, answer.body
-    assert answer.header("RateLimit")
+    assert response.status in {200, 201, 400, 404}, response.body
+    assert response.header("RateLimit")
 
 
 @each_vector
@@ -69,9 +69,9 @@ def test_a_vector_is_accepted(send: Send, vector: dict[str, Any]) -> None:
 
 @each_refused
 def test_a_refused_vector_is_refused(send: Send, entry: dict[str, Any]) -> None:
-    answer = send(sent(entry), entry["headers"], entry["now"])
-    assert assert_error(answer, entry["status"])["error"] == entry["error"]
-    assert answer.header("RateLimit") is None
+    response = send(sent(entry), entry["headers"], entry["now"])
+    assert assert_error(response, entry["status"])["error"] == entry["error"]
+    assert response.header("RateLimit") is None
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def serve(server: WSGIServer) -> None:
 
 @pytest.fixture(scope="module")
 def base_url(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
-    """Where the service itself answers, in a thread, which may look at the database after the test has its answer."""
+    """Where the service itself answers, in a thread, which may look at the database after the test has its response."""
     from config.wsgi import application
 
     with django_db_blocker.unblock(), make_server("127.0.0.1", 0, application, handler_class=Quiet) as server:
@@ -56,10 +56,10 @@ def credentials(committed_partner: Partner, base_url: str, monkeypatch: pytest.M
 
 
 def test_a_call_is_signed_and_answered(credentials: tuple[str, ...], committed_partner: Partner) -> None:
-    answer = outcome("call", "GET", "/v1/ping", *credentials)
-    assert answer.keys() == {"status", "headers", "body"}
-    assert (answer["status"], answer["body"]["partner"]) == (200, committed_partner.slug)
-    assert answer["headers"]["Cache-Control"] == "no-store"
+    response = outcome("call", "GET", "/v1/ping", *credentials)
+    assert response.keys() == {"status", "headers", "body"}
+    assert (response["status"], response["body"]["partner"]) == (200, committed_partner.slug)
+    assert response["headers"]["Cache-Control"] == "no-store"
 
 
 def test_people_see_the_status_and_the_body(credentials: tuple[str, ...], committed_partner: Partner) -> None:
@@ -118,8 +118,8 @@ def test_a_call_under_an_idempotency_key_is_replayed(credentials: tuple[str, ...
 
 
 def test_a_body_is_sent_unchanged(credentials: tuple[str, ...]) -> None:
-    answer = outcome("call", "POST", "/v1/users", "--data", '{"externalId": ', *credentials)
-    assert (answer["status"], answer["body"]["fieldErrors"]) == (400, [])
+    response = outcome("call", "POST", "/v1/users", "--data", '{"externalId": ', *credentials)
+    assert (response["status"], response["body"]["fieldErrors"]) == (400, [])
 
 
 def test_a_wrong_secret_is_unauthorized(credentials: tuple[str, ...]) -> None:
@@ -152,7 +152,7 @@ def test_invalid_arguments_are_a_usage_error(arguments: tuple[str, ...]) -> None
 
 
 class Rude(socketserver.BaseRequestHandler):
-    """Hangs up without an answer."""
+    """Hangs up without a response."""
 
     def handle(self) -> None:
         """Reads and says nothing."""
@@ -204,5 +204,5 @@ def test_a_target_is_encoded_where_it_must_be_and_only_there(typed: str, sent: s
 def test_a_path_of_the_base_url_is_sent_and_not_signed(credentials: tuple[str, ...]) -> None:
     assert split_base_url("https://partners.example/gateway/").path == "/gateway/"
     # The service has no such path; had the prefix gone lost, it would have answered 200.
-    answer = outcome("call", "GET", "/ping", *credentials, "--base-url", f"{credentials[1]}/v1/")
-    assert answer["status"] == 401
+    response = outcome("call", "GET", "/ping", *credentials, "--base-url", f"{credentials[1]}/v1/")
+    assert response["status"] == 401

@@ -58,8 +58,8 @@ def test_json_is_the_same_as_on_the_doctors_page(pasted: Any) -> None:
     told = outcome("explain_signature", pasted(LIST), "--canonical", pasted(signed(LIST, query=""), "canonical"))
     expected = examine(LIST, signed(LIST, query=""))
     # The clock has gone on since.
-    for answer in (told, expected):
-        answer["findings"] = [f["cause"] for f in answer["findings"] if f["line"] != "timestamp"]
+    for response in (told, expected):
+        response["findings"] = [f["cause"] for f in response["findings"] if f["line"] != "timestamp"]
     assert told == expected
 
 

@@ -62,9 +62,9 @@ def get(path: str, **headers: str) -> Response:
 
 def read(path: str) -> Page:
     """A page of the docs."""
-    answer = get(path)
-    assert answer.status == 200, (path, answer.status)
-    return _parsed(answer.body.decode())
+    response = get(path)
+    assert response.status == 200, (path, response.status)
+    return _parsed(response.body.decode())
 
 
 @cache

@@ -70,7 +70,7 @@ def test_the_icon_has_the_sizes_of_tabs_and_shortcuts() -> None:
 
 
 def test_the_postman_collection_has_the_address_of_its_request() -> None:
-    answer = get("/docs/postman.json")
-    variables = {one["key"]: one["value"] for one in json.loads(answer.body)["variable"]}
+    response = get("/docs/postman.json")
+    variables = {one["key"]: one["value"] for one in json.loads(response.body)["variable"]}
     assert variables["baseUrl"] == "http://testserver"
-    assert (answer.header("Content-Disposition") or "").startswith("attachment; ")
+    assert (response.header("Content-Disposition") or "").startswith("attachment; ")

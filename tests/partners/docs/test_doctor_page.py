@@ -53,14 +53,14 @@ def fill_in(request: str = REQUEST, theirs: str = "") -> Response:
     return post(urlencode({name: text.replace("\n", "\r\n") for name, text in fields.items()}).encode(), FORM)
 
 
-def result(answer: Response) -> Page:
+def result(response: Response) -> Page:
     """The result's part of the page."""
-    assert answer.status == 200
-    return Page(answer.body.decode().split('id="result"')[1].split('id="try"')[0])
+    assert response.status == 200
+    return Page(response.body.decode().split('id="result"')[1].split('id="try"')[0])
 
 
-def message(answer: Response) -> str:
-    said: dict[str, str] = answer.json()
+def message(response: Response) -> str:
+    said: dict[str, str] = response.json()
     assert set(said) == {"message"}
     return said["message"]
 
@@ -72,10 +72,10 @@ def without_time(diagnosis: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_program_gets_the_diagnosis() -> None:
     theirs = canonical(line3="limit=50")
-    answer = ask(theirs=theirs)
-    assert (answer.status, answer.header("Content-Type")) == (200, "application/json")
-    assert answer.header("Cache-Control") == "no-store"
-    assert without_time(answer.json()) == without_time(diagnose(REQUEST, theirs).as_json())
+    response = ask(theirs=theirs)
+    assert (response.status, response.header("Content-Type")) == (200, "application/json")
+    assert response.header("Cache-Control") == "no-store"
+    assert without_time(response.json()) == without_time(diagnose(REQUEST, theirs).as_json())
 
 
 @pytest.mark.parametrize("theirs", [None, ""])
@@ -87,9 +87,9 @@ def test_without_a_canonical_request_there_is_nothing_to_compare(theirs: str | N
 
 def test_a_form_is_returned_with_its_texts() -> None:
     theirs = canonical(line3="limit=50")
-    answer = fill_in(theirs=theirs)
-    assert answer.header("Cache-Control") == "no-store"
-    page = Page(answer.body.decode())
+    response = fill_in(theirs=theirs)
+    assert response.header("Cache-Control") == "no-store"
+    page = Page(response.body.decode())
     assert REQUEST.strip() in page.text.split("Your canonical request")[0]
     assert theirs in page.text
 
@@ -158,9 +158,9 @@ def test_candidates_are_on_the_page_for_the_browser() -> None:
 
 
 def test_pasted_text_is_escaped() -> None:
-    answer = fill_in(theirs=canonical(line3="<script>alert(1)</script>"))
-    assert "<script>alert" not in answer.body.decode()
-    assert "<script>alert(1)</script>" in result(answer).text
+    response = fill_in(theirs=canonical(line3="<script>alert(1)</script>"))
+    assert "<script>alert" not in response.body.decode()
+    assert "<script>alert(1)</script>" in result(response).text
 
 
 def test_the_secret_has_a_field_that_no_form_sends() -> None:
@@ -180,11 +180,11 @@ def test_the_secret_has_a_field_that_no_form_sends() -> None:
 def test_a_secret_is_refused_and_not_shown_again(where: str, send: Callable[..., Response]) -> None:
     secret = "psi_secret_" + "s" * 43
     asked = {"request": REQUEST, "canonicalRequest": canonical(), where: f"{REQUEST}\n{secret}"}
-    answer = send(*asked.values())
-    assert answer.status == 400
-    assert "The text contains a secret" in answer.body.decode()
-    assert secret not in answer.body.decode()
-    assert answer.header("Cache-Control") == "no-store"
+    response = send(*asked.values())
+    assert response.status == 400
+    assert "The text contains a secret" in response.body.decode()
+    assert secret not in response.body.decode()
+    assert response.header("Cache-Control") == "no-store"
 
 
 @pytest.mark.parametrize(
@@ -206,16 +206,16 @@ def test_a_secret_is_refused_and_not_shown_again(where: str, send: Callable[...,
     ],
 )
 def test_invalid_json_is_refused(body: bytes) -> None:
-    answer = post(body, JSON)
-    assert answer.status == 400
-    assert message(answer)
+    response = post(body, JSON)
+    assert response.status == 400
+    assert message(response)
 
 
 @pytest.mark.parametrize("body", [b"", b"request=", b"request=%FF", b"\xff", b"&".join([b"a=1"] * 50), b"other=1"])
 def test_an_invalid_form_is_refused_on_the_page(body: bytes) -> None:
-    answer = post(body, FORM)
-    assert answer.status == 400
-    assert "No diagnosis." in answer.body.decode()
+    response = post(body, FORM)
+    assert response.status == 400
+    assert "No diagnosis." in response.body.decode()
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "multipart/form-data; boundary=x", "application/xml"])
@@ -234,9 +234,9 @@ class Untouched(io.BytesIO):
 @pytest.mark.parametrize("content_type", [FORM, JSON])
 def test_more_than_256_kib_is_refused_before_it_is_read(declared: str, content_type: str) -> None:
     headers = {"Content-Type": content_type, "Content-Length": declared}
-    answer = in_process("POST", PATH, headers, b"", stream=Untouched())
-    assert answer.status == 413
-    assert "256 KiB" in answer.body.decode()
+    response = in_process("POST", PATH, headers, b"", stream=Untouched())
+    assert response.status == 413
+    assert "256 KiB" in response.body.decode()
 
 
 def test_256_kib_are_read() -> None:
@@ -248,8 +248,8 @@ def test_256_kib_are_read() -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS"])
 def test_other_methods_are_refused(method: str) -> None:
-    answer = in_process(method, PATH, {}, b"")
-    assert (answer.status, answer.header("Allow")) == (405, "GET, HEAD, POST")
+    response = in_process(method, PATH, {}, b"")
+    assert (response.status, response.header("Allow")) == (405, "GET, HEAD, POST")
 
 
 @pytest.mark.parametrize("theirs", [canonical(), "nonsense", None])

@@ -66,14 +66,14 @@ def vectors() -> dict[str, list[dict[str, str]]]:
 
 @pytest.mark.parametrize("path", [*PAGES, *FILES])
 def test_a_page_is_public_cached_for_minutes_and_sets_no_cookie(path: str) -> None:
-    answer = get(path, Cookie="sessionid=somebody")
-    assert answer.status == 200
-    assert answer.header("Content-Type") == FILES.get(path, "text/html; charset=utf-8")
+    response = get(path, Cookie="sessionid=somebody")
+    assert response.status == 200
+    assert response.header("Content-Type") == FILES.get(path, "text/html; charset=utf-8")
     whose = "private" if path in OF_ONE_ADDRESS else "public"
-    assert answer.header("Cache-Control") == f"{whose}, max-age=300"
-    assert answer.header("X-Content-Type-Options") == "nosniff"
-    assert answer.header("Content-Length") == str(len(answer.body))
-    assert (answer.header("Set-Cookie"), answer.header("Vary")) == (None, None)
+    assert response.header("Cache-Control") == f"{whose}, max-age=300"
+    assert response.header("X-Content-Type-Options") == "nosniff"
+    assert response.header("Content-Length") == str(len(response.body))
+    assert (response.header("Set-Cookie"), response.header("Vary")) == (None, None)
 
 
 @pytest.mark.parametrize("path", [*PAGES, *FILES])
@@ -136,17 +136,20 @@ def test_a_page_says_what_it_is(path: str) -> None:
 
 @pytest.mark.parametrize("path", [*PAGES, *FILES])
 def test_a_head_tells_what_a_get_would(path: str) -> None:
-    answer, head = get(path), in_process("HEAD", path, {}, b"")
+    response, head = get(path), in_process("HEAD", path, {}, b"")
     for name in ("Content-Type", "Content-Length", "ETag", "Cache-Control"):
-        assert head.header(name) == answer.header(name)
+        assert head.header(name) == response.header(name)
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/reference", *FILES])
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_only_get_and_head_are_allowed(path: str, method: str) -> None:
-    answer = in_process(method, path, {}, b"")
-    assert (answer.status, answer.header("Allow")) == (405, "GET, HEAD")
-    assert (answer.header("Content-Length"), answer.header("Cache-Control")) == (str(len(answer.body)), "no-store")
+    response = in_process(method, path, {}, b"")
+    assert (response.status, response.header("Allow")) == (405, "GET, HEAD")
+    assert (response.header("Content-Length"), response.header("Cache-Control")) == (
+        str(len(response.body)),
+        "no-store",
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,14 +167,14 @@ def test_only_get_and_head_are_allowed(path: str, method: str) -> None:
     ],
 )
 def test_unknown_paths_have_a_404_page(path: str) -> None:
-    answer = get(path)
-    assert (answer.status, answer.header("Cache-Control")) == (404, "no-store")
-    assert "Page not found" in answer.body.decode()
+    response = get(path)
+    assert (response.status, response.header("Cache-Control")) == (404, "no-store")
+    assert "Page not found" in response.body.decode()
 
 
 def test_a_trailing_slash_is_redirected() -> None:
-    answer = get("/docs/")
-    assert (answer.status, answer.header("Location")) == (301, "/docs")
+    response = get("/docs/")
+    assert (response.status, response.header("Location")) == (301, "/docs")
 
 
 # --- The guide is true to the code ---
@@ -202,10 +205,10 @@ def test_every_example_can_be_downloaded(guide: Page, go_live: Page) -> None:
     files = examples()
     assert len({path.name for path in files}) == len(files)
     for path in files:
-        answer = get(f"/docs/examples/{path.name}")
-        assert (answer.status, answer.body) == (200, path.read_bytes())
-        assert answer.header("Content-Type") == "text/plain; charset=utf-8"
-        assert f'filename="{path.name}"' in (answer.header("Content-Disposition") or "")
+        response = get(f"/docs/examples/{path.name}")
+        assert (response.status, response.body) == (200, path.read_bytes())
+        assert response.header("Content-Type") == "text/plain; charset=utf-8"
+        assert f'filename="{path.name}"' in (response.header("Content-Disposition") or "")
         assert f"/docs/examples/{path.name}" in [*guide.values("href"), *go_live.values("href")]
 
 
@@ -322,5 +325,5 @@ def test_every_message_of_a_401_is_explained(api: PartnerClient, create_user: Ca
 
 def test_the_example_error_is_a_real_response(api: PartnerClient, guide: Page) -> None:
     shown = json.loads(next(code for code in guide.code if code.startswith("{") and "fieldErrors" in code))
-    answer = api.post("/v1/users", factories.user_body(email="nobody", dateOfBirth="1990")).json()
-    assert shown | {"requestId": ""} == answer | {"requestId": ""}
+    response = api.post("/v1/users", factories.user_body(email="nobody", dateOfBirth="1990")).json()
+    assert shown | {"requestId": ""} == response | {"requestId": ""}

@@ -34,8 +34,8 @@ def test_every_example_of_the_description_is_shown() -> None:
     code = read("/docs/reference").code
     for item in openapi.document()["paths"].values():
         for operation in item.values():
-            for answer in operation["responses"].values():
-                for content in answer.get("content", {}).values():
+            for response in operation["responses"].values():
+                for content in response.get("content", {}).values():
                     for example in content.get("examples", {}).values():
                         value = example["value"]
                         text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)

@@ -63,15 +63,15 @@ def test_results_are_links_to_sections() -> None:
 
 
 def test_a_query_is_shown_as_text() -> None:
-    answer = get(f"/docs/search?q={quote('<script>alert(1)</script>')}")
-    assert "<script>alert" not in answer.body.decode()
-    assert "No results" in answer.body.decode()
+    response = get(f"/docs/search?q={quote('<script>alert(1)</script>')}")
+    assert "<script>alert" not in response.body.decode()
+    assert "No results" in response.body.decode()
     # A query must not be cached.
-    assert answer.header("Cache-Control") == "no-store"
+    assert response.header("Cache-Control") == "no-store"
 
 
 @pytest.mark.parametrize("query", ["", "?q=", "?q=%FF%FE", "?q=a&q=b", "?" + "q=a&" * 900, "?q=.*("])
 def test_any_query_has_a_page(query: str) -> None:
-    answer = get(f"/docs/search{query}")
-    assert answer.status == 200
-    assert len([one for one in Page(answer.body.decode()).elements if one.tag == "h1"]) == 1
+    response = get(f"/docs/search{query}")
+    assert response.status == 200
+    assert len([one for one in Page(response.body.decode()).elements if one.tag == "h1"]) == 1

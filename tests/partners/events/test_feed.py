@@ -31,9 +31,9 @@ EMPTY = {"nextCursor": "0000000000000000", "hasMore": False, "items": []}
 
 
 def read(api: PartnerClient, query: str = "") -> dict[str, Any]:
-    answer = api.get(FEED + query)
-    assert answer.status == 200, answer.body
-    page: dict[str, Any] = answer.json()
+    response = api.get(FEED + query)
+    assert response.status == 200, response.body
+    page: dict[str, Any] = response.json()
     return page
 
 
@@ -224,8 +224,8 @@ def test_other_parameters_are_ignored(api: PartnerClient, partner: Partner, quer
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "HEAD", "OPTIONS"])
 def test_only_get_is_allowed(api: PartnerClient, method: str) -> None:
-    answer = api.send(method, FEED)
-    assert (answer.status, answer.header("Allow")) == (405, "GET")
+    response = api.send(method, FEED)
+    assert (response.status, response.header("Allow")) == (405, "GET")
 
 
 def test_an_unsigned_request_is_refused(api: PartnerClient) -> None:

@@ -30,9 +30,9 @@ def api(committed_partner: Partner, service: Watched) -> PartnerClient:
     return factories.client_of(committed_partner, service.transport)
 
 
-def line_of(service: Watched, answer: Response) -> dict[str, Any]:
+def line_of(service: Watched, response: Response) -> dict[str, Any]:
     """The one line of the request that was answered so."""
-    told = [line for line in service.lines() if line.get("request_id") == answer.header("X-Request-Id")]
+    told = [line for line in service.lines() if line.get("request_id") == response.header("X-Request-Id")]
     (line,) = [line for line in told if line["event"] == "request"]
     return line
 
@@ -85,9 +85,9 @@ def test_statements_are_counted_for_the_request_that_runs_them(service: Watched,
 def test_statements_of_the_orm_are_counted_too(service: Watched) -> None:
     # A session that is none is looked up, and its owner sent to the login.
     sent = {"X-Forwarded-Proto": "https", "Cookie": f"__Host-session={'t' * 32}"}
-    answer = service.transport("GET", "/admin/", sent, b"")
-    assert answer.status == 302
-    line = line_of(service, answer)
+    response = service.transport("GET", "/admin/", sent, b"")
+    assert response.status == 302
+    line = line_of(service, response)
     assert line["sql_statements"] >= 1
     assert line["sql_milliseconds"] > 0
 

@@ -35,8 +35,8 @@ def test_a_key_in_force_is_answered_with_an_internal_error(
     lost: PartnerClient, partner: Partner, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = counted()
-    answer = lost.get("/v1/ping")
-    assert assert_error(answer, 500)["error"] == "internal_error"
+    response = lost.get("/v1/ping")
+    assert assert_error(response, 500)["error"] == "internal_error"
     assert counted() == before + 1
     assert sum("cannot be decrypted" in record.getMessage() for record in caplog.records) == 1
     assert "unauthorized" not in caplog.text
@@ -58,8 +58,8 @@ def test_a_key_that_is_not_in_force_is_refused_like_any_other(
         Partner.objects.filter(pk=partner.pk).update(enabled=False)
     else:
         ApiKey.objects.filter(partner=partner).update(**change)
-    answer = lost.get("/v1/ping")
-    assert (answer.status, answer.json()["message"]) == (401, UnauthorizedError.default_detail)
+    response = lost.get("/v1/ping")
+    assert (response.status, response.json()["message"]) == (401, UnauthorizedError.default_detail)
 
 
 def test_a_key_is_good_again_once_its_encryption_key_is_back(partner: Partner, settings: Settings) -> None:
@@ -81,9 +81,9 @@ def test_readiness_warns_of_keys_in_force_alone(committed_partner: Partner, tmp_
     warnings = {"apiKeys": "keys in force whose secret cannot be decrypted: 1"}
 
     def is_warned(service: Watched) -> bool:
-        answer = service.monitored("/readyz")
-        body = answer.json()
-        return (answer.status, body["status"], body.get("warnings")) == (200, "ok", warnings)
+        response = service.monitored("/readyz")
+        body = response.json()
+        return (response.status, body["status"], body.get("warnings")) == (200, "ok", warnings)
 
     with watched(tmp_path / "log") as service:
         wait_until(lambda: is_warned(service))

@@ -83,13 +83,13 @@ OTHERS = {
 REFUSED = [ip_network(net) for net in (*IPV4_SPECIAL, *IPV6_SPECIAL, *OTHERS)]
 
 
-def host_has(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
+def host_has(monkeypatch: pytest.MonkeyPatch, *responses: list[str]) -> list[str]:
     """Have look-ups return these addresses, one list for each; the last is repeated. Returns the hosts looked up."""
     hosts: list[str] = []
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:
         hosts.append(host)
-        found = answers[min(len(hosts), len(answers)) - 1]
+        found = responses[min(len(hosts), len(responses)) - 1]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)

@@ -49,15 +49,15 @@ class Names:
     """Look-ups of this process: hosts get these addresses, one list for each look-up; the last is repeated."""
 
     def __init__(self) -> None:
-        self.answers: dict[str, list[list[str]]] = {}
+        self.responses: dict[str, list[list[str]]] = {}
         self.asked: list[str] = []
 
     def __call__(self, host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         self.asked.append(host)
-        answers = self.answers.get(host)
-        if not answers:
+        responses = self.responses.get(host)
+        if not responses:
             raise socket.gaierror(socket.EAI_NONAME, "unknown")
-        found = answers.pop(0) if len(answers) > 1 else answers[0]
+        found = responses.pop(0) if len(responses) > 1 else responses[0]
         family = {True: socket.AF_INET6, False: socket.AF_INET}
         return [(family[":" in one], socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
 
@@ -107,7 +107,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 def public(authority: Authority, names: Names, loopback: None) -> Iterator[Receiver]:
     """A receiver under a public name, whose address is of this machine."""
     with authority.receiver("hooks.example.com") as receiver:
-        names.answers["hooks.example.com"] = [["127.0.0.1"]]
+        names.responses["hooks.example.com"] = [["127.0.0.1"]]
         yield receiver
 
 
@@ -185,9 +185,9 @@ def test_a_small_part_of_an_endless_answer_is_read(public: Receiver, monkeypatch
     read: list[int] = []
     original = sending._read
 
-    async def measured(answer: Any) -> None:
-        await original(answer)
-        read.append(answer.content.total_bytes)
+    async def measured(response: Any) -> None:
+        await original(response)
+        read.append(response.content.total_bytes)
 
     monkeypatch.setattr(sending, "_read", measured)
     public.reply = lambda _: Reply(200, {"Content-Length": str(1 << 40)}, bytes(8 << 20))
@@ -255,11 +255,11 @@ def test_errors_have_codes(public: Receiver, authority: Authority, names: Names,
         return attempt(url, *secrets).error
 
     assert result("https://unknown.example/") == "dns"
-    names.answers["closed.example"] = [["127.0.0.1"]]
+    names.responses["closed.example"] = [["127.0.0.1"]]
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         assert result(f"https://closed.example:{closed.getsockname()[1]}/") == "connect"
-    names.answers["other.example"] = [["127.0.0.1"]]
+    names.responses["other.example"] = [["127.0.0.1"]]
     assert result(f"https://other.example:{public.port}/") == "tls"
     with Authority.create(tmp_path).receiver("hooks.example.com") as stranger:
         assert result(stranger.url) == "tls"
@@ -299,14 +299,14 @@ def plain_server(greeting: bytes) -> Iterator[int]:
 
 def test_all_addresses_are_checked(names: Names, connections: list[Any]) -> None:
     for found in (["10.0.0.1"], [PUBLIC, "169.254.169.254"], [PUBLIC, "::ffff:127.0.0.1"], ["64:ff9b::7f00:1"]):
-        names.answers["hooks.example.com"] = [found]
+        names.responses["hooks.example.com"] = [found]
         assert attempt("https://hooks.example.com/").error == "address"
     assert connections == []
 
 
 def test_a_name_is_looked_up_once_and_these_addresses_are_called(names: Names, connections: list[Any]) -> None:
     """A name whose second look-up would give an address of this machine."""
-    names.answers["hooks.example.com"] = [[PUBLIC], ["127.0.0.1"]]
+    names.responses["hooks.example.com"] = [[PUBLIC], ["127.0.0.1"]]
     assert attempt("https://hooks.example.com:8443/").error == "connect"
     assert names.asked == ["hooks.example.com"]
     assert connections == [(PUBLIC, 8443)]
@@ -342,7 +342,7 @@ def test_no_proxy_of_the_environment_is_used(
 
 def test_an_international_name_is_called_by_its_a_labels(authority: Authority, names: Names, loopback: None) -> None:
     with authority.receiver("xn--bcher-kva.example") as receiver:
-        names.answers["xn--bcher-kva.example"] = [["127.0.0.1"]]
+        names.responses["xn--bcher-kva.example"] = [["127.0.0.1"]]
         assert attempt(f"https://bücher.example:{receiver.port}/").status == 204
     assert receiver.requests[0].headers["host"] == f"xn--bcher-kva.example:{receiver.port}"
 

@@ -87,17 +87,17 @@ def test_nobody_adds_changes_or_deletes_one(document: Document) -> None:
 
 def test_a_download_is_the_file_and_stands_in_the_access_log(document: Document) -> None:
     staff = factories.StaffFactory.create(role="reviewer")
-    answer = client_of(staff).get(file_of(document))
+    response = client_of(staff).get(file_of(document))
     # Before its first byte is read.
     assert exports() == [(staff.username, f"Document {document.document_id}")]
-    assert answer.getvalue() == LONG
-    assert answer.headers["Content-Type"] == "application/pdf"
-    assert answer.headers["Content-Length"] == str(len(LONG))
-    assert answer.headers["Content-Disposition"].startswith('attachment; filename="Releve 2026.pdf"; filename*=')
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert "no-store" in answer.headers["Cache-Control"]
+    assert response.getvalue() == LONG
+    assert response.headers["Content-Type"] == "application/pdf"
+    assert response.headers["Content-Length"] == str(len(LONG))
+    assert response.headers["Content-Disposition"].startswith('attachment; filename="Releve 2026.pdf"; filename*=')
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "no-store" in response.headers["Cache-Control"]
     record = AccessRecord.objects.get()
-    assert (record.user, record.request_id) == (document.user, answer.headers["X-Request-Id"])
+    assert (record.user, record.request_id) == (document.user, response.headers["X-Request-Id"])
 
 
 def test_a_file_that_was_changed_does_not_reach_staff_either(document: Document, folder: Path, faults: Faults) -> None:
@@ -113,9 +113,9 @@ def test_a_file_that_is_gone_leads_back_to_the_page_which_tells(
     path_of(folder, document).unlink()
     client = client_as("reviewer")
     for _ in range(2):
-        answer: Any = client.get(file_of(document), follow=True)
-        assert answer.redirect_chain == [(page_of(document), 302)]
-    page = answer.content.decode()
+        response: Any = client.get(file_of(document), follow=True)
+        assert response.redirect_chain == [(page_of(document), 302)]
+    page = response.content.decode()
     assert "This document could not be sent: The file is not there" in page
     assert faults() == {"missing": 2}
 

@@ -23,9 +23,9 @@ def ada(create_user: Callable[..., Response]) -> User:
     return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
-def ids(answer: Response) -> list[str]:
-    assert answer.status == 200, answer.body
-    return [item["conversionId"] for item in answer.json()["items"]]
+def ids(response: Response) -> list[str]:
+    assert response.status == 200, response.body
+    return [item["conversionId"] for item in response.json()["items"]]
 
 
 def days(count: int) -> list[datetime]:
@@ -123,9 +123,9 @@ def test_an_instant_of_another_offset_is_shown_in_utc(api: PartnerClient, ada: U
 )
 def test_a_page_holds_at_most_the_limit(api: PartnerClient, ada: User, query: str, count: int) -> None:
     factories.add_conversions(ada, days(101))
-    answer = api.get(LIST + query)
-    assert len(ids(answer)) == count
-    assert answer.json()["nextCursor"] is not None
+    response = api.get(LIST + query)
+    assert len(ids(response)) == count
+    assert response.json()["nextCursor"] is not None
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_parameters_are_checked_before_the_user(api: PartnerClient, ada: User, e
 
 
 def test_all_failing_parameters_are_named_at_once(api: PartnerClient) -> None:
-    answer = api.get("/v1/users/%07/transactions?limit=0&cursor=x")
-    assert failing_fields(answer) == ["externalId", "cursor", "limit"]
+    response = api.get("/v1/users/%07/transactions?limit=0&cursor=x")
+    assert failing_fields(response) == ["externalId", "cursor", "limit"]
 
 
 def test_another_partners_user_is_not_found(api: PartnerClient, other_api: PartnerClient, ada: User) -> None:

@@ -31,9 +31,9 @@ def ada(create_user: Callable[..., Response]) -> User:
 
 def page(api: PartnerClient, limit: int, cursor: str | None = None) -> tuple[list[str], str | None]:
     """The conversionIds of a page, and the next page's cursor."""
-    answer = api.get(f"{LIST}?limit={limit}" + (f"&cursor={quote(cursor, safe='')}" if cursor else ""))
-    assert answer.status == 200, answer.body
-    return [item["conversionId"] for item in answer.json()["items"]], answer.json()["nextCursor"]
+    response = api.get(f"{LIST}?limit={limit}" + (f"&cursor={quote(cursor, safe='')}" if cursor else ""))
+    assert response.status == 200, response.body
+    return [item["conversionId"] for item in response.json()["items"]], response.json()["nextCursor"]
 
 
 def pages_from(api: PartnerClient, limit: int, cursor: str | None = None) -> list[list[str]]:
@@ -126,8 +126,8 @@ def test_a_cursor_may_be_used_with_another_limit(api: PartnerClient, ada: User) 
 
 def test_a_cursor_is_a_date_time_that_begins_with_the_last_rows(api: PartnerClient, ada: User) -> None:
     factories.add_conversions(ada, [NOON + timedelta(microseconds=n * 7) for n in range(4)])
-    answer = api.get(f"{LIST}?limit=2").json()
-    last, cursor = answer["items"][-1]["createdAt"], answer["nextCursor"]
+    response = api.get(f"{LIST}?limit=2").json()
+    last, cursor = response["items"][-1]["createdAt"], response["nextCursor"]
     assert re.fullmatch(rf"{re.escape(last[:-1])}\d+Z", cursor)
     assert parse_timestamp(cursor) == parse_timestamp(last)
 

@@ -38,14 +38,14 @@ def url(document: Document) -> str:
 )
 def test_a_file_comes_as_it_was_published(api: PartnerClient, ada: User, size: int) -> None:
     content = (LONG * 2)[:size]
-    answer = api.get(url(add_document(ada, content)))
-    assert (answer.status, answer.body, answer.header("Content-Length")) == (200, content, str(size))
+    response = api.get(url(add_document(ada, content)))
+    assert (response.status, response.body, response.header("Content-Length")) == (200, content, str(size))
 
 
 def test_its_headers_describe_it(api: PartnerClient, ada: User) -> None:
     content = b"when,amount\n"
-    answer = api.get(url(add_document(ada, content, title="Confirmation 7", content_type="text/csv")))
-    assert {name: answer.header(name) for name in CHECKED_HEADERS} == {
+    response = api.get(url(add_document(ada, content, title="Confirmation 7", content_type="text/csv")))
+    assert {name: response.header(name) for name in CHECKED_HEADERS} == {
         "Content-Type": "text/csv",
         "Content-Length": "12",
         "Content-Disposition": 'attachment; filename="Confirmation 7.csv"',
@@ -55,8 +55,8 @@ def test_its_headers_describe_it(api: PartnerClient, ada: User) -> None:
         "Cache-Control": "no-store",
         "RateLimit-Policy": '"default";q=1000000;w=60',
     }
-    assert uuid.UUID(answer.header("X-Request-Id"))
-    assert (answer.header("RateLimit") or "").startswith('"default";r=9999')
+    assert uuid.UUID(response.header("X-Request-Id"))
+    assert (response.header("RateLimit") or "").startswith('"default";r=9999')
 
 
 CHECKED_HEADERS = (
@@ -73,8 +73,8 @@ CHECKED_HEADERS = (
 
 @pytest.mark.parametrize("headers", [{"Range": "bytes=0-3"}, {"If-None-Match": "*"}, {"Accept": "application/json"}])
 def test_ranges_and_conditions_are_ignored(api: PartnerClient, ada: User, headers: dict[str, str]) -> None:
-    answer = api.get(url(add_document(ada, b"12345678")), headers=headers)
-    assert (answer.status, answer.body) == (200, b"12345678")
+    response = api.get(url(add_document(ada, b"12345678")), headers=headers)
+    assert (response.status, response.body) == (200, b"12345678")
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_ranges_and_conditions_are_ignored(api: PartnerClient, ada: User, header
     ],
 )
 def test_it_is_saved_under_a_safe_name(api: PartnerClient, ada: User, title: str, disposition: str) -> None:
-    answer = api.get(url(add_document(ada, title=title)))
-    assert answer.header("Content-Disposition") == f"attachment; {disposition}"
+    response = api.get(url(add_document(ada, title=title)))
+    assert response.header("Content-Disposition") == f"attachment; {disposition}"
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_it_is_saved_under_a_safe_name(api: PartnerClient, ada: User, title: str
 )
 def test_an_unknown_document_id_is_not_found(api: PartnerClient, ada: User, document_id: object) -> None:
     made = add_document(ada)
-    answer = api.get(f"{LIST}/{str(document_id).format(made.document_id)}")
-    assert assert_error(answer, 404)["error"] == "not_found"
+    response = api.get(f"{LIST}/{str(document_id).format(made.document_id)}")
+    assert assert_error(response, 404)["error"] == "not_found"
 
 
 def test_a_document_id_may_be_written_in_capitals(api: PartnerClient, ada: User) -> None:
@@ -116,7 +116,7 @@ def test_another_users_document_is_not_found(
     made = add_document(ada)
     create_user(externalId="bob")
     mine, others = api.get(f"/v1/users/bob/documents/{made.document_id}"), other_api.get(url(made))
-    assert [assert_error(answer, 404)["error"] for answer in (mine, others)] == ["not_found"] * 2
+    assert [assert_error(response, 404)["error"] for response in (mine, others)] == ["not_found"] * 2
 
 
 def test_the_path_is_checked_before_the_document_is_looked_for(api: PartnerClient, ada: User) -> None:
@@ -153,15 +153,15 @@ def test_a_damaged_file_is_never_sent_whole(
 ) -> None:
     made = add_document(ada, LONG[:size])
     path_of(folder, made).write_bytes(damage(LONG[:size]))
-    answer = outcome(api, made)
-    if isinstance(answer, FaultError):
+    response = outcome(api, made)
+    if isinstance(response, FaultError):
         # The server breaks the connection off here: tests/live.
         assert size > CHUNK_BYTES
-        assert answer.__cause__ is None
+        assert response.__cause__ is None
     else:
         # Known before the first byte was sent.
-        assert assert_error(answer, 500)["error"] == "internal_error"
-        assert answer.header("ETag") is None
+        assert assert_error(response, 500)["error"] == "internal_error"
+        assert response.header("ETag") is None
     assert faults() == {cause: 1}
 
 
@@ -170,16 +170,16 @@ def test_a_missing_file_is_an_error_that_is_counted(
 ) -> None:
     made = add_document(ada)
     path_of(folder, made).unlink()
-    answers = [api.get(url(made)) for _ in range(3)]
-    assert [assert_error(answer, 500)["error"] for answer in answers] == ["internal_error"] * 3
+    responses = [api.get(url(made)) for _ in range(3)]
+    assert [assert_error(response, 500)["error"] for response in responses] == ["internal_error"] * 3
     assert faults() == {"missing": 3}
 
 
 def test_an_unreachable_storage_can_be_retried(api: PartnerClient, ada: User, folder: Path, faults: Faults) -> None:
     made = add_document(ada)
     folder.rename(folder.with_name("elsewhere"))
-    answer = api.get(url(made))
-    assert (assert_error(answer, 503)["error"], answer.header("Retry-After")) == ("internal_error", "2")
+    response = api.get(url(made))
+    assert (assert_error(response, 503)["error"], response.header("Retry-After")) == ("internal_error", "2")
     assert faults() == {"storage failed": 1}
     folder.with_name("elsewhere").rename(folder)
     assert api.get(url(made)).status == 200
@@ -232,7 +232,7 @@ def test_a_storage_that_fails_midway_aborts_the_response(
         "storage failed",
         CHUNK_BYTES,
     )
-    # The request's own line was written when its answer began.
+    # The request's own line was written when its response began.
     (line,) = [line for line in lines if line["event"] == "request"]
     assert (line["status"], "request_id" in failed) == (200, True)
 
@@ -240,10 +240,10 @@ def test_a_storage_that_fails_midway_aborts_the_response(
 def test_a_download_is_logged_with_its_request_id(api: PartnerClient, ada: User) -> None:
     made = add_document(ada, LONG, title="Of Ada Byron")
     with capture_logs() as lines:
-        answer = api.get(url(made))
+        response = api.get(url(made))
     (sent,) = [line for line in lines if line["event"] == "document sent"]
     assert (sent["document"], sent["bytes"]) == (str(made.document_id), len(LONG))
-    assert sent["request_id"] == answer.header("X-Request-Id")
+    assert sent["request_id"] == response.header("X-Request-Id")
     assert "Ada" not in str(lines)
 
 

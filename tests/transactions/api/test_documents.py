@@ -24,9 +24,9 @@ def ada(create_user: Callable[..., Response]) -> User:
     return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
-def ids(answer: Response) -> list[str]:
-    assert answer.status == 200, answer.body
-    return [item["documentId"] for item in answer.json()["items"]]
+def ids(response: Response) -> list[str]:
+    assert response.status == 200, response.body
+    return [item["documentId"] for item in response.json()["items"]]
 
 
 def hours(count: int) -> list[datetime]:
@@ -78,9 +78,9 @@ def test_pages_hold_each_document_once_newest_first_ties_or_not(api: PartnerClie
     expected = [str(one) for one in in_order.values_list("document_id", flat=True)]
     seen, query = list[str](), f"limit={limit}"
     while query:
-        answer = api.get(f"{LIST}?{query}")
-        seen += ids(answer)
-        cursor = answer.json()["nextCursor"]
+        response = api.get(f"{LIST}?{query}")
+        seen += ids(response)
+        cursor = response.json()["nextCursor"]
         query = f"limit={limit}&cursor={cursor}" if cursor else ""
         # What arrives meanwhile neither hides nor repeats one.
         add_documents(ada, [NOON + timedelta(days=9)])
@@ -104,8 +104,8 @@ def test_a_cursor_of_another_list_is_refused(
 
 
 def test_all_failing_parameters_are_named_at_once(api: PartnerClient) -> None:
-    answer = api.get("/v1/users/%07/documents?limit=0&cursor=x")
-    assert failing_fields(answer) == ["externalId", "cursor", "limit"]
+    response = api.get("/v1/users/%07/documents?limit=0&cursor=x")
+    assert failing_fields(response) == ["externalId", "cursor", "limit"]
 
 
 def test_parameters_are_checked_before_the_user_is_looked_for(api: PartnerClient) -> None:
@@ -120,8 +120,8 @@ def test_another_partners_user_is_not_found(other_api: PartnerClient, ada: User)
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "POST", "PATCH", "PUT", "DELETE"])
 @pytest.mark.parametrize("path", [LIST, f"{LIST}/2c0e9dd4-6a9a-4a2f-9b43-0d9a2fe2b3cf"])
 def test_documents_allow_only_get(api: PartnerClient, ada: User, method: str, path: str) -> None:
-    answer = api.send(method, path)
-    assert (answer.status, answer.header("Allow")) == (405, "GET")
-    # As the production server, APIClient leaves out the body of an answer to HEAD.
-    if answer.body or method != "HEAD":
-        assert assert_error(answer, 405)["error"] == "bad_request"
+    response = api.send(method, path)
+    assert (response.status, response.header("Allow")) == (405, "GET")
+    # As the production server, APIClient leaves out the body of a response to HEAD.
+    if response.body or method != "HEAD":
+        assert assert_error(response, 405)["error"] == "bad_request"

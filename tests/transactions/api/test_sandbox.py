@@ -43,8 +43,8 @@ def sandbox(db: None, transport: Transport) -> PartnerClient:
     return client
 
 
-def codes(answer: Any) -> dict[str, str]:
-    return {error["field"]: error["code"] for error in assert_error(answer, 400)["fieldErrors"]}
+def codes(response: Any) -> dict[str, str]:
+    return {error["field"]: error["code"] for error in assert_error(response, 400)["fieldErrors"]}
 
 
 def events(client: PartnerClient) -> list[dict[str, Any]]:
@@ -74,10 +74,10 @@ def test_the_mode_stays(partner: Partner) -> None:
 
 
 def test_a_decision_has_history_and_event(sandbox: PartnerClient) -> None:
-    answer = sandbox.post(STATUS, {"status": "active"})
+    response = sandbox.post(STATUS, {"status": "active"})
 
-    assert answer.status == 200
-    assert answer.json() == sandbox.get(USER).json()
+    assert response.status == 200
+    assert response.json() == sandbox.get(USER).json()
     change = StatusChange.objects.get()
     assert (change.from_status, change.to_status, change.by.username) == ("pendingCompliance", "active", "sandbox")
     assert [event["data"]["status"] for event in events(sandbox)] == ["active"]
@@ -93,10 +93,10 @@ def test_a_move_that_is_not_allowed_is_a_conflict(sandbox: PartnerClient) -> Non
 
 def test_conversions_are_recorded_under_the_rules_of_an_import(sandbox: PartnerClient) -> None:
     late = ITEM | {"conversionId": "late-1", "createdAt": "2025-01-01T00:00:00Z"}
-    answer = sandbox.post(TRANSACTIONS, {"items": [ITEM, late]})
+    response = sandbox.post(TRANSACTIONS, {"items": [ITEM, late]})
 
-    assert answer.status == 201
-    first, second = answer.json()["items"]
+    assert response.status == 201
+    first, second = response.json()["items"]
     assert second["conversionId"] == "late-1"
     assert second["createdAt"] == "2025-01-01T00:00:00.000000Z"
     assert (first["from"], first["to"], first["rate"]) == (ITEM["from"], ITEM["to"], ITEM["rate"])
@@ -113,17 +113,17 @@ def test_a_conversion_sent_again_without_a_time_is_the_same(sandbox: PartnerClie
 def test_a_conversion_twice_in_a_request_is_the_same_without_a_time(sandbox: PartnerClient) -> None:
     item = ITEM | {"conversionId": "cv-1"}
     timed = item | {"createdAt": "2025-01-01T00:00:00Z"}
-    answer = sandbox.post(TRANSACTIONS, {"items": [timed, item]})
-    assert answer.status == 201
-    first, second = answer.json()["items"]
+    response = sandbox.post(TRANSACTIONS, {"items": [timed, item]})
+    assert response.status == 201
+    first, second = response.json()["items"]
     assert first == second
 
 
 def test_a_time_may_have_any_number_of_zeros(sandbox: PartnerClient) -> None:
     timed = ITEM | {"createdAt": f"2025-01-01T00:00:00.{'0' * 65_300}Z"}
-    answer = sandbox.post(TRANSACTIONS, {"items": [timed]})
-    assert answer.status == 201
-    assert answer.json()["items"][0]["createdAt"] == "2025-01-01T00:00:00.000000Z"
+    response = sandbox.post(TRANSACTIONS, {"items": [timed]})
+    assert response.status == 201
+    assert response.json()["items"][0]["createdAt"] == "2025-01-01T00:00:00.000000Z"
 
 
 @pytest.mark.parametrize("path", [TRANSACTIONS, DOCUMENTS, STATUS])
@@ -200,11 +200,11 @@ def test_a_name_twice_is_refused(sandbox: PartnerClient) -> None:
 
 
 def test_a_document_is_a_pdf_that_says_sample(sandbox: PartnerClient) -> None:
-    answer = sandbox.post(DOCUMENTS, {"type": "taxSlip", "title": "T5 – 2025"})
+    response = sandbox.post(DOCUMENTS, {"type": "taxSlip", "title": "T5 – 2025"})
 
-    assert answer.status == 201
-    assert sandbox.get(f"{USER}/documents").json()["items"] == [answer.json()]
-    file = sandbox.get(f"{USER}/documents/{answer.json()['documentId']}")
+    assert response.status == 201
+    assert sandbox.get(f"{USER}/documents").json()["items"] == [response.json()]
+    file = sandbox.get(f"{USER}/documents/{response.json()['documentId']}")
     assert file.body.startswith(b"%PDF-")
     assert b"SAMPLE" in file.body
     assert codes(sandbox.post(DOCUMENTS, {"type": "letter", "title": ""})) == {"type": "notAllowed", "title": "length"}
@@ -220,9 +220,9 @@ def test_a_full_storage_is_unavailable_and_nothing_is_half_done(
 
     # The file is written when a disk says at last that it is full.
     monkeypatch.setattr(os, "fsync", fill_up)
-    answer = sandbox.post(DOCUMENTS, BODIES[DOCUMENTS], key=key)
-    assert assert_error(answer, 503)["error"] == "internal_error"
-    assert answer.header("Retry-After") == "2"
+    response = sandbox.post(DOCUMENTS, BODIES[DOCUMENTS], key=key)
+    assert assert_error(response, 503)["error"] == "internal_error"
+    assert response.header("Retry-After") == "2"
     assert not Document.objects.exists()
     assert not [path for path in folder.rglob("*") if path.is_file()]
     assert [record.levelname for record in caplog.records if record.name.startswith("transactions")] == ["ERROR"]
@@ -246,17 +246,17 @@ def test_nothing_is_there_for_live_partners(api: PartnerClient, partner: Partner
     before = User.objects.values().get()
     body = json.dumps(BODIES.get(path, {})).encode() if method in {"POST", "PATCH", "PUT"} else b""
 
-    answer = api.send(method, path, body)
-    assert answer.status == 404
+    response = api.send(method, path, body)
+    assert response.status == 404
     assert User.objects.values().get() == before
     assert not any(model.objects.exists() for model in (StatusChange, Conversion, Document, OutboxEntry))
     assert ApiKey.objects.filter(partner=partner).count() == 1
 
 
 def test_a_wrong_method_is_one_for_sandbox_partners(sandbox: PartnerClient) -> None:
-    answer = sandbox.get(STATUS)
-    assert_error(answer, 405)
-    assert answer.header("Allow") == "POST"
+    response = sandbox.get(STATUS)
+    assert_error(response, 405)
+    assert response.header("Allow") == "POST"
 
 
 def test_a_wrong_method_comes_before_the_media_type_and_faults(sandbox: PartnerClient) -> None:

@@ -97,8 +97,8 @@ def test_a_document_is_kept_in_the_bucket_and_comes_back(
     assert keys(s3) == [f"psi/documents/{made.storage_name}"]
     head = s3.head_object(Bucket=BUCKET, Key=keys(s3)[0])
     assert (head["ContentLength"], head["ServerSideEncryption"]) == (len(content), "AES256")
-    answer = api.get(url(made))
-    assert (answer.status, answer.body == content) == (200, True)
+    response = api.get(url(made))
+    assert (response.status, response.body == content) == (200, True)
 
 
 def test_no_object_names_anybody_or_is_open_to_the_world(ada: User, s3: Any) -> None:
@@ -129,9 +129,9 @@ def test_a_bucket_that_is_gone_is_worth_another_try(api: PartnerClient, ada: Use
     made = add_document(ada)
     s3.delete_object(Bucket=BUCKET, Key=keys(s3)[0])
     s3.delete_bucket(Bucket=BUCKET)
-    answer = api.get(url(made))
+    response = api.get(url(made))
     s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-    assert (assert_error(answer, 503)["error"], answer.header("Retry-After")) == ("internal_error", "2")
+    assert (assert_error(response, 503)["error"], response.header("Retry-After")) == ("internal_error", "2")
 
 
 def test_a_server_that_is_away_is_worth_another_try(
@@ -149,7 +149,7 @@ def test_a_server_that_is_away_is_worth_another_try(
 
 
 class Cutter:
-    """A way to a server that lets so many bytes of each answer pass and then breaks off."""
+    """A way to a server that lets so many bytes of each response pass and then breaks off."""
 
     def __init__(self, endpoint: str, after: int) -> None:
         self._to = (urlsplit(endpoint).hostname, urlsplit(endpoint).port)
