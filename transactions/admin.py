@@ -51,7 +51,7 @@ class UserRowAdmin(ReadOnlyAdmin):
     list_filter = (UserFilter, ("partner", RelatedDropdownFilter), ModeFilter)
     list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user")
 
-    @admin.display(description=_("externalId"))
+    @admin.display(description=_("external ID"))
     def external_id(self, row: Any) -> str:
         return str(row.user.external_id)
 
@@ -66,7 +66,7 @@ class ConversionAdmin(UserRowAdmin):
 
     list_display = ("conversion_id", "created_at", "partner", "external_id", "sent", "received", "exact_rate")
     search_fields = ("conversion_id",)
-    search_help_text = _("The whole of a conversionId.")
+    search_help_text = _("A conversion ID in full.")
     fields = ("conversion_id", "partner", "user", "created_at", "type", "sent", "received", "exact_rate", "recorded_at")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
@@ -95,7 +95,7 @@ class DocumentAdmin(UserRowAdmin):
     list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size", "withdrawn")
     list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user", "withdrawal")
     search_fields = ("document_id",)
-    search_help_text = _("The whole of a documentId.")
+    search_help_text = _("A document ID in full.")
     fields = (
         *("document_id", "partner", "user", "created_at"),
         *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "file"),

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Func, Q
 from django.db.models.functions import Length, Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from partners.db.audit import entry_trigger, register
 from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
@@ -99,7 +100,7 @@ class UserRow(models.Model):
 class Conversion(UserRow):
     """A currency conversion made by a user; written by imports."""
 
-    conversion_id = models.CharField(_("conversionId"), max_length=64)
+    conversion_id = models.CharField(_("conversion ID"), max_length=64)
     created_at = models.DateTimeField(_("created at"), help_text=_("When the conversion was made."))
     type = models.CharField(_("type"), max_length=20, db_default="conversion")
     from_currency = models.CharField(_("from currency"), max_length=10)
@@ -175,7 +176,7 @@ class Document(UserRow):
     size_bytes and sha256 are those of the published file: no other file is ever sent whole.
     """
 
-    document_id = models.UUIDField(_("documentId"), unique=True, default=uuid.uuid4, editable=False)
+    document_id = models.UUIDField(_("document ID"), unique=True, default=uuid.uuid4, editable=False)
     created_at = models.DateTimeField(_("created at"), help_text=_("When the document was issued."))
     type = models.CharField(_("type"), max_length=20, choices=DocumentType)
     title = models.CharField(_("title"), max_length=TITLE_LENGTH)
@@ -202,7 +203,7 @@ class Document(UserRow):
             models.CheckConstraint(condition=Q(sha256__length=SHA256_BYTES), name="document_sha256_length"),
         )
         indexes = UserRow.Meta.indexes
-        permissions = (("download_document", "Can download documents"),)
+        permissions = (("download_document", gettext_noop("Can download documents")),)
         triggers = (
             *append_only(),
             PermanentTrigger(

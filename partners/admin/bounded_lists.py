@@ -5,7 +5,7 @@ rows), is counted to MAX_COUNT, and examines at most MAX_EXAMINED_ROWS rows wher
 filters that a list names are accepted: others would be scans, and of a secret's column an oracle.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -63,11 +63,24 @@ class KeysetChangeList(ChangeList):
     total: int | None = None
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str | Combinable]:
-        """The admin's order, made total, whatever `?o=` asks for."""
-        self.params.pop(ORDER_VAR, None)
-        order = super().get_ordering(request, queryset)
-        self.order = [str(name) for name in order]
-        return order
+        """The order of the header that `?o=` names, or else the admin's; both are total."""
+        self.order = self._order_of_header(request)
+        self.order_note = "" if self.order else self.model_admin.order_note
+        if not self.order:
+            self.params.pop(ORDER_VAR, None)
+            self.order = [str(name) for name in super().get_ordering(request, queryset)]
+        return [*self.order]
+
+    def _order_of_header(self, request: HttpRequest) -> list[str]:
+        """Empty where `?o=` names no header that sorts."""
+        # Of several headers the first alone: an index carries one order.
+        self.params[ORDER_VAR] = self.params.get(ORDER_VAR, "").partition(".")[0]
+        orders = {
+            str(number): self.model_admin.index_orders(request).get(column_name(column), ())
+            for number, column in enumerate(self.list_display)
+        }
+        order = orders.get(self.params[ORDER_VAR].removeprefix("-"), ())
+        return [_reversed(name) for name in order] if self.params[ORDER_VAR].startswith("-") else [*order]
 
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
         """Without the fields of the filters' form that were left empty."""
@@ -155,6 +168,15 @@ def _row(*values: Any) -> Func:
     return Func(*values, function="ROW", output_field=TextField())
 
 
+def _reversed(name: str) -> str:
+    return name.removeprefix("-") if name.startswith("-") else f"-{name}"
+
+
+def column_name(column: Any) -> str:
+    """The name of a column of a list, which may be a function."""
+    return column if isinstance(column, str) else str(column.__name__)
+
+
 def _text(position: Position) -> str:
     return _SEPARATOR.join(one.isoformat() if isinstance(one, datetime) else str(one) for one in position)
 
@@ -189,13 +211,12 @@ class BackOfficeAdmin(_ModelAdmin):
     show_full_result_count = False
     list_per_page = ROWS_ON_PAGE
     list_filter_submit = True
-    sortable_by = ()
     show_facets = admin.ShowFacets.NEVER
     change_list_template = "admin/keyset_change_list.html"
     # What an empty list says where nothing was searched or filtered.
     empty_title: Any = _("Nothing here yet")
     empty_text: Any = _("Entries will be listed here.")
-    # What the foot of the list says of the order.
+    # What the foot of the list says of the admin's order; a header's is said by its arrow.
     order_note: Any = ""
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -225,6 +246,14 @@ class BackOfficeAdmin(_ModelAdmin):
         return [
             date_column(self.model, one) if isinstance(one, str) else one for one in super().get_list_display(request)
         ]
+
+    def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
+        """The columns whose headers sort the list: by each, an ascending and total order that an index carries."""
+        return {}
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        orders = self.index_orders(request)
+        return [column for column in self.get_list_display(request) if column_name(column) in orders]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return KeysetChangeList

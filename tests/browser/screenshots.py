@@ -5,7 +5,7 @@ Not a test: `make browser-test` leaves it out.
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -118,18 +118,11 @@ def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") ->
         move_back("users_user", "status_since", user.pk, timezone.now() - timedelta(hours=hours))
     claims.claim(
         user=User.objects.get(last_name="Gagnon", status=Status.PENDING_COMPLIANCE),
-        staff=named(factories.StaffFactory.create(), "sam.okafor"),
+        staff=factories.StaffFactory.create(username="sam.okafor"),
         request_id="",
     )
     assert shown
     return shown
-
-
-def named(staff: Staff, username: str) -> Staff:
-    """Rename a staff member."""
-    staff.username, staff.email = username, f"{username}@example.com"
-    staff.save(update_fields=["username", "email"])
-    return staff
 
 
 def move_back(table: str, column: str, pk: int | UUID, moment: datetime) -> None:
@@ -214,13 +207,9 @@ def take_webhooks(page: Page, endpoint: WebhookEndpoint, take: Callable[..., Non
 
 
 @pytest.fixture
-def people(enrolled: Callable[[str], Staff], scheme: str, size: ViewportSize) -> Iterator[dict[str, Staff]]:
+def people(enrolled: Callable[[str], Staff]) -> dict[str, Staff]:
     """The staff of one set of screenshots: each code of their app is good for one login."""
-    names = {"reviewer": "lea.martin", "partner-manager": "kim.park"}
-    staff = {role: named(enrolled(role), username) for role, username in names.items()}
-    yield staff
-    for one in staff.values():
-        named(one, f"{one.username}-{scheme}-{size['width']}")
+    return {role: enrolled(role) for role in ("reviewer", "partner-manager")}
 
 
 def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:

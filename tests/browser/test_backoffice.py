@@ -15,6 +15,7 @@ from tests.browser.cases import Register, open_decision, transport_to
 from tests.support import totp
 from tests.support.client import PartnerClient
 from users.models import Staff, Status, User
+from users.services.compliance import change_status
 from users.staff_login.reauthentication import FRESH_SECONDS
 
 Login = Callable[..., Staff]
@@ -85,6 +86,68 @@ def test_a_page_that_the_partner_overtook_decides_nothing_and_says_what_changed(
     dialog.get_by_role("button", name="Approve, stay here").click()
     expect(page.get_by_role("button", name="Suspend")).to_be_visible()
     assert status_for(client, user) == "active"
+
+
+@pytest.mark.usefixtures("empty_queue")
+def test_a_case_is_taken_in_the_queue_and_decided_by_keys(
+    page: Page, login: Login, register: Register, client: PartnerClient
+) -> None:
+    user = register(firstName="Grace")
+    login(page, "reviewer", path="/admin/users/queueduser/")
+    expect(page.get_by_role("button", name="Next case")).to_be_visible()
+    page.keyboard.press("n")
+    page.wait_for_url(f"**{case_of(user)}")
+    press(page, "a")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").press("Control+Enter")
+    expect(dialog).to_be_visible()  # without a reason nothing is sent
+    dialog.get_by_label("Identity and address verified").check()
+    dialog.get_by_role("textbox").press("Control+Enter")
+    expect(page.get_by_text("There is no free case")).to_be_visible()
+    assert status_for(client, user) == "active"
+
+
+def test_a_note_is_added_by_keys(page: Page, login: Login, register: Register) -> None:
+    user = register()
+    login(page, "reviewer", path=case_of(user))
+    page.get_by_text("Add a note").click()
+    page.get_by_label("Note without a decision").fill("Called the partner.")
+    page.get_by_label("Note without a decision").press("Control+Enter")
+    expect(page.get_by_text("The note is recorded.")).to_be_visible()
+    expect(page.get_by_role("listitem").filter(has_text="Called the partner.")).to_be_visible()
+
+
+def test_a_bar_of_the_dashboard_leads_to_its_list(page: Page, login: Login, register: Register) -> None:
+    user = register(firstName="Grace")
+    login(page, "reviewer", path="/admin/dashboard/")
+    chart = page.get_by_role("img", name="Bar chart of the waiting users by age")
+    box = chart.bounding_box()
+    assert box
+    # The first bar is of those who have waited least.
+    chart.click(position={"x": box["width"] * 0.15, "y": box["height"] * 0.7})
+    page.wait_for_url("**/admin/users/queueduser/?waiting=0-*")
+    expect(page.get_by_text(user.external_id)).to_be_visible()
+
+
+LONG_NOTE = "The passport has expired, and the second document shows another address than the one submitted. " * 3
+
+
+def test_a_decision_and_a_change_are_one_line_each_on_a_wide_screen(
+    page: Page, login: Login, register: Register, client: PartnerClient
+) -> None:
+    user = register(firstName="Maximiliana-Theodora", lastName="Featherstonehaugh-Cholmondeley")
+    assert client.patch(f"/v1/users/{user.external_id}", {"lastName": "Wolfeschlegelsteinhausen"}).status == 200
+    reviewer = factories.StaffFactory.create()
+    change_status(user=user, to_status="rejected", by=reviewer, reason=LONG_NOTE, reason_code="notVerified")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    login(page, "auditor", path="/admin/users/statuschange/")
+    for path in ("/admin/users/statuschange/", "/admin/users/userevent/", "/admin/users/accessrecord/"):
+        page.goto(path)
+        rows = page.locator(".result-list .data-row")
+        expect(rows.first).to_be_visible()
+        heights = rows.evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")
+        assert max(heights) < 2 * 24 + 8, path
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
 
 
 def press(page: Page, key: str) -> None:

@@ -40,9 +40,16 @@ def leave(page: Page) -> None:
 
 
 def save_codes(page: Page) -> list[str]:
-    """Goes past the page of recovery codes; the codes."""
+    """Goes past the page of recovery codes; the codes, which can be copied and printed."""
     expect(page.get_by_role("heading", name="Recovery Codes")).to_be_visible()
     codes = page.locator("#recovery_codes li").all_inner_texts()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").split() == codes
+    page.evaluate("window.print = () => { document.title = 'printed'; }")
+    page.get_by_role("button", name="Print").click()
+    expect(page).to_have_title("printed")
     page.get_by_role("link", name="I have saved them").click()
     page.wait_for_url(lambda url: "/account/" not in url)
     return codes

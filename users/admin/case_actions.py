@@ -21,12 +21,13 @@ from django.utils.translation import gettext_lazy, ngettext
 from partners.admin.badges import badge, icon_and_text
 from partners.admin.date_formatting import moment
 from partners.admin.pages import ReadOnlyAdmin
+from users.admin.filters import mode_of
 from users.backoffice.access import request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.waiting_time import AgeState, age_of
 from users.models import Status, User
 from users.models.columns import IDENTITY_PERMISSION
-from users.services import bulk_approval, claims, compliance
+from users.services import bulk_approval, claims, compliance, search
 from users.services.changes import version_of
 from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
 from users.services.risk_flags import count_risk_flags
@@ -49,6 +50,8 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     """A list of users with actions for those who may claim and decide."""
 
     actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected")
+    search_fields = ("id", "external_id", "email", "first_name", "last_name")
+    search_help_text = gettext_lazy("Name, email, external ID or user ID")
     # An action is bounded, and on rows that the person has seen.
     list_disable_select_all = True
 
@@ -56,14 +59,26 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     def partner_name(self, user: User) -> str:
         return user.partner.name
 
-    @admin.display(description=gettext_lazy("status"))
+    @admin.display(description=gettext_lazy("status"), ordering="status")
     def status_badge(self, user: User) -> str:
         return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
 
-    @admin.display(description=gettext_lazy("waiting"))
+    @admin.display(description=gettext_lazy("waiting"), ordering="status_since")
     def waiting(self, user: User) -> str:
         """How long a case has waited for a decision, and whether that is too long."""
         return age_cell(user.status_since) if user.status == Status.PENDING_COMPLIANCE else "–"
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """The users that match, and a warning where they are too many to examine."""
+        if not (term := search_term.strip()):
+            return queryset, False
+        mode = mode_of(request)
+        if search.is_cut(term, mode):
+            limit = search.MAX_PREFIX_MATCHES
+            messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
+        return queryset.filter(search.matches(term, mode)), False
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(compliance.PERMISSION)

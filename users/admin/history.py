@@ -1,6 +1,6 @@
 """The tables of a user's decisions and profile history."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -12,14 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.admin.date_formatting import moment
 from partners.admin.pages import TABLE_ROWS, Table, latest_rows
-from users.backoffice.change_origin import made_by, made_through
+from users.backoffice.change_origin import made_by, origin
 from users.backoffice.lists import query_of
 from users.models import Status, StatusChange, User, UserEvent
-from users.models.columns import PROFILE_COLUMNS
-from users.services.reasons import label_of
-
-# updated_at changes each time.
-_COMPARED = (*PROFILE_COLUMNS, "status")
+from users.services.history import display_changes
+from users.services.reasons import label_of, note_of
 
 
 def status_changes(user: User) -> Table:
@@ -28,7 +25,7 @@ def status_changes(user: User) -> Table:
     return _table(
         StatusChange,
         user,
-        (_("when"), _("from"), _("to"), _("by"), _("reason code"), _("reason")),
+        (_("when"), _("from"), _("to"), _("by"), _("reason"), _("note")),
         [
             (
                 _link("statuschange", change.pk, change.created_at),
@@ -36,40 +33,32 @@ def status_changes(user: User) -> Table:
                 Status(change.to_status).label,
                 change.by.get_username(),
                 label_of(change.reason_code) or "–",
-                change.reason,
+                note_of(change) or "–",
             )
             for change in latest
         ],
     )
 
 
-def events(user: User) -> Table:
-    """The latest changes of a user's row; the values are on each event's own page."""
+def events(user: User, *, sees_identity: bool) -> Table:
+    """The latest changes of a user's row; the whole profile is on each event's own page."""
     # One more than is shown, to see whether there are more, and to compare the last one with.
     latest = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: TABLE_ROWS + 1])
     return _table(
         UserEvent,
         user,
-        (_("when"), _("changed"), _("by"), _("through"), _("status")),
+        (_("when"), _("change"), _("by"), _("origin"), _("status")),
         [
             (
                 _link("userevent", event.pgh_id, event.pgh_created_at),
-                changed,
+                display_changes(event, previous, sees_identity=sees_identity),
                 made_by(event.pgh_context),
-                made_through(event.pgh_context),
+                origin(event.pgh_context),
                 Status(event.status).label,
             )
-            for event, changed in _with_changes(latest)
+            for event, previous in pairwise([*latest, None])
         ],
     )
-
-
-def _with_changes(latest: list[Any]) -> Iterator[tuple[Any, Any]]:
-    for event, before in pairwise([*latest, None]):
-        if before is None:
-            yield event, _("created")
-        else:
-            yield event, ", ".join(n for n in _COMPARED if getattr(event, n) != getattr(before, n)) or "–"
 
 
 def _link(model: str, pk: object, when: datetime) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
@@ -21,7 +21,7 @@ from users.backoffice.access import staff_of
 from users.backoffice.lists import MODE
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
-from users.services import compliance, modes, search
+from users.services import compliance, modes
 from users.services.changes import version_of
 from users.services.risk_flags import count_risk_flags
 
@@ -50,8 +50,6 @@ class CaseListAdmin(CaseActionsAdmin):
     list_display_links = None
     list_before_template = "admin/users/user/queue_head.html"
     order_note = gettext_lazy("longest first")
-    search_fields = ("id", "external_id", "email", "first_name", "last_name")
-    search_help_text = gettext_lazy("userId, or start of externalId, email, name")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """The permission to view users: the proxy model has none."""
@@ -61,18 +59,6 @@ class CaseListAdmin(CaseActionsAdmin):
         """The list alone: a row's page is the case."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_changelist"
         return [path("", self.admin_site.admin_view(self.changelist_view), name=name)]
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """The users that match, and a warning where they are too many to examine."""
-        if not (term := search_term.strip()):
-            return queryset, False
-        mode = filters.mode_of(request)
-        if search.is_cut(term, mode):
-            limit = search.MAX_PREFIX_MATCHES
-            messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
-        return queryset.filter(search.matches(term, mode)), False
 
     def row_filter(self, request: HttpRequest) -> RowFilter | None:
         if (wanted := request.GET.get("flags")) not in {filters.YES, filters.NO}:

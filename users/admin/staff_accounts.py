@@ -26,6 +26,7 @@ from users.admin.staff_forms import InviteForm, ReasonForm, StaffForm
 from users.backoffice.access import staff_of
 from users.models import Staff
 from users.services import staff_access
+from users.services.roles import NAMES, display_permission
 from users.services.staff import create_invited_staff, second_factors
 from users.staff_login import invitations
 
@@ -266,13 +267,15 @@ for _model in (Group, EmailAddress, Authenticator):
 class RoleAdmin(ReadOnlyAdmin):
     """Roles, which users/services/roles.py defines."""
 
-    list_display = ("name",)
+    list_display = ("role", "name")
     ordering = ("name",)
-    fields = ("name", "allowed")
+    fields = ("role", "name", "allowed")
+
+    @admin.display(description=_("role"))
+    def role(self, group: Group) -> str:
+        return str(NAMES.get(group.name, group.name))
 
     @admin.display(description=_("permissions"))
     def allowed(self, group: Group) -> str:
-        names = group.permissions.order_by("content_type__app_label", "codename").values_list(
-            "name", "content_type__app_label", "codename"
-        )
-        return format_html_join("", "{} ({}.{})<br>", names)
+        permissions = group.permissions.select_related("content_type").order_by("content_type__app_label", "codename")
+        return format_html_join("", "{}<br>", ((display_permission(one),) for one in permissions))

@@ -1,12 +1,11 @@
 """The admin of users: staff decide about them, their partner edits them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -18,19 +17,18 @@ from unfold.enums import ActionVariant
 from partners.admin.pages import Table
 from users.admin import history
 from users.admin.case_actions import CaseActionsAdmin
-from users.admin.filters import CountryFilter, ModeFilter, StatusFilter, mode_of
-from users.admin.records import SEARCH_HELP
+from users.admin.filters import CountryFilter, ModeFilter, StatusFilter
 from users.backoffice.access import record_opening, staff_of
 from users.backoffice.case.page import header_context
 from users.backoffice.case.views import USER_PAGE
 from users.backoffice.lists import query_of
 from users.models import AccessRecord, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
-from users.services.labels import display_birth_date
-from users.services.search import find_user_ids
+from users.services.labels import LABELS, display_birth_date, display_value
 
-# The birth date with the age.
-_PROFILE = tuple("born" if column == "date_of_birth" else column for column in PROFILE_COLUMNS)
+# Columns in words: the birth date with the age; yes and no.
+_IN_WORDS = {"date_of_birth": "born", "is_ciro_affiliate": "ciro_affiliate"}
+_PROFILE = tuple(_IN_WORDS.get(column, column) for column in PROFILE_COLUMNS)
 
 
 @admin.register(User)
@@ -41,10 +39,9 @@ class UserAdmin(CaseActionsAdmin):
     list_filter = (("status", StatusFilter), ("partner", RelatedDropdownFilter), CountryFilter, ModeFilter)
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
-    search_fields = ("id", "external_id", "email")
-    search_help_text = SEARCH_HELP
     # The order of the index user_waiting.
     ordering = ("status", "status_since", "id")
+    order_note = _("by status, in each the longest first")
     fieldsets = (
         (None, {"fields": ("id", "external_id", "partner", "status", "status_since", "created_at", "updated_at")}),
         (_("Profile"), {"fields": _PROFILE}),
@@ -52,16 +49,17 @@ class UserAdmin(CaseActionsAdmin):
     actions_detail = ("open_case",)
     change_form_template = "admin/users/user/change_form.html"
 
-    def matching(self, request: HttpRequest, term: str) -> Q:
-        """Search by userId, externalId or email, each exact."""
-        return Q(pk__in=find_user_ids(term, mode_of(request)))
+    def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
+        """By status and the time in it; among users of one status also by that time."""
+        columns = ("status_badge", "waiting") if request.GET.get("status__exact") else ("status_badge",)
+        return dict.fromkeys(columns, self.ordering)
 
     def tables_of(self, request: HttpRequest, obj: User) -> Iterator[Table]:
         """Decisions and the profile history."""
         if request.user.has_perm("users.view_statuschange"):
             yield history.status_changes(obj)
         if request.user.has_perm("users.view_userevent"):
-            yield history.events(obj)
+            yield history.events(obj, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Without birth date and address for those who may not see them."""
@@ -116,3 +114,7 @@ class UserAdmin(CaseActionsAdmin):
     @admin.display(description=_("date of birth"))
     def born(self, user: User) -> str:
         return display_birth_date(user.date_of_birth)
+
+    @admin.display(description=LABELS["is_ciro_affiliate"])
+    def ciro_affiliate(self, user: User) -> str:
+        return display_value("is_ciro_affiliate", user.is_ciro_affiliate)

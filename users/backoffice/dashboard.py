@@ -1,22 +1,24 @@
 """The page on which each role begins, and the dashboard: users who need a decision, decisions, and their times."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
-from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, Percentiles, gather
-from users.backoffice.lists import QUEUE
-from users.backoffice.waiting_time import format_duration
+from partners.models import Partner
+from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, PartnerFigures, Percentiles, gather
+from users.backoffice.lists import DECISIONS, QUEUE
+from users.backoffice.waiting_time import AgeState, format_duration, hours_label
 from users.models import Status
 from users.services import compliance
 
@@ -28,11 +30,11 @@ PARTNERS_IN_CHART = 12
 LABEL_LENGTH = 24
 
 _OUTCOMES: Mapping[Status, Any] = {
-    Status.ACTIVE: gettext_lazy("Activated"),
-    Status.REJECTED: gettext_lazy("Rejected"),
-    Status.SUSPENDED: gettext_lazy("Suspended"),
-    Status.CLOSED: gettext_lazy("Closed"),
-    Status.PENDING_COMPLIANCE: gettext_lazy("Reopened"),
+    Status.ACTIVE: pgettext_lazy("users", "Activated"),
+    Status.REJECTED: pgettext_lazy("users", "Rejected"),
+    Status.SUSPENDED: pgettext_lazy("users", "Suspended"),
+    Status.CLOSED: pgettext_lazy("users", "Closed"),
+    Status.PENDING_COMPLIANCE: pgettext_lazy("users", "Reopened"),
 }
 
 # The first one permitted: reviewers decide, auditors supervise, viewers look users up.
@@ -67,10 +69,16 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         "figures": figures,
         "median": median,
         "ninetieth": ninetieth,
-        "buckets": [(_bucket_label(bucket), bucket) for bucket in figures.buckets],
+        "buckets": [(hours_label(one.begins, one.ends), one, _bucket_url(one)) for one in figures.buckets],
+        "waiting_url": reverse(QUEUE),
+        "late_url": reverse(QUEUE, query={"waiting": AgeState.LATE.value}),
+        "decisions_url": _decisions_url(figures),
         "outcomes": [_OUTCOMES[outcome] for outcome in OUTCOMES],
-        "days": [(day, _row(outcomes)) for day, outcomes in reversed(figures.by_day.items())],
-        "partners": [(one, *_durations(one.decision_times), _row(one.outcomes)) for one in figures.partners],
+        "days": [
+            (day, _row(outcomes, _decisions_url(figures, day=day)))
+            for day, outcomes in reversed(figures.by_day.items())
+        ],
+        "partners": [_partner_row(figures, one) for one in figures.partners],
         "charts": _charts(figures),
     }
     return render(request, "backoffice/dashboard.html", admin.site.each_context(request) | context)
@@ -80,34 +88,52 @@ def _durations(times: Percentiles | None) -> tuple[str, ...]:
     return ("–", "–") if times is None else tuple(format_duration(timedelta(seconds=seconds)) for seconds in times)
 
 
-def _bucket_label(bucket: Bucket) -> str:
-    begins, ends = f"{bucket.begins:g}", f"{bucket.ends or 0:g}"
-    if bucket.ends is None:
-        return _("%(begins)s h and more") % {"begins": begins}
-    if not bucket.begins:
-        return _("under %(ends)s h") % {"ends": ends}
-    return _("%(begins)s to %(ends)s h") % {"begins": begins, "ends": ends}
+def _row(outcomes: Mapping[str, int], url: str) -> list[tuple[int, str]]:
+    """Return the number of decisions of each outcome, and their total, each with the address of their list."""
+    counts = [(outcomes.get(outcome, 0), f"{url}&to_status__exact={outcome.value}") for outcome in OUTCOMES]
+    return [*counts, (sum(count for count, _url in counts), url)]
 
 
-def _row(outcomes: Mapping[str, int]) -> list[int]:
-    """Return the number of decisions of each outcome, and their total."""
-    counts = [outcomes.get(outcome, 0) for outcome in OUTCOMES]
-    return [*counts, sum(counts)]
+def _partner_row(figures: Figures, one: PartnerFigures) -> dict[str, Any]:
+    query = {"partner__id__exact": one.partner.pk}
+    median, ninetieth = _durations(one.decision_times)
+    return {
+        "figures": one,
+        "waiting_url": reverse(QUEUE, query=query),
+        "late_url": reverse(QUEUE, query={"waiting": AgeState.LATE.value, **query}),
+        "median": median,
+        "ninetieth": ninetieth,
+        "numbers": _row(one.outcomes, _decisions_url(figures, partner=one.partner)),
+    }
+
+
+def _bucket_url(bucket: Bucket) -> str:
+    ends = "" if bucket.ends is None else f"{bucket.ends:g}"
+    return reverse(QUEUE, query={"waiting": f"{bucket.begins:g}-{ends}"})
+
+
+def _decisions_url(figures: Figures, *, day: date | None = None, partner: Partner | None = None) -> str:
+    """The list of the decisions of a day, or of the period."""
+    days = [*figures.by_day]
+    query = {"since": str(day or days[0]), "until": str(day or days[-1])}
+    return reverse(DECISIONS, query=query | ({"partner__id__exact": str(partner.pk)} if partner else {}))
 
 
 def _charts(figures: Figures) -> dict[str, Any]:
     """Return the data for dashboard.js; the tables have the same figures."""
-    timed = [(one.partner.name, one.decision_times) for one in figures.partners if one.decision_times]
+    timed = [(one.partner, one.decision_times) for one in figures.partners if one.decision_times]
     charted = timed[:PARTNERS_IN_CHART]
     return {
         "waiting": {
-            "labels": [_bucket_label(bucket) for bucket in figures.buckets],
+            "labels": [hours_label(bucket.begins, bucket.ends) for bucket in figures.buckets],
+            "urls": [_bucket_url(bucket) for bucket in figures.buckets],
             "values": [bucket.count for bucket in figures.buckets],
             "late": [bucket.is_late for bucket in figures.buckets],
             "title": _("Users"),
         },
         "decisions": {
             "labels": [date_format(day, "MONTH_DAY_FORMAT") for day in figures.by_day],
+            "urls": [_decisions_url(figures, day=day) for day in figures.by_day],
             "series": [
                 {
                     "name": outcome.value,
@@ -118,13 +144,17 @@ def _charts(figures: Figures) -> dict[str, Any]:
             ],
         },
         "partners": {
-            "labels": [Truncator(name).chars(LABEL_LENGTH) for name, _times in charted],
-            "median": {"title": _("Median"), "values": [round(times.median / 3600, 1) for _name, times in charted]},
+            "labels": [Truncator(partner.name).chars(LABEL_LENGTH) for partner, _times in charted],
+            "urls": [_decisions_url(figures, partner=partner) for partner, _times in charted],
+            "median": {"title": _("Median"), "values": [round(times.median / 3600, 1) for _partner, times in charted]},
             "ninetieth": {
                 "title": _("90th percentile"),
-                "values": [round(times.ninetieth / 3600, 1) for _name, times in charted],
+                "values": [round(times.ninetieth / 3600, 1) for _partner, times in charted],
             },
-            "target": {"title": _("Target"), "value": figures.target_hours},
+            "target": {
+                "title": _("Target: %(hours)s h") % {"hours": figures.target_hours},
+                "value": figures.target_hours,
+            },
             "unit": _("hours"),
         },
     }

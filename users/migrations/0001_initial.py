@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
             name='User',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='id')),
-                ('external_id', models.CharField(max_length=128, verbose_name='externalId')),
+                ('external_id', models.CharField(max_length=128, verbose_name='external ID')),
                 ('email', models.CharField(max_length=254, verbose_name='email')),
                 ('first_name', models.CharField(max_length=100, verbose_name='first name')),
                 ('last_name', models.CharField(max_length=100, verbose_name='last name')),
@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 ('pgh_label', models.TextField(help_text='The event label.')),
                 ('pgh_context', pghistory.utils.JSONField(null=True)),
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, serialize=False, verbose_name='id')),
-                ('external_id', models.CharField(max_length=128, verbose_name='externalId')),
+                ('external_id', models.CharField(max_length=128, verbose_name='external ID')),
                 ('email', models.CharField(max_length=254, verbose_name='email')),
                 ('first_name', models.CharField(max_length=100, verbose_name='first name')),
                 ('last_name', models.CharField(max_length=100, verbose_name='last name')),

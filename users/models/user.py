@@ -13,6 +13,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Length, Lower, Now
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from partners.db.audit import Labels, tracked
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
@@ -73,7 +74,7 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     partner = models.ForeignKey(
         Partner, models.PROTECT, verbose_name=_("partner"), related_name="users", db_index=False
     )
-    external_id = models.CharField(_("externalId"), max_length=128)
+    external_id = models.CharField(_("external ID"), max_length=128)
     email = models.CharField(_("email"), max_length=254)
     first_name = models.CharField(_("first name"), max_length=100)
     last_name = models.CharField(_("last name"), max_length=100)
@@ -140,11 +141,11 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             GinIndex(_NAME_WORDS, condition=Q(is_sandbox=True), name="user_name_words_sandbox"),
         )
         permissions = (
-            ("view_identity", "Can see birth dates and addresses"),
-            ("claim_user", "Can claim cases"),
-            ("decide_user", "Can move a user's status"),
-            ("export_user", "Can export users"),
-            ("view_dashboard", "Can see the dashboard"),
+            ("view_identity", gettext_noop("Can see birth dates and addresses")),
+            ("claim_user", gettext_noop("Can claim cases")),
+            ("decide_user", gettext_noop("Can move a user's status")),
+            ("export_user", gettext_noop("Can export users")),
+            ("view_dashboard", gettext_noop("Can see the dashboard")),
         )
         triggers = USER_TRIGGERS
 

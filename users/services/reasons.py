@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override
+from django.utils.translation import override, pgettext_lazy
 
-from users.models import Status
+from users.models import Status, StatusChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,17 @@ REASONS: dict[tuple[Status, Status], tuple[Reason, ...]] = {
 }
 
 
+_MOVES: dict[tuple[Status, Status], Any] = {
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE): pgettext_lazy("user", "Approved"),
+    (Status.PENDING_COMPLIANCE, Status.REJECTED): pgettext_lazy("user", "Rejected"),
+    (Status.ACTIVE, Status.SUSPENDED): pgettext_lazy("user", "Suspended"),
+    (Status.ACTIVE, Status.CLOSED): pgettext_lazy("user", "Closed"),
+    (Status.SUSPENDED, Status.ACTIVE): pgettext_lazy("user", "Reinstated"),
+    (Status.SUSPENDED, Status.CLOSED): pgettext_lazy("user", "Closed"),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE): pgettext_lazy("user", "Reopened"),
+}
+
+
 def reasons_for(present: Status, to_status: Status) -> tuple[Reason, ...]:
     """The reasons for a move, the most likely first; none for a move that is not allowed."""
     return REASONS.get((present, to_status), ())
@@ -79,6 +90,18 @@ def reasons_for(present: Status, to_status: Status) -> tuple[Reason, ...]:
 def label_of(code: str) -> str:
     """The label of a stored code; the code itself where it is not in the table."""
     return next((str(reason.label) for reasons in REASONS.values() for reason in reasons if reason.code == code), code)
+
+
+def move_of(decision: StatusChange) -> Any:
+    """What was decided, in a word about the user."""
+    return _MOVES[Status(decision.from_status), Status(decision.to_status)]
+
+
+def note_of(decision: StatusChange) -> str:
+    """What the person wrote; empty where the recorded reason is the text of the code alone."""
+    move = (Status(decision.from_status), Status(decision.to_status))
+    texts = {reason.text() for reason in reasons_for(*move) if reason.code == decision.reason_code}
+    return "" if decision.reason in texts else decision.reason
 
 
 def needs_note(to_status: Status, code: str) -> bool:

@@ -5,6 +5,8 @@ from typing import Any
 from django.apps import apps
 from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 _USERS = {
     "users.view_user",
@@ -48,7 +50,27 @@ ROLES: dict[str, set[str]] = {
 }
 
 
-def sync_roles(using: str, **_: Any) -> None:
+# The roles' names for people.
+NAMES: dict[str, Any] = {
+    "viewer": _("Viewer"),
+    "reviewer": _("Reviewer"),
+    "auditor": _("Auditor"),
+    "partner-manager": _("Partner manager"),
+    "administrator": _("Administrator"),
+}
+_VERBS: dict[str, Any] = {"view": _("View: %(what)s"), "add": _("Add: %(what)s"), "change": _("Change: %(what)s")}
+
+
+def display_permission(permission: Permission) -> str:
+    """What a permission allows: of Django's own, a verb and the rows; any other has a text in Meta.permissions."""
+    verb, _separator, model = permission.codename.partition("_")
+    rows = permission.content_type.model_class()
+    if verb in _VERBS and rows is not None and model == permission.content_type.model:
+        return str(_VERBS[verb] % {"what": rows._meta.verbose_name_plural})  # noqa: SLF001 - documented by Django
+    return gettext(permission.name)
+
+
+def sync_roles(using: str, **_options: Any) -> None:
     """Set the permissions of each role's group. Receives post_migrate."""
     # Django creates the permissions of an app when that app's signal is sent, for some of these after this one.
     for app in sorted({name.partition(".")[0] for names in ROLES.values() for name in names}):

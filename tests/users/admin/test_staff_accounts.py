@@ -78,6 +78,6 @@ def test_roles_and_the_log_are_only_looked_at(db: None) -> None:
     client = client_as("superuser")
     group = group_of("reviewer")
     assert client.post(f"/admin/auth/group/{group}/change/", {"name": "mine"}).status_code == 403
-    assert "users.decide_user" in client.get(f"/admin/auth/group/{group}/change/").content.decode()
+    assert "Can claim cases" in client.get(f"/admin/auth/group/{group}/change/").content.decode()
     for path in ("/admin/auth/group/add/", "/admin/partners/auditentry/add/"):
         assert client.get(path).status_code == 403

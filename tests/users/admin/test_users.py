@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.admin import site
@@ -117,8 +118,19 @@ def test_a_user_is_found_by_exact_values(by: str, user: User, create_user: Calla
         assert {str(getattr(row, "pgh_obj_id", row.pk)) for row in found} == {str(user.pk)}
 
 
-def test_a_part_of_a_value_finds_nobody(user: User) -> None:
-    page = client_as("reviewer").get(USERS, {"q": user.external_id[:-1]})
+@pytest.mark.parametrize("term", ["hedy", "Lam", "hedy lamarr", "hedy@", "cust-", "all of it"])
+def test_users_are_found_by_words_of_their_names_and_starts_of_their_other_values(
+    term: str, create_user: Callable[..., Response]
+) -> None:
+    hedy = {"firstName": "Hedy", "lastName": "Lamarr", "email": "hedy@example.com", "externalId": "cust-77"}
+    wanted = create_user(**hedy).json()["userId"]
+    create_user(externalId="other-1")
+    page = client_as("reviewer").get(USERS, {"q": wanted if term == "all of it" else term})
+    assert [str(row.pk) for row in page.context["cl"].result_list] == [wanted]
+
+
+def test_a_part_of_a_value_finds_no_history(user: User) -> None:
+    page = client_as("reviewer").get(EVENTS, {"q": user.external_id[:-1]})
     assert not page.context["cl"].result_list
 
 
@@ -198,7 +210,7 @@ def test_the_decisions_take_as_many_statements_for_many_as_for_few(
         for _ in range(number):
             user = User.objects.get(pk=create_user().json()["userId"])
             factories.decide(user, Status.ACTIVE)
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             assert user.partner.name in client.get(CHANGES).content.decode()
 
 
@@ -228,16 +240,52 @@ def test_the_foot_of_a_list_counts_entries_whatever_the_list_is_called(
     create_user: Callable[..., Response],
 ) -> None:
     client = client_as("auditor")
-    for number, text in enumerate(("0 entries", "1 entry", "2 entries")):
+    for number, text in enumerate(("0 entries", "1 entry · newest first", "2 entries · newest first")):
         assert foot_of(client, EVENTS) == text, number
         create_user()
     assert foot_of(client, "/admin/users/statuschange/") == "0 entries"
 
 
-def test_the_list_keeps_to_its_one_order(create_user: Callable[..., Response]) -> None:
+def number_of(page: Any, column: str) -> int:
+    """The number by which the list's address names this column."""
+    changelist = page.context["cl"]
+    return [bounded_lists.column_name(one) for one in changelist.list_display].index(column)
+
+
+def test_a_header_without_an_index_does_not_sort(create_user: Callable[..., Response]) -> None:
     users = [create_user().json()["userId"] for _ in range(3)]
-    rows = client_as("reviewer").get(USERS, {"o": "-1"}).context["cl"].result_list
-    assert [str(row.pk) for row in rows] == users
+    client = client_as("reviewer")
+    first = client.get(USERS)
+    for order in (f"-{number_of(first, 'name')}", f"-{number_of(first, 'created_at')}", "-99", "odd", "-"):
+        page = client.get(USERS, {"o": order})
+        assert [str(row.pk) for row in page.context["cl"].result_list] == users
+        assert "by status, in each the longest first" in page.content.decode()
+
+
+def test_a_header_with_an_index_sorts_all_pages_both_ways(
+    create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = [create_user().json()["userId"] for _ in range(3)]
+    monkeypatch.setattr(site.get_model_admin(User), "list_per_page", 2)
+    client = client_as("reviewer")
+    status = number_of(client.get(USERS), "status_badge")
+    for order, wanted in ((f"{status}", users), (f"-{status}", users[::-1])):
+        first = client.get(USERS, {"o": order})
+        second = client.get(USERS + first.context["cl"].next_page)
+        pages = (first.context["cl"].result_list, second.context["cl"].result_list)
+        assert [str(row.pk) for page in pages for row in page] == wanted
+        assert "longest first" not in first.content.decode()
+
+
+@pytest.mark.parametrize("list_url", [CHANGES, EVENTS])
+def test_decisions_and_history_can_be_read_from_their_beginning(list_url: str, user: User) -> None:
+    factories.decide(user, Status.SUSPENDED)
+    client = client_as("auditor")
+    newest = client.get(list_url)
+    oldest = client.get(list_url, {"o": number_of(newest, "when")})
+    keys = [[row.pk for row in page.context["cl"].result_list] for page in (newest, oldest)]
+    assert len(keys[0]) > 1
+    assert keys[1] == keys[0][::-1]
 
 
 def test_a_list_that_takes_too_long_says_so(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

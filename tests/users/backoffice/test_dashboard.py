@@ -3,15 +3,18 @@
 import json
 import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
+from django.test import Client
+from pytest_django import Settings
 
 from partners.db import statements
 from tests import factories
 from tests.factories import decide
 from tests.support.client import Response, in_process
-from tests.support.staff import ROLES, client_as
+from tests.support.staff import ROLES, client_as, words
 from users.backoffice import dashboard_figures
 from users.backoffice.dashboard import PERIODS
 from users.models import Status, User
@@ -99,8 +102,38 @@ def test_the_tables_have_the_figures_of_the_charts(users: list[User]) -> None:
         "Reopened": 0,
     }
     assert text.count("<canvas") == 3
-    numbers = re.findall(r'<td class="bo-number(?: bo-quiet)?">([^<]*)</td>', text)
+    numbers = [words(cell) for cell in re.findall(r'<td class="bo-number(?: bo-quiet)?">(.*?)</td>', text)]
     assert numbers[5 : 5 + 6] == ["3", "1", "1", "1", "0", "6"]
+
+
+def rows_at(client: Client, url: str) -> int:
+    """The number of rows of the list at this address."""
+    response = client.get(unescape(url))
+    assert response.status_code == 200, url
+    return int(response.context["cl"].result_count)
+
+
+def test_each_figure_and_each_bar_leads_to_the_list_that_it_counts(users: list[User]) -> None:
+    client = client_as("auditor")
+    text = client.get(DASHBOARD).content.decode()
+    content = text.partition('id="main"')[2]
+    linked = re.findall(r'<a (?:class="[^"]*" )?href="(/admin/users/[^"]*)">(\d+)</a>', content)
+    assert len(linked) > 10
+    for url, count in linked:
+        assert rows_at(client, url) == int(count), url
+    drawn = charts(text)
+    assert [rows_at(client, url) for url in drawn["waiting"]["urls"]] == drawn["waiting"]["values"]
+    by_day = [sum(values) for values in zip(*(one["values"] for one in drawn["decisions"]["series"]), strict=True)]
+    assert rows_at(client, drawn["decisions"]["urls"][-1]) == by_day[-1]
+    assert [rows_at(client, url) for url in drawn["partners"]["urls"]] == [6]
+
+
+def test_late_leads_to_the_late_cases(users: list[User], settings: Settings) -> None:
+    client = client_as("reviewer")
+    [url] = re.findall(r'<dd class="bo-value"><a href="([^"]*late)">0</a>', client.get(DASHBOARD).content.decode())
+    assert rows_at(client, url) == 0
+    settings.COMPLIANCE_TARGET_HOURS = 0
+    assert rows_at(client, url) == 1
 
 
 def test_the_chart_of_partners_names_them_as_the_table_does(users: list[User]) -> None:

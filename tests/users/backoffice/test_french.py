@@ -4,6 +4,7 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import translation
 
@@ -120,12 +121,32 @@ def test_the_title_of_a_profile_change_is_in_french(user: User) -> None:
     assert holds(french(client_as("superuser"), f"/admin/users/userevent/{event.pk}/change/"), f"Créé {event.pk}")
 
 
-@pytest.mark.parametrize(("number", "count"), [(0, "0 entrée"), (1, "1 entrée"), (2, "2 entrées")])
+@pytest.mark.parametrize(
+    ("number", "count"),
+    [(0, "0 entrée"), (1, "1 entrée · les plus récentes d’abord"), (2, "2 entrées · les plus récentes d’abord")],
+)
 def test_lists_are_counted_in_french(number: int, count: str, create_user: Callable[..., Response]) -> None:
     for _ in range(number):
         create_user()
     page = french(client_as("superuser"), "/admin/users/userevent/")
     assert words(page.partition('<p aria-live="polite">')[2].partition("</p>")[0]) == count
+
+
+def test_roles_and_what_they_allow_are_in_french(db: None) -> None:
+    client = client_as("administrator")
+    assert holds(french(client, "/admin/auth/group/"), "Gestionnaire de partenaires")
+    page = french(client, f"/admin/auth/group/{Group.objects.get(name='reviewer').pk}/change/")
+    for text in ("Examinateur", "Décider du statut d’un utilisateur", "Voir\u00a0: utilisateurs"):
+        assert holds(page, text), text
+
+
+def test_outcomes_agree_with_users_and_a_status_with_one_user(user: User) -> None:
+    factories.decide(user, Status.SUSPENDED)
+    heads = words(french(client_as("auditor"), "/admin/dashboard/").partition("decisions-title")[2])
+    assert "Activés Refusés Suspendus Fermés Rouverts" in heads
+    decisions = words(french(client_as("auditor"), "/admin/users/statuschange/"))
+    assert "Approuvé" in decisions
+    assert "Suspendu" in decisions
 
 
 def test_a_refusal_is_in_french(user: User) -> None:

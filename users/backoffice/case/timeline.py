@@ -12,6 +12,7 @@ from users.backoffice.change_origin import made_by, made_through
 from users.models import AccessKind, AccessRecord, CaseNote, Staff, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 from users.services.changes import FieldChange, differences
+from users.services.reasons import label_of, note_of
 
 SHOWN = 15
 MORE = 40
@@ -31,7 +32,7 @@ class Entry(NamedTuple):
     actor: str = ""
     source: str = ""
     text: str = ""
-    code: str = ""
+    reason: str = ""
     fields: tuple[FieldChange, ...] = ()
     times: int = 1
 
@@ -123,10 +124,7 @@ def _created(when: datetime, actor: str = "", source: str = "") -> Entry:
 
 def _origin(event: Any) -> tuple[str, str]:
     """Return who made a change, and by which API key and request, or which command."""
-    context = dict(event.pgh_context or {})
-    key = context.pop("key", "")
-    actor = made_by(context) if {"partner", "staff"} & context.keys() else ""
-    return actor, ", ".join(filter(None, (key and _("key %(key)s") % {"key": key}, made_through(context))))
+    return made_by(event.pgh_context), made_through(event.pgh_context)
 
 
 def _decision(change: StatusChange) -> Entry:
@@ -134,7 +132,13 @@ def _decision(change: StatusChange) -> Entry:
     title = _("%(from)s → %(to)s") % {"from": before.label, "to": after.label}
     actor = change.by.get_username()
     return Entry(
-        change.created_at, (2, change.pk), after.value, title, actor, text=change.reason, code=change.reason_code
+        change.created_at,
+        (2, change.pk),
+        after.value,
+        title,
+        actor,
+        text=note_of(change),
+        reason=label_of(change.reason_code),
     )
 
 

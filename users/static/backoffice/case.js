@@ -35,6 +35,15 @@
     });
   }
 
+  // As its first button does.
+  function sendByKeyboard(form) {
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.repeat || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      form.requestSubmit(form.querySelector("button:not([disabled])"));
+    });
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("[data-dialog]").forEach((link) => {
       link.setAttribute("aria-haspopup", "dialog");
@@ -42,6 +51,7 @@
     });
     document.querySelectorAll("[data-closes]").forEach((link) => asButton(link, () => link.closest("dialog").close()));
     document.querySelectorAll("dialog form").forEach(requireNote);
+    document.querySelectorAll("dialog form, .case-add-note form").forEach(sendByKeyboard);
     document.querySelectorAll("dialog[open]").forEach(open);
     document.querySelector("[data-focused]")?.focus();
   });

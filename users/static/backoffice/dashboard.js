@@ -94,13 +94,20 @@
         datasets: [
           { ...bars, label: data.median.title, data: data.median.values, backgroundColor: colors.pick(IN_TIME) },
           { ...bars, label: data.ninetieth.title, data: data.ninetieth.values, backgroundColor: colors.pick(SLOW) },
-          { type: "line", label: `${data.target.title}: ${data.target.value}`, data: data.labels.map(() => data.target.value), borderColor: colors.pick(LATE), backgroundColor: colors.pick(LATE), borderDash: [6, 4], borderWidth: 1.5, showLine: false, pointRadius: 0, pointStyle: "line" },
+          { type: "line", label: data.target.title, data: data.labels.map(() => data.target.value), borderColor: colors.pick(LATE), backgroundColor: colors.pick(LATE), borderDash: [6, 4], borderWidth: 1.5, showLine: false, pointRadius: 0, pointStyle: "line" },
         ],
       },
       options: options(colors, { axis: data.unit, rotation: 50 }),
       plugins: [linesFromEdgeToEdge],
     }),
   };
+
+  // A bar leads to the list of what it counts, as the row of the table does.
+  function linked(config, { urls }) {
+    config.options.onClick = (_event, [bar]) => { if (bar) window.location.assign(urls[bar.index]); };
+    config.options.onHover = (event, [bar]) => { event.native.target.style.cursor = bar ? "pointer" : ""; };
+    return config;
+  }
 
   function draw() {
     const source = document.getElementById("dashboard-charts");
@@ -109,7 +116,7 @@
     const colors = theme();
     drawn.forEach((chart) => chart.destroy());
     drawn = [...document.querySelectorAll("canvas[data-chart]")].map(
-      (canvas) => new Chart(canvas, charts[canvas.dataset.chart](data[canvas.dataset.chart], colors)),
+      (canvas) => new Chart(canvas, linked(charts[canvas.dataset.chart](data[canvas.dataset.chart], colors), data[canvas.dataset.chart])),
     );
   }
 

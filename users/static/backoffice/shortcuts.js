@@ -29,14 +29,17 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
+    // The dialog is on the case page alone; what it says holds for all pages.
     const enabled = document.getElementById("shortcuts-on");
-    enabled.checked = !isOff();
-    enabled.addEventListener("change", () => store(!enabled.checked));
-    document.querySelector("[data-dialog='shortcuts']").hidden = false;
+    if (enabled) {
+      enabled.checked = !isOff();
+      enabled.addEventListener("change", () => store(!enabled.checked));
+      document.querySelector("[data-dialog='shortcuts']").hidden = false;
+    }
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || isBusy(event.target)) return;
       const key = event.key.toLowerCase();
-      if (!enabled.checked && key !== HELP) return;
+      if (isOff() && key !== HELP) return;
       const target = [...document.querySelectorAll("[data-shortcut]")].find((element) => element.dataset.shortcut === key);
       if (!target) return;
       event.preventDefault();
