@@ -3,6 +3,7 @@
 They raise ValueError with what to set; `Env` adds the variable's name. No message holds a value, which can be secret.
 """
 
+import base64
 import ipaddress
 import re
 import ssl
@@ -12,6 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import environ
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
 from django.core.exceptions import ImproperlyConfigured
 
 from partners.rates import parse_rate
@@ -21,6 +25,8 @@ SET_SECRET = "set it to 50 random characters (`make install` writes such a value
 _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
 _IPV6 = r"\[[0-9A-Fa-f:.]+\]"
 _SECRET_LENGTH = 32
+_ED25519_BYTES = 32
+_SET_ED25519 = "set it to an Ed25519 private key without a password, as PEM or base64."
 _DIFFERENT_CHARACTERS = 10
 _SSL_MODES = {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
 # libpq's parameters that do not change the service's time limits and sessions.
@@ -138,6 +144,24 @@ def certificates(value: str) -> str:
     if not trust.cert_store_stats()["x509"]:
         raise ValueError("the file has no certificate; set it to a PEM file of certificates.")
     return value
+
+
+def ed25519_private_key(value: str) -> Ed25519PrivateKey | None:
+    r"""Return a key from PEM (also with `\n` for line feeds), or base64 of DER or its 32 bytes; None for no text."""
+    if not value:
+        return None
+    try:
+        if value.lstrip().startswith("-----BEGIN"):
+            key = load_pem_private_key(value.replace("\\n", "\n").encode(), password=None)
+        else:
+            content = base64.b64decode(value, validate=True)
+            is_raw = len(content) == _ED25519_BYTES
+            key = Ed25519PrivateKey.from_private_bytes(content) if is_raw else load_der_private_key(content, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise ValueError(_SET_ED25519) from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ValueError(_SET_ED25519)  # noqa: TRY004 - Env names the variable
+    return key
 
 
 def listen_address(value: str) -> str:

@@ -28,6 +28,9 @@ types.require_different(
     SECRET_KEY_FALLBACKS=SECRET_KEY_FALLBACKS,
 )
 
+# Signs evidence packs. None: they say that they are unsigned.
+EVIDENCE_SIGNING_KEY = env("EVIDENCE_SIGNING_KEY", cast=types.ed25519_private_key, default="", parse_default=True)
+
 _local_names = ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", cast=types.host_name, default=_local_names if DEBUG else [])
 types.require(

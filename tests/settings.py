@@ -21,6 +21,7 @@ os.environ.update(
         "REPLICA_DATABASE_URL": "",
         # Tests that keep files name a folder of their own (tests/support/documents.py).
         "DOCUMENT_STORAGE_URL": "",
+        "EVIDENCE_SIGNING_KEY": "",
         "WEBHOOK_CA_BUNDLE": "",
         "WEBHOOK_ALLOW_LOOPBACK": "false",
     }

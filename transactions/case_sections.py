@@ -1,6 +1,7 @@
 """A user's conversions and documents on the case page and in the evidence pack."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from django.template.defaultfilters import filesizeformat
@@ -10,9 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.rfc_3339 import format_timestamp
 from transactions import keyset
+from transactions.documents.downloads import FaultError, file_chunks
+from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import MAX_ROWS
-from transactions.models import DocumentWithdrawal
-from users.backoffice.case.sections import Section
+from transactions.models import Document, DocumentWithdrawal
+from users.backoffice.case.sections import AttachedFile, Section, UnreadableFileError
 from users.models import User
 
 
@@ -78,6 +81,24 @@ def document_records(user: User) -> Iterator[dict[str, Any]]:
         yield represent(row) | withdrawals.get(row.document_id, {})
 
 
+def document_files(user: User, request_id: str) -> Iterator[AttachedFile]:
+    """The files of all documents of a user, newest first; of those withdrawn too."""
+    for document in user.documents.order_by("-created_at", "-tiebreak").iterator():
+        yield AttachedFile(
+            row_id=str(document.document_id),
+            name=f"documents/{document.document_id}{EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])}",
+            size_bytes=document.size_bytes,
+            chunks=partial(_file_chunks, document, request_id),
+        )
+
+
+def _file_chunks(document: Document, request_id: str) -> Iterator[bytes]:
+    try:
+        yield from file_chunks(document, request_id=request_id)
+    except FaultError as fault:
+        raise UnreadableFileError(fault.cause.value) from None
+
+
 CONVERSIONS = Section(
     name="conversions",
     title=_("Conversions"),
@@ -95,4 +116,7 @@ DOCUMENTS = Section(
     latest=_document_cells,
     records=document_records,
     changelist="admin:transactions_document_changelist",
+    files=document_files,
+    files_permission="transactions.download_document",
+    file_key="documentId",
 )

@@ -18,6 +18,8 @@ urlpatterns = [
     path("docs/search", views.search, name="docs_search"),
     path("docs/postman.json", views.postman_json, name="docs_postman"),
     path("docs/signing-vectors.json", views.signing_vectors, name="docs_signing_vectors"),
+    path("docs/keys", views.keys, name="docs_keys"),
+    path("docs/verify.py", views.verify_py, name="docs_verify"),
     path("docs/examples/<str:name>", views.example, name="docs_example"),
     # The docs' own 404 page. A prefix, because `.` does not match a line feed.
     re_path(r"^docs/", views.not_found),

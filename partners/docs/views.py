@@ -14,6 +14,8 @@ from partners.docs import guide as guide_page
 from partners.docs import reference as reference_page
 from partners.docs import search as search_page
 from partners.doctor import NotUnderstoodError, SecretPastedError
+from partners.evidence import VERIFY
+from partners.evidence.keys import published as published_key
 
 FAVICON = Path(__file__).parents[1] / "static" / "docs" / "favicon.ico"
 _JSON, _TEXT = "application/json", "text/plain; charset=utf-8"
@@ -44,6 +46,8 @@ reference = published(reference_page.page)
 changelog = published(changelog_page.page)
 openapi_json = published(openapi.document_bytes, _JSON)
 signing_vectors = published(example_files.VECTORS.read_bytes, _JSON)
+keys = published(published_key, _TEXT)
+verify_py = published(VERIFY.read_bytes, _TEXT)
 # Some programs request the icon at the root.
 favicon = published(FAVICON.read_bytes, "image/x-icon")
 

@@ -1,6 +1,7 @@
 """A bad setting stops the start with one line: the name of the variable and what to set, never its value."""
 
 import ast
+import base64
 import os
 import pickle
 import re
@@ -14,6 +15,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
@@ -33,6 +37,7 @@ UNSET = dict.fromkeys(
         "SECRET_KEY_FALLBACKS",
         "CSRF_TRUSTED_ORIGINS",
         "WEBHOOK_CA_BUNDLE",
+        "EVIDENCE_SIGNING_KEY",
     ),
     "",
 )
@@ -52,6 +57,20 @@ def start(*command: str, **environment: str) -> "subprocess.CompletedProcess[str
     )
 
 
+def signing_keys() -> Iterator[str]:
+    """One key in each form."""
+    key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    yield from (pem, pem.replace("\n", "\\n"))
+    yield base64.b64encode(key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())).decode()
+    yield base64.b64encode(key.private_bytes_raw()).decode()
+
+
+def a_key_of_another_kind() -> str:
+    key = ec.derive_private_key(7, ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
 VALID: list[dict[str, str]] = [
     {"DOCUMENT_STORAGE_URL": "file:///srv/documents"},
     {"DOCUMENT_STORAGE_URL": "file:///srv/our%20documents/"},
@@ -63,6 +82,7 @@ VALID: list[dict[str, str]] = [
     {"ALLOWED_HOSTS": ".example.com,10.0.0.7,[::1]", "HOST": "::", "CSRF_TRUSTED_ORIGINS": "https://*.example.com"},
     {"REDIS_URL": "rediss://:hidden-value@redis.example:6380/1"},
     {"WEBHOOK_CA_BUNDLE": ssl.get_default_verify_paths().cafile or "", "WEBHOOK_ALLOW_LOOPBACK": "false"},
+    *({"EVIDENCE_SIGNING_KEY": text} for text in signing_keys()),
 ]
 
 
@@ -124,6 +144,10 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("STAFF_MFA_REQUIRED", "false", "DEBUG"),
         ("SECURE_HSTS_PRELOAD", "no", "true or false"),
         ("PORT", "65536", "from 1 to 65535"),
+        ("EVIDENCE_SIGNING_KEY", "hidden-value", "Ed25519 private key"),
+        ("EVIDENCE_SIGNING_KEY", "aGlkZGVuLXZhbHVl", "Ed25519 private key"),
+        ("EVIDENCE_SIGNING_KEY", "-----BEGIN PRIVATE KEY-----", "Ed25519 private key"),
+        ("EVIDENCE_SIGNING_KEY", a_key_of_another_kind(), "Ed25519 private key"),
         ("WEBHOOK_CA_BUNDLE", "/srv/absent.pem", "readable PEM file"),
         ("WEBHOOK_CA_BUNDLE", "/srv", "readable PEM file"),
         ("WEBHOOK_CA_BUNDLE", str(ROOT / "README.md"), "PEM file of certificates"),

@@ -68,11 +68,17 @@ def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse 
         "Accept-Ranges": "none",
         "X-Content-Type-Options": "nosniff",
     }
-    chunks = _logged_chunks(document, request_id)
-    next(chunks)  # raises FaultError
+    chunks = file_chunks(document, request_id=request_id)
     if document.size_bytes > CHUNK_BYTES:
         return stream(chunks, owner=owner, headers=headers)
     return HttpResponse(b"".join(chunks), headers=headers)
+
+
+def file_chunks(document: Document, *, request_id: str) -> Generator[bytes, None, None]:
+    """The chunks of a document's file, the last one after verification. Raises FaultError, here or between two."""
+    chunks = _logged_chunks(document, request_id)
+    next(chunks)
+    return chunks
 
 
 def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None, None]:

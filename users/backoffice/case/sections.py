@@ -1,10 +1,28 @@
 """Lists of a user's related rows that the apps above show on the case page and in the evidence pack."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from users.models import User
+
+
+class UnreadableFileError(Exception):
+    """A file cannot be read whole. code: why, without anything personal."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """The file of a row. row_id: the row's under `file_key`. chunks: its bytes; raises UnreadableFileError."""
+
+    row_id: str
+    name: str
+    size_bytes: int
+    chunks: Callable[[], Iterator[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +31,8 @@ class Section:
 
     name: its key in the evidence pack's data.json. permission: required to see it on the case page.
     latest: the cells of at most `count` rows, read in one statement. records: all rows, streamed, as the API has them.
-    changelist: URL name of the admin's list, which takes `?user=`.
+    changelist: URL name of the admin's list, which takes `?user=`. files: those of all rows, for the evidence packs of
+    those who have `files_permission`, and by the id of the request; `file_key`: which field of a record has `row_id`.
     """
 
     name: str
@@ -23,6 +42,9 @@ class Section:
     latest: Callable[[User, int], Sequence[Sequence[Any]]]
     records: Callable[[User], Iterable[Mapping[str, Any]]]
     changelist: str
+    files: Callable[[User, str], Iterable[AttachedFile]] | None = None
+    files_permission: str = ""
+    file_key: str = ""
 
 
 # users must not import transactions: that app adds its sections in AppConfig.ready().

@@ -105,14 +105,14 @@ class _Buffer(io.RawIOBase):
         return taken
 
 
-def zipped(files: Iterable[tuple[str, Iterable[str]]]) -> Iterator[bytes]:
-    """Generate a ZIP archive of these files. files: names and texts."""
+def zipped(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
+    """Generate a ZIP archive of these files. files: names and chunks, which are read in this order."""
     buffer = _Buffer()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, texts in files:
+        for name, chunks in files:
             # The size is not known in advance, and may need more than 32 bits.
             with archive.open(name, "w", force_zip64=True) as entry:
-                for chunk in in_chunks(texts):
+                for chunk in chunks:
                     entry.write(chunk)
                     if taken := buffer.take():
                         yield taken

@@ -1,12 +1,14 @@
 """The evidence pack of a user: `data.json` for programs and `index.html` for people, with the same contents.
 
-Both are written row by row, so that memory does not grow with the history.
+Both are written row by row, so that memory does not grow with the history. Beside them are the documents' files, the
+manifest with its signature, and a program that verifies them.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +16,10 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 
-from users.backoffice.case.sections import SECTIONS
+from partners.evidence import VERIFY
+from users.backoffice.case.sections import SECTIONS, Section
+from users.backoffice.exports.downloads import in_chunks
+from users.backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
 from users.backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
 from users.models import AccessRecord, Status, User, UserEvent
 from users.services.labels import LABELS, NOTHING, display_value
@@ -42,14 +47,14 @@ class Part:
     records: Callable[[User], Iterable[Mapping[str, Any]]]
 
 
-def parts() -> list[Part]:
-    """Return the lists of a pack."""
+def parts(manifest: Manifest | None = None) -> list[Part]:
+    """Return the lists of a pack. manifest: knows which files of their rows are in it."""
     return [
         Part("statusChanges", _("Decisions"), lambda user: records(user.status_changes.all(), _DECISION)),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
-        *(Part(section.name, section.title, section.records) for section in SECTIONS),
+        *(Part(section.name, section.title, partial(_section_records, section, manifest)) for section in SECTIONS),
     ]
 
 
@@ -59,18 +64,30 @@ def _history(user: User) -> Iterator[Record]:
         yield event | {"change": change, "by": event["by"] or {}}
 
 
-def files(user_id: UUID, access: AccessRecord) -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield the names and texts of the files of the pack. access: the export's entry in the access log."""
+def _section_records(section: Section, manifest: Manifest | None, user: User) -> Iterator[Mapping[str, Any]]:
+    attached = manifest.attached if manifest and section.files else None
+    for record in section.records(user):
+        yield record if attached is None else {**record, **attached.get(record[section.file_key], NO_FILE)}
+
+
+def files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
+    """Yield the files of the pack, each to be read before the next. access: the export's entry in the access log."""
     user = User.objects.get(pk=user_id)
     [profile] = records(User.objects.filter(pk=user_id), USER)
-    yield "index.html", _page(user, profile, access)
-    yield "data.json", _json(user, profile, access)
+    manifest = Manifest(user, access)
+    # First, so that the page can say which files are missing.
+    for section in SECTIONS:
+        yield from manifest.files_of(section)
+    yield manifest.part("index.html", in_chunks(_page(user, profile, access, manifest)))
+    yield manifest.part("data.json", in_chunks(_json(user, profile, access, manifest)))
+    yield manifest.part(VERIFY.name, (VERIFY.read_bytes(),))
+    yield from manifest.files()
 
 
-def _json(user: User, profile: Record, access: AccessRecord) -> Iterator[str]:
+def _json(user: User, profile: Record, access: AccessRecord, manifest: Manifest) -> Iterator[str]:
     yield f'{{"exportedAt":{dump(access.created_at)},"exportedBy":{dump(access.staff.get_username())}'
     yield f',"requestId":{dump(access.request_id)},"user":{dump(profile)}'
-    for part in parts():
+    for part in parts(manifest):
         yield f",{dump(part.key)}:["
         for number, record in enumerate(part.records(user)):
             yield ("," if number else "") + "\n" + dump(record)
@@ -81,14 +98,15 @@ def _json(user: User, profile: Record, access: AccessRecord) -> Iterator[str]:
 _CUT = "<!-- parts -->"
 
 
-def _page(user: User, profile: Record, access: AccessRecord) -> Iterator[str]:
+def _page(user: User, profile: Record, access: AccessRecord, manifest: Manifest) -> Iterator[str]:
     """Write the page. It loads nothing from elsewhere, and every value is escaped."""
-    pack_parts = parts()
+    pack_parts = parts(manifest)
     context = {
         "user_id": user.pk,
         "is_sandbox": user.is_sandbox,
         "profile": [(_heading(name), _text(value, name)) for name, value in profile.items()],
         "access": access,
+        "key_id": manifest.key_id,
         "parts": pack_parts,
         "cut": _CUT,
     }
