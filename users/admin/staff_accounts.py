@@ -49,7 +49,7 @@ class StaffAdmin(ReadOnlyAdmin):
     fieldsets = (
         (None, {"fields": (login_name, state, second_factor, last_sign_in, "date_joined")}),  # type: ignore[typeddict-item]
         (_("Personal info"), {"fields": ("first_name", "last_name", "email")}),
-        (_("Roles"), {"fields": ("groups", "is_superuser")}),
+        (_("Access"), {"fields": ("groups", "is_superuser")}),
     )
     editable_fields = ("first_name", "last_name", "email", "groups", "is_superuser")
     addable_fields = ("email",)
@@ -99,7 +99,7 @@ class StaffAdmin(ReadOnlyAdmin):
         return super().formfield_for_manytomany(
             db_field,
             request,
-            **kwargs | {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": _("roles"), "help_text": ""},
+            **kwargs | {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": _("Roles"), "help_text": ""},
         )
 
     def change_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
