@@ -175,7 +175,7 @@ def test_a_list_with_long_words_shows_all_its_columns(
         table = page.locator("#result_list")
         assert table.evaluate("table => table.offsetWidth <= table.parentElement.clientWidth"), path
     page.goto("/admin/users/statuschange/")
-    assert page.locator(".field-to_status").first.evaluate(IS_ONE_LINE)
+    assert page.locator(".field-decision .bo-badge").first.evaluate(IS_ONE_LINE)
 
 
 def fits(page: Page) -> bool:
