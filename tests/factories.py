@@ -338,6 +338,12 @@ def decide(user: User, status: str) -> None:
         StatusChangeFactory.create(user=user, to_status=to_status)
 
 
+def reopen(user: User, *, reason: str = REASON, reason_code: str = "") -> None:
+    """Have staff reject a pending user, for this reason, and reopen the case."""
+    StatusChangeFactory.create(user=user, to_status=Status.REJECTED, reason=reason, reason_code=reason_code)
+    StatusChangeFactory.create(user=user, to_status=Status.PENDING_COMPLIANCE)
+
+
 def add_conversions(user: User, times: Iterable[datetime], **fields: Any) -> list[Conversion]:
     """Store a conversion of the user at each of these times."""
     return insert_conversions([ConversionFactory.build(user=user, created_at=time, **fields) for time in times])

@@ -213,7 +213,9 @@ def test_long_words_do_not_widen_an_approval_and_its_message_on_a_phone(
     expect(page.get_by_role("link", name="Back to the list")).to_be_visible()
     assert fits(page)
     page.goto(f"/admin/cases/{unbroken.pk}/")
-    page.get_by_role("button", name="Mark as reviewed").first.click()
+    open_decision(page, "Mark as reviewed").get_by_label("Note").fill("Certificate seen.")
+    assert fits(page)
+    page.get_by_role("dialog").get_by_role("button", name="Mark as reviewed").click()
     expect(page.get_by_text("is marked as reviewed")).to_be_visible()
     assert fits(page)
 

@@ -56,6 +56,8 @@ GRANTS = {
     },
     "users_accessrecord": ADD,
     "users_casenote": ADD,
+    "users_decisionbasis": READ
+    | {"INSERT (created_at, data, decision_id, is_sandbox, open_seconds, review_id, staff_id, was_shown)"},
     "transactions_conversion": READ
     | {
         (

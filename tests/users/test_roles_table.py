@@ -137,13 +137,14 @@ class Page:
 
 @dataclass(frozen=True)
 class Action:
-    """What a POST does. is_done: whether it was; others leave every row as it is."""
+    """What a POST does. is_done: whether it was; others leave every row as it is. first: a page opened before."""
 
     title: str
     path: Path_
     roles: set[str]
     sent: Callable[[World], Mapping[str, Any]] = field(default=lambda _world: {})
     is_done: Callable[[World], bool] = field(default=lambda _world: False)
+    first: Path_ | None = None
     word = "does"
 
 
@@ -287,8 +288,9 @@ TABLE: tuple[Page | Action, ...] = (
         "Mark as reviewed",
         at("/admin/cases/{w.changed.pk}/reviewed/"),
         DECIDERS,
-        lambda w: {"version": present_version(w.changed)},
+        lambda w: {"version": present_version(w.changed), "note": "Seen."},
         lambda w: AccessRecord.objects.filter(user=w.changed, kind=AccessKind.REVIEWED).exists(),
+        first=at("/admin/cases/{w.changed.pk}/"),
     ),
     Page("Dashboard", at("/admin/dashboard/"), {REVIEWER, AUDITOR, SUPERUSER}),
     Page("Evidence pack: its page", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT),
@@ -577,6 +579,8 @@ def sees(page: Page, role: str, client: Client, world: World) -> None:
 
 
 def does(action: Action, role: str, client: Client, world: World) -> None:
+    if action.first:
+        client.get(action.first(world))
     before = everything()
     response = client.post(action.path(world), action.sent(world))
     if role in action.roles:

@@ -29,7 +29,7 @@ from users.admin.filters import ModeFilter
 from users.models import AccessRecord, Claim, QueuedUser, Staff, Status, StatusChange, User, UserEvent
 from users.services import claims, modes
 from users.services.bulk_approval import users_with_unseen_flags
-from users.services.risk_flags import count_risk_flags
+from users.services.risk_flags import risk_flag_codes
 from users.services.simulated_decisions import simulate_decision
 
 BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
@@ -139,11 +139,11 @@ def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple
         )
     waiting = live.waiting
     for path in (f"/admin/cases/{waiting.pk}/", f"/admin/users/user/{waiting.pk}/change/"):
-        yield path, [(flag.code, flag.why, flag.others) for flag in client.get(path).context["risk_flags"]]
+        yield path, [(flag.code, flag.why, flag.others) for flag in client.get(path).context["shown"].risk_flags]
     data = pack_of(client, waiting)[1]
     yield "evidence", {name: data[name] for name in ("user", "statusChanges", "history", "conversions", "documents")}
     users = list(live.partner.users.order_by("pk"))
-    yield "number of risk flags", count_risk_flags(users)
+    yield "number of risk flags", risk_flag_codes(users)
     yield "flags that nobody has seen", users_with_unseen_flags([user.pk for user in users])
     yield "case in hand", claims.current_case(live.by)
     yield "next cases", [claims.next_case(staff=one) for one in factories.StaffFactory.create_batch(3)]
@@ -236,7 +236,7 @@ def test_sandbox_users_are_exported_where_they_are_asked_for(client: Client, liv
 
 
 def test_risk_flags_of_a_sandbox_user_look_at_sandbox_users(client: Client, live: Rows, sandbox: Rows) -> None:
-    flags = client.get(f"/admin/cases/{sandbox.waiting.pk}/").context["risk_flags"]
+    flags = client.get(f"/admin/cases/{sandbox.waiting.pk}/").context["shown"].risk_flags
     others = {other.partner for flag in flags for other in flag.others}
     assert others == {sandbox.partner}
 

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -30,7 +30,7 @@ from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance, search
 from users.services.changes import version_of
 from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
-from users.services.risk_flags import count_risk_flags
+from users.services.risk_flags import TITLES, FlagCode, Weight, risk_flag_codes, weight_of
 
 _STATUS_KINDS = {
     Status.PENDING_COMPLIANCE: "off",
@@ -171,10 +171,23 @@ def age_cell(since: datetime, *, is_due: bool = True) -> str:
     return format_html(cell, state, age.text, moment(since))
 
 
+def display_flags(codes: Sequence[FlagCode]) -> str:
+    """The grave risk flags by name, and the number of the others; empty without any."""
+    grave = [
+        badge(icon_and_text("history", str(TITLES[code])), "bad") for code in codes if weight_of(code) is Weight.GRAVE
+    ]
+    badges = list(grave)
+    if count := len(codes) - len(grave):
+        text = ngettext("%(counter)s risk flag", "%(counter)s risk flags", count) % {"counter": count}
+        is_harmless = not grave and all(weight_of(code) is Weight.HARMLESS for code in codes)
+        badges.append(badge(icon_and_text("flag", text), "off" if is_harmless else "warning"))
+    return format_html_join(" ", "{}", ((one,) for one in badges))
+
+
 def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
     """The context of the page that asks for the reason; three statements, however many users there are."""
     unread = bulk_approval.users_with_unseen_flags([user.pk for user in users])
-    flags = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+    flags = risk_flag_codes(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     # The version that the person saw first, so that a change between the two pages is noticed.
     seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
     now = timezone.now()
@@ -182,7 +195,7 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
         {
             "user": user,
             "age": age_of(user.status_since, now=now),
-            "risk_flags": flags[user.pk],
+            "risk_flags": display_flags(flags[user.pk]),
             "is_unread": user.pk in unread,
             "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, version_of(user)),
         }

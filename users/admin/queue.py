@@ -9,21 +9,20 @@ from django.urls import URLPattern, path, reverse
 from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilter
 
-from partners.admin.badges import badge, icon_and_text
 from partners.admin.bounded_lists import MAX_COUNT, RowFilter, bounded_count
 from partners.models import Mode
 from users.admin import filters
-from users.admin.case_actions import CaseActionsAdmin, age_cell
+from users.admin.case_actions import CaseActionsAdmin, age_cell, display_flags
 from users.backoffice.access import staff_of
 from users.backoffice.lists import MODE
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import compliance, modes
 from users.services.changes import version_of
-from users.services.risk_flags import count_risk_flags
+from users.services.risk_flags import risk_flag_codes
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
 _FILTERS = (
@@ -65,18 +64,18 @@ class CaseListAdmin(CaseActionsAdmin):
             return None
 
         def by_risk_flags(users: list[Any]) -> list[Any]:
-            counts = count_risk_flags(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
-            return [user for user in users if bool(counts[user.pk]) is (wanted == filters.YES)]
+            codes = risk_flag_codes(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+            return [user for user in users if bool(codes[user.pk]) is (wanted == filters.YES)]
 
         return by_risk_flags
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Attach the number of risk flags, the claim and the possible buttons to each user, in two statements."""
+        """Attach the codes of the risk flags, the claim and the possible buttons to each user, in two statements."""
         staff = staff_of(request)
-        counts = count_risk_flags(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
+        codes = risk_flag_codes(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
         for user in rows:
             held: Claim | None = getattr(user, "claim", None)
-            user.held, user.flag_count, user.version = held, counts[user.pk], version_of(user)
+            user.held, user.flag_codes, user.version = held, codes[user.pk], version_of(user)
             user.is_mine = held is not None and held.staff_id == staff.pk
             user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
 
@@ -122,10 +121,7 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description=gettext_lazy("risk flags"))
     def risk_flags(self, user: Any) -> str:
-        if not (count := user.flag_count):
-            return format_html('<span class="bo-quiet">{}</span>', _("None"))
-        text = ngettext("%(counter)s risk flag", "%(counter)s risk flags", count) % {"counter": count}
-        return badge(icon_and_text("flag", text), "warning")
+        return display_flags(user.flag_codes) or format_html('<span class="bo-quiet">{}</span>', _("None"))
 
     @admin.display(description=gettext_lazy("claimed by"))
     def claimed_by(self, user: Any) -> str:
@@ -140,7 +136,6 @@ class CaseListAdmin(CaseActionsAdmin):
         """Buttons of users/backoffice/case/views.py, in the form of the list's head."""
         name = {"name": user.full_name}
         texts = {
-            "reviewed": (_("Mark %(name)s as reviewed") % name, _("Reviewed")),
             "claim": (_("Claim %(name)s") % name, _("Claim")),
             "release": (_("Release %(name)s") % name, _("Release")),
         }
@@ -148,9 +143,15 @@ class CaseListAdmin(CaseActionsAdmin):
             '<button class="bo-button bo-plain" form="case-button" formaction="{}" name="version" value="{}"'
             ' aria-label="{}">{}</button>'
         )
-        possible = [view for view, is_possible in user.may.items() if is_possible]
+        possible = [view for view in texts if user.may[view]]
         urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
-        return format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
+        buttons = format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
+        if not user.may["reviewed"]:
+            return buttons
+        # The case has the dialog: nobody marks as reviewed what they have not opened.
+        link = '<a class="bo-button bo-plain" href="{}" aria-label="{}">{}</a> {}'
+        case = reverse("backoffice_case", args=(user.pk,))
+        return format_html(link, case, _("Review %(name)s") % name, _("Review"), buttons)
 
 
 @admin.register(QueuedUser)

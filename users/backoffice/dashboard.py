@@ -16,13 +16,18 @@ from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from partners.models import Partner
+from users.backoffice import reviewer_figures
+from users.backoffice.access import staff_of
 from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, PartnerFigures, Percentiles, gather
 from users.backoffice.lists import DECISIONS, QUEUE
-from users.backoffice.waiting_time import AgeState, format_duration, hours_label
-from users.models import Status
+from users.backoffice.reviewer_figures import ReviewerFigures
+from users.backoffice.waiting_time import AgeState, format_duration, format_open_time, hours_label
+from users.models import Staff, Status
 from users.services import compliance
 
 PERMISSION = "users.view_dashboard"
+# Who reads the access log sees the figures of all who decide, others their own.
+OVERSIGHT_PERMISSION = "users.view_accessrecord"
 PERIODS = (7, 30, 90)
 # More bars are hard to read. Partners are sorted by the number of users who need a decision.
 PARTNERS_IN_CHART = 12
@@ -79,6 +84,8 @@ def dashboard(request: HttpRequest) -> HttpResponse:
             for day, outcomes in reversed(figures.by_day.items())
         ],
         "partners": [_partner_row(figures, one) for one in figures.partners],
+        "reviewers": _reviewers(staff_of(request), figures),
+        "sees_all_reviewers": request.user.has_perm(OVERSIGHT_PERMISSION),
         "charts": _charts(figures),
     }
     return render(request, "backoffice/dashboard.html", admin.site.each_context(request) | context)
@@ -92,6 +99,13 @@ def _row(outcomes: Mapping[str, int], url: str) -> list[tuple[int, str]]:
     """Return the number of decisions of each outcome, and their total, each with the address of their list."""
     counts = [(outcomes.get(outcome, 0), f"{url}&to_status__exact={outcome.value}") for outcome in OUTCOMES]
     return [*counts, (sum(count for count, _url in counts), url)]
+
+
+def _reviewers(reader: Staff, figures: Figures) -> list[tuple[ReviewerFigures, str]]:
+    """Return the figures of each person that the reader may see, with the median time on a case."""
+    only = None if reader.has_perm(OVERSIGHT_PERMISSION) else reader
+    found = reviewer_figures.gather(figures.begins, only=only)
+    return [(one, "–" if one.median_seconds is None else format_open_time(one.median_seconds)) for one in found]
 
 
 def _partner_row(figures: Figures, one: PartnerFigures) -> dict[str, Any]:

@@ -76,9 +76,10 @@ class PartnerFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of the dashboard. by_day: decisions by day and by the status they led to."""
+    """The figures of the dashboard. begins: of the period. by_day: decisions by day and by the status they led to."""
 
     time_zone: ZoneInfo
+    begins: datetime
     target_hours: int
     buckets: Sequence[Bucket]
     by_day: dict[date, Counter[str]]
@@ -150,6 +151,7 @@ def gather(days: int) -> Figures:
         figures.decision_times = decision_times.get(pk)
     return Figures(
         zone,
+        starts[0],
         target,
         [
             Bucket(begins, ends, counts[number], number >= FIRST_LATE_BUCKET)

@@ -69,3 +69,10 @@ def format_duration(duration: timedelta) -> str:
     if hours:
         return _("%(hours)s h") % {"hours": hours}
     return _("%(minutes)s min") % {"minutes": rest // timedelta(minutes=1)}
+
+
+def format_open_time(seconds: int) -> str:
+    """Write how long a case was open: in seconds below two minutes."""
+    if seconds < 2 * 60:
+        return _("%(seconds)s s") % {"seconds": seconds}
+    return format_duration(timedelta(seconds=seconds))

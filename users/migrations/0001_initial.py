@@ -387,7 +387,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='statuschange',
-            index=models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since'), name='status_change_by_day'),
+            index=models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since', 'user'), name='status_change_by_day'),
         ),
         migrations.AddIndex(
             model_name='statuschange',
@@ -452,6 +452,60 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='userevent',
             trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b85b64e638696147a960abbfe1dc9fc25ab65fbf', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_fc49e', table='users_userevent', when='BEFORE')),
+        ),
+        migrations.CreateModel(
+            name='DecisionBasis',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('is_sandbox', models.BooleanField(db_default=False, editable=False, verbose_name='sandbox')),
+                ('was_shown', models.BooleanField(verbose_name='shown')),
+                ('data', models.JSONField(verbose_name='data')),
+                ('open_seconds', models.IntegerField(editable=False, null=True, verbose_name='seconds open')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+            ],
+            options={
+                'verbose_name': 'basis of a decision',
+                'verbose_name_plural': 'bases of decisions',
+            },
+        ),
+        migrations.AddField(
+            model_name='decisionbasis',
+            name='decision',
+            field=models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='basis', to='users.statuschange', verbose_name='decision'),
+        ),
+        migrations.AddField(
+            model_name='decisionbasis',
+            name='review',
+            field=models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='basis', to='users.accessrecord', verbose_name='review'),
+        ),
+        migrations.AddField(
+            model_name='decisionbasis',
+            name='staff',
+            field=models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff'),
+        ),
+        migrations.AddIndex(
+            model_name='decisionbasis',
+            index=models.Index(condition=models.Q(('decision__isnull', False)), fields=['is_sandbox', 'created_at'], include=('staff', 'open_seconds'), name='decision_basis_by_day'),
+        ),
+        migrations.AddConstraint(
+            model_name='decisionbasis',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('decision__isnull', False), ('review__isnull', True)), models.Q(('decision__isnull', True), ('review__isnull', False)), _connector='OR'), name='decision_basis_of_one'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='decisionbasis',
+            trigger=pgtrigger.compiler.Trigger(name='of_decision', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE about users_user.id%TYPE; entered_at timestamptz;', func="\n            IF NEW.decision_id IS NOT NULL THEN\n                SELECT d.by_id, d.is_sandbox, d.created_at, d.user_id, d.since\n                  INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n                  FROM users_statuschange d WHERE d.id = NEW.decision_id;\n            ELSE\n                SELECT a.staff_id, u.is_sandbox, a.created_at, u.id, u.status_since\n                  INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n                  FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id\n                 WHERE a.id = NEW.review_id AND a.kind = 'reviewed';\n            END IF;\n            -- now() is the beginning of the transaction.\n            IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN\n                RAISE EXCEPTION 'A basis is recorded with its decision or review.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            NEW.open_seconds := (\n                SELECT extract(epoch FROM NEW.created_at - a.created_at) FROM users_accessrecord a\n                 WHERE a.user_id = about AND a.staff_id = NEW.staff_id AND a.kind = 'opened'\n                   AND a.detail IN ('', 'User page.') AND a.created_at BETWEEN entered_at AND NEW.created_at\n                 ORDER BY a.id DESC LIMIT 1);\n            RETURN NEW;\n        ", hash='82595945a9b5b14e8a6d48778de6d73286ecd865', operation='INSERT', pgid='pgtrigger_of_decision_24d17', table='users_decisionbasis', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='decisionbasis',
+            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='388104a052d281505399595f0ab6f26d162134e3', operation='UPDATE', pgid='pgtrigger_no_update_94915', table='users_decisionbasis', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='decisionbasis',
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4a9b58ce715e7448ecc0f0424b6d351c3f622990', operation='DELETE', pgid='pgtrigger_no_delete_18087', table='users_decisionbasis', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='decisionbasis',
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='541c99e4bbd7633be3f604c92be2b60fdc25ab1d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_14dbd', table='users_decisionbasis', when='BEFORE')),
         ),
         # Written by hand: Django makes this table by a command of its own.
         migrations.RunSQL(CREATE_CACHE, "DROP TABLE staff_cache"),

@@ -1,6 +1,6 @@
-"""Users, staff, and the decisions, claims and access records of staff."""
+"""Users, staff, and the decisions with their basis, claims and access records of staff."""
 
-from users.models.case import AccessKind, AccessRecord, CaseNote, ChangedUser, Claim, QueuedUser
+from users.models.case import AccessKind, AccessRecord, CaseNote, ChangedUser, Claim, DecisionBasis, QueuedUser
 from users.models.staff_history import SecondFactor, StaffRole
 from users.models.statuses import Status
 from users.models.user import Staff, StatusChange, User, UserEvent
@@ -11,6 +11,7 @@ __all__ = (
     "CaseNote",
     "ChangedUser",
     "Claim",
+    "DecisionBasis",
     "QueuedUser",
     "SecondFactor",
     "Staff",

@@ -7,8 +7,8 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.triggers import append_only
-from users.models.triggers import ACCESS_TRIGGERS
-from users.models.user import Staff, User
+from users.models.triggers import ACCESS_TRIGGERS, DECISION_BASIS_TRIGGERS
+from users.models.user import Staff, StatusChange, User
 
 
 class QueuedUser(User):  # type: ignore[django-manager-missing]  # as of User
@@ -121,3 +121,56 @@ class AccessRecord(models.Model):
     def detail_text(self) -> str:
         """The detail in the reader's language where it is the name of a page; any other is as it was recorded."""
         return gettext(self.detail) if self.detail in (self.USER_PAGE, self.HISTORY_PAGE) else self.detail
+
+
+class DecisionBasis(models.Model):
+    """What the person saw who made a decision or a review: the row is inserted with it, and never changes.
+
+    A trigger sets staff, mode, time and open_seconds. data: see users/services/decision_basis.py.
+    """
+
+    decision = models.OneToOneField(
+        StatusChange, models.PROTECT, verbose_name=_("decision"), related_name="basis", null=True
+    )
+    review = models.OneToOneField(
+        AccessRecord, models.PROTECT, verbose_name=_("review"), related_name="basis", null=True
+    )
+    staff = models.ForeignKey(
+        Staff, models.PROTECT, verbose_name=_("staff"), related_name="+", db_index=False, null=True, editable=False
+    )
+    is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
+    # False where there was no page, and the data is what one would have shown.
+    was_shown = models.BooleanField(_("shown"))
+    data = models.JSONField(_("data"))
+    # From the person's last opening of the case in this status; None where there was none.
+    open_seconds = models.IntegerField(_("seconds open"), null=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+
+    serving_privileges = (
+        "SELECT",
+        "INSERT (decision_id, review_id, staff_id, is_sandbox, was_shown, data, open_seconds, created_at)",
+    )
+
+    class Meta:
+        verbose_name = _("basis of a decision")
+        verbose_name_plural = _("bases of decisions")
+        indexes = (
+            # An index-only scan for the dashboard.
+            models.Index(
+                fields=("is_sandbox", "created_at"),
+                include=("staff", "open_seconds"),
+                condition=Q(decision__isnull=False),
+                name="decision_basis_by_day",
+            ),
+        )
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(decision__isnull=False, review__isnull=True)
+                | Q(decision__isnull=True, review__isnull=False),
+                name="decision_basis_of_one",
+            ),
+        )
+        triggers = [*DECISION_BASIS_TRIGGERS, *append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.decision_id or self.review_id}"

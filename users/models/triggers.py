@@ -194,3 +194,34 @@ ACCESS_TRIGGERS = [
         )
     ),
 ]
+
+DECISION_BASIS_TRIGGERS = [
+    PermanentTrigger(
+        name="of_decision",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        declare=[("about", "users_user.id%TYPE"), ("entered_at", "timestamptz")],
+        func=f"""
+            IF NEW.decision_id IS NOT NULL THEN
+                SELECT d.by_id, d.is_sandbox, d.created_at, d.user_id, d.since
+                  INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at
+                  FROM users_statuschange d WHERE d.id = NEW.decision_id;
+            ELSE
+                SELECT a.staff_id, u.is_sandbox, a.created_at, u.id, u.status_since
+                  INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at
+                  FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id
+                 WHERE a.id = NEW.review_id AND a.kind = 'reviewed';
+            END IF;
+            -- now() is the beginning of the transaction.
+            IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN
+                {refuse("A basis is recorded with its decision or review.")}
+            END IF;
+            NEW.open_seconds := (
+                SELECT extract(epoch FROM NEW.created_at - a.created_at) FROM users_accessrecord a
+                 WHERE a.user_id = about AND a.staff_id = NEW.staff_id AND a.kind = 'opened'
+                   AND a.detail IN ('', 'User page.') AND a.created_at BETWEEN entered_at AND NEW.created_at
+                 ORDER BY a.id DESC LIMIT 1);
+            RETURN NEW;
+        """,
+    ),
+]

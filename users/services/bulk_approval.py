@@ -1,6 +1,7 @@
 """Approval of several cases: each by the rules of a single decision, in a transaction of its own.
 
-One rule more: a case with risk flags is approved only after somebody who may decide has seen all of them.
+One rule more: a case with risk flags that are not harmless is approved only after somebody who may decide has seen
+them all.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,7 +17,7 @@ from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.services import compliance
 from users.services.changes import ConcurrentChanges
 from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
-from users.services.risk_flags import OTHERS, count_risk_flags, same_email, same_person
+from users.services.risk_flags import OTHERS, Weight, risk_flag_codes, same_email, same_person, weight_of
 
 MAX_CASES = 100
 # Permissions are looked up by this backend; the login's backend extends it.
@@ -79,9 +80,9 @@ def approve_all(*, choices: Sequence[Choice], reason: str, reason_code: str, by:
 def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
     """The pending users among these who have risk flags that nobody who may decide has seen. In two statements.
 
-    A flag was seen where somebody who may decide has opened a page with risk flags, and since then neither the user nor
-    another user with the same e-mail address or the same name and birth date was created or changed.
-    Flags that the approver may not see count too.
+    Harmless flags do not count. A flag was seen where somebody who may decide has opened a page with risk flags, and
+    since then neither the user nor another user with the same e-mail address or the same name and birth date was
+    created or changed. Flags that the approver may not see count too.
     """
     pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
         opened_at=_last_opening(),
@@ -91,7 +92,8 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
         ),
     )
     unopened = [user for user in pending if not _is_opened(user)]
-    return {pk for pk, flags in count_risk_flags(unopened).items() if flags}
+    codes_by_user = risk_flag_codes(unopened)
+    return {pk for pk, codes in codes_by_user.items() if any(weight_of(code) > Weight.HARMLESS for code in codes)}
 
 
 def _is_opened(user: Any) -> bool:

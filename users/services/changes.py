@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Value
-from django.db.models.functions import Coalesce
-
-from users.models import AccessKind, AccessRecord, StatusChange, User, UserEvent
+from users.models import AccessKind, AccessRecord, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS
 from users.services.labels import LABELS, READING_ORDER, display_value
 
@@ -17,12 +14,26 @@ EVENTS_COMPARED = 200
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field before and after a change, formatted for people."""
+    """A field before and after a change. label, old and new are for people."""
 
     column: str
-    label: Any
-    old: str
-    new: str
+    before: Any
+    after: Any
+
+    @property
+    def label(self) -> Any:
+        """The name of the field."""
+        return LABELS[self.column]
+
+    @property
+    def old(self) -> str:
+        """The value before."""
+        return display_value(self.column, self.before)
+
+    @property
+    def new(self) -> str:
+        """The value after."""
+        return display_value(self.column, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +68,24 @@ def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldCha
     for column in READING_ORDER:
         before, after = getattr(old, column), getattr(new, column)
         if before != after and (sees_identity or column not in IDENTITY_COLUMNS):
-            yield FieldChange(column, LABELS[column], display_value(column, before), display_value(column, after))
+            yield FieldChange(column, before, after)
 
 
 def since_last_decision(user: User, *, sees_identity: bool) -> Changes:
-    """The changes since the last decision; without one, since the user was created."""
-    decision = user.status_changes.select_related("by").order_by("-created_at", "-id").first()
-    basis = _basis(user) if user.profile_changed_at is not None else None
-    return Changes(
-        decision,
-        decision.created_at if decision else user.created_at,
-        tuple(differences(basis, user, sees_identity=sees_identity)) if basis is not None else (),
-    )
+    """The changes since the last decision on the profile, which a reopening is not; without one, since the creation."""
+    verdicts = user.status_changes.exclude(to_status=Status.PENDING_COMPLIANCE).select_related("by")
+    return since_decision(user, verdicts.order_by("-created_at", "-id").first(), sees_identity=sees_identity)
+
+
+def since_decision(user: User, decision: StatusChange | None, *, sees_identity: bool) -> Changes:
+    """The changes since this decision, or since the user was created. One statement, none where nothing changed."""
+    since = decision.created_at if decision else user.created_at
+    if user.profile_changed_at is None or user.profile_changed_at <= since:
+        return Changes(decision, since, ())
+    history = UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id")
+    # Not by the event's time: changes of one transaction share an instant.
+    before: Any = (history.filter(status_since=since) if decision else history).first()
+    return Changes(decision, since, tuple(differences(before, user, sees_identity=sees_identity)) if before else ())
 
 
 def changes_since(user: User, shown: str, *, sees_identity: bool) -> ConcurrentChanges:
@@ -85,13 +102,3 @@ def changes_since(user: User, shown: str, *, sees_identity: bool) -> ConcurrentC
         )
         reviewed = reviews.select_related("staff").order_by("id").first()
     return ConcurrentChanges(tuple(differences(loaded, user, sees_identity=sees_identity)), tuple(decisions), reviewed)
-
-
-def _basis(user: User) -> Any:
-    """The user after the last move of the status: the first event after the last one of another status.
-
-    Not by time: changes of one transaction share an instant.
-    """
-    history = UserEvent.objects.filter(pgh_obj=user)
-    another = history.exclude(status=user.status).order_by("-pgh_id").values("pgh_id")[:1]
-    return history.filter(pgh_id__gt=Coalesce(another, Value(0))).order_by("pgh_id").first()

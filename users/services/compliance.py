@@ -1,7 +1,8 @@
 """Decisions: moves of a user's status (contract, section 8), and reviews of a changed name or birth date.
 
 The commands call change_status. The back office calls decide and mark_reviewed, which also check that nothing has
-changed since the page was loaded, and that nobody else has claimed the case.
+changed since the page was loaded, and that nobody else has claimed the case. Each keeps what the person saw
+(users/services/decision_basis.py).
 """
 
 from uuid import UUID
@@ -13,11 +14,12 @@ from partners.db import history_context
 from users.models import AccessKind, AccessRecord, Claim, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
-from users.services import claims
+from users.services import claims, decision_basis
 from users.services.changes import ConcurrentChanges, changes_since, version_of
 
 REASON_LENGTH = 2000
 REASON_CODE_LENGTH = 50
+MAX_NOTE_LENGTH = 500
 PERMISSION = "users.decide_user"
 
 
@@ -53,26 +55,33 @@ def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[
 
 
 def change_status(
-    *, user: User, to_status: str, by: Staff, reason: str, reason_code: str = "", source: str = ""
+    *, user: User, to_status: str, by: Staff, reason: str, reason_code: str = "", source: str = "", signed: str = ""
 ) -> StatusChange:
     """Move a user's status, record who did it, when and why, and end the claim on the case.
 
     reason: 1 to 2000 characters. reason_code: at most 50.
     source: the origin that the history names, such as a request's id or a command.
+    signed: what the page showed on which the person decided; empty without a page.
     Raises DecisionRefusedError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     _require_permission(by)
     with transaction.atomic():
         # Locked: of two decisions at once, the second is checked against the result of the first.
-        present = Status(User.objects.select_for_update(no_key=True).values_list("status", flat=True).get(pk=user.pk))
+        locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        present = Status(locked.status)
         _check_move(present, to_status)
         _check_reason(reason, reason_code)
+        # Simulated decisions are nobody's.
+        is_simulated = by.username == Staff.SANDBOX
+        basis = None if is_simulated else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
         Claim.objects.filter(user=user).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         change = StatusChange.objects.create(
             user=user, from_status=present, to_status=to_status, by=by, reason=reason, reason_code=reason_code
         )
+        if basis is not None:
+            decision_basis.keep(basis, decision=change)
     user.refresh_from_db()
     return change
 
@@ -86,6 +95,7 @@ def decide(
     reason_code: str = "",
     by: Staff,
     source: str,
+    signed: str = "",
 ) -> StatusChange:
     """Move a user's status.
 
@@ -100,25 +110,37 @@ def decide(
             reason=reason,
             reason_code=reason_code,
             source=source,
+            signed=signed,
         )
 
 
-def mark_reviewed(*, user_id: UUID, shown: str, by: Staff, request_id: str = "") -> AccessRecord:
+def mark_reviewed(
+    *, user_id: UUID, shown: str, note: str, by: Staff, request_id: str = "", signed: str = ""
+) -> AccessRecord:
     """Record that an active user's changed name or birth date was reviewed and is in order; ends the claim.
 
     The status stays. A trigger on the access record takes the user off the list of changed users.
-    shown: the version that the person reviewed.
+    shown: the version that the person reviewed. signed: see change_status. note: 1 to 500 characters.
     Raises StaleError, DecisionRefusedError, User.DoesNotExist; nothing has changed then.
     """
     _require_permission(by)
+    note = note.strip()
     with transaction.atomic():
         user = _lock_shown(user_id, shown=shown, by=by)
         if user.identity_changed_at is None:
             raise DecisionRefusedError(_("This change has been reviewed already."))
-        Claim.objects.filter(pk=user_id).delete()
+        _check_note(note)
+        _require_opening(user, by)
         # The trigger updates the user's row, whose history names the person.
-        history_context.set_context(staff=by.get_username(), source=f"request {request_id}" if request_id else "review")
-        return AccessRecord.objects.create(kind=AccessKind.REVIEWED, user=user, staff=by, request_id=request_id)
+        source = f"request {request_id}" if request_id else "review"
+        basis = decision_basis.collect(user=user, by=by, signed=signed, source=source)
+        Claim.objects.filter(pk=user_id).delete()
+        history_context.set_context(staff=by.get_username(), source=source)
+        review = AccessRecord.objects.create(
+            kind=AccessKind.REVIEWED, user=user, staff=by, request_id=request_id, detail=note
+        )
+        decision_basis.keep(basis, review=review)
+    return review
 
 
 def _require_permission(staff: Staff) -> None:
@@ -149,6 +171,20 @@ def _check_reason(reason: str, reason_code: str) -> None:
         raise DecisionRefusedError(
             _("The reason code must be at most %(most)s characters.") % {"most": REASON_CODE_LENGTH}
         )
+
+
+def _check_note(note: str) -> None:
+    if not note:
+        raise ReasonMissingError(_("A note is required."))
+    if len(note) > MAX_NOTE_LENGTH:
+        raise DecisionRefusedError(_("The note must be at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH})
+
+
+def _require_opening(user: User, by: Staff) -> None:
+    """Refuse a person who has not opened the case since the change."""
+    openings = AccessRecord.objects.filter(user=user, staff=by, created_at__gte=user.identity_changed_at)
+    if not openings.filter(kind=AccessKind.OPENED, detail__in=AccessRecord.PAGES_WITH_RISK_FLAGS).exists():
+        raise DecisionRefusedError(_("Open the case first: nobody reviews a change unseen."))
 
 
 def _lock_shown(user_id: UUID, *, shown: str, by: Staff) -> User:

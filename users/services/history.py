@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 
 from users.models import UserEvent
 from users.services.changes import FieldChange, differences
-from users.services.labels import LABELS, display_value
 
 
 def with_previous(events: Sequence[Any]) -> list[tuple[Any, Any | None]]:
@@ -37,6 +36,5 @@ def display_changes(event: Any, previous: Any | None, *, sees_identity: bool) ->
 
 def _changes(event: Any, previous: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
     if event.status != previous.status:
-        old, new = (display_value("status", one.status) for one in (previous, event))
-        yield FieldChange("status", LABELS["status"], old, new)
+        yield FieldChange("status", previous.status, event.status)
     yield from differences(previous, event, sees_identity=sees_identity)

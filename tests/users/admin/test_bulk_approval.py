@@ -22,6 +22,8 @@ from users.services.roles import ROLES
 
 Make = Callable[..., User]
 QUEUE = "/admin/users/queueduser/"
+# A risk flag of the profile that is not harmless: the postal code is of another province.
+FLAGGED = {"province": "ON", "postalCode": "H3B 2Y5"}
 
 
 @pytest.fixture
@@ -105,10 +107,34 @@ REFUSED = "It has risk flags that nobody who may decide has seen: open it first.
 
 
 def test_a_case_with_risk_flags_that_nobody_has_opened_is_left_as_it_is(client: Client, make: Make) -> None:
-    with_flag, without = make(isCiroAffiliate=True), make()
+    with_flag, without = make(**FLAGGED), make()
     text = approve(client, choices(client))
     assert REFUSED in text
     assert statuses(with_flag, without) == ["pendingCompliance", "active"]
+
+
+def test_a_harmless_flag_alone_does_not_hold_the_approval_back(client: Client, make: Make) -> None:
+    user = make(isCiroAffiliate=True)
+    assert "1 user was approved" in approve(client, choices(client))
+    assert statuses(user) == ["active"]
+
+
+def test_a_reopened_case_is_left_as_it_is_until_somebody_who_may_decide_has_opened_it(
+    client: Client, make: Make, api: PartnerClient
+) -> None:
+    user = make()
+    client.get(f"/admin/cases/{user.pk}/")
+    factories.reopen(user)
+    api.patch(f"/v1/users/{user.external_id}", {"lastName": "Lovelace"})
+    page = client.post(QUEUE, {"action": "approve_selected", "_selected_action": [user.pk]}).content.decode()
+    assert "Previously rejected" in page
+    assert "not opened yet: will be left as it is" in page
+    client_as("auditor").get(f"/admin/cases/{user.pk}/")
+    assert REFUSED in approve(client, choices(client))
+    assert statuses(user) == ["pendingCompliance"]
+    client_as("reviewer").get(f"/admin/cases/{user.pk}/")
+    assert "1 user was approved" in approve(client, choices(client))
+    assert statuses(user) == ["active"]
 
 
 @pytest.mark.parametrize("page", ["/admin/cases/{}/", "/admin/users/user/{}/change/"])
@@ -116,7 +142,7 @@ def test_a_case_with_risk_flags_that_nobody_has_opened_is_left_as_it_is(client: 
 def test_a_case_with_risk_flags_that_somebody_who_may_decide_has_opened_is_approved(
     role: str, page: str, client: Client, make: Make
 ) -> None:
-    user = make(isCiroAffiliate=True)
+    user = make(**FLAGGED)
     assert client_as(role).get(page.format(user.pk)).status_code == 200
     assert "1 user was approved" in approve(client, choices(client))
     assert statuses(user) == ["active"]
@@ -124,7 +150,7 @@ def test_a_case_with_risk_flags_that_somebody_who_may_decide_has_opened_is_appro
 
 @pytest.mark.parametrize("role", ["viewer", "auditor"])
 def test_an_opening_by_somebody_who_may_not_decide_does_not_count(role: str, client: Client, make: Make) -> None:
-    user = make(isCiroAffiliate=True)
+    user = make(**FLAGGED)
     for page in ("cases/{}/", "users/user/{}/change/"):
         assert client_as(role).get(f"/admin/{page.format(user.pk)}").status_code == 200
     assert REFUSED in approve(client, choices(client))
@@ -137,7 +163,7 @@ def test_who_may_decide_sees_all_risk_flags() -> None:
 
 
 def test_reading_the_profile_history_does_not_count_as_an_opening(client: Client, make: Make) -> None:
-    user = make(isCiroAffiliate=True)
+    user = make(**FLAGGED)
     event = UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
     assert client.get(f"/admin/users/userevent/{event.pk}/change/").status_code == 200
     assert REFUSED in approve(client, choices(client))
@@ -178,7 +204,7 @@ def test_a_flag_that_appears_while_others_are_approved_is_seen_first(
 
 
 def test_an_opening_before_the_profile_changed_does_not_count(client: Client, make: Make, api: PartnerClient) -> None:
-    user = make(isCiroAffiliate=True)
+    user = make(**FLAGGED)
     client.get(f"/admin/cases/{user.pk}/")
     assert api.patch(f"/v1/users/{user.external_id}", {"city": "Ottawa"}).status == 200
     assert REFUSED in approve(client, choices(client))
@@ -188,16 +214,16 @@ def test_an_opening_before_the_profile_changed_does_not_count(client: Client, ma
 def test_a_page_shows_what_changed_before_its_opening_was_recorded(
     page: str, client: Client, make: Make, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user = make(isCiroAffiliate=False)
+    user = make()
     module = "users.backoffice.case.views" if page.startswith("cases") else "users.admin.users"
 
     def meanwhile(*arguments: Any) -> None:
-        assert api.patch(f"/v1/users/{user.external_id}", {"isCiroAffiliate": True}).status == 200
+        assert api.patch(f"/v1/users/{user.external_id}", FLAGGED).status == 200
         record_opening(*arguments)
 
     monkeypatch.setattr(f"{module}.record_opening", meanwhile)
     shown = client.get(f"/admin/{page.format(user.pk)}").content.decode()
-    assert "dealer that CIRO regulates" in shown
+    assert "H3B 2Y5 is not a postal code of ON" in shown
     assert bulk_approval.users_with_unseen_flags([user.pk]) == set()
 
 
@@ -205,7 +231,7 @@ def test_how_many_are_approved_does_not_change_how_many_statements_look_for_risk
     client: Client, make: Make, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in (1, 5):
-        users = [make(isCiroAffiliate=True).pk for _ in range(number)]
+        users = [make(**FLAGGED).pk for _ in range(number)]
         with django_assert_num_queries(2):
             assert bulk_approval.users_with_unseen_flags(users) == set(users)
 

@@ -21,11 +21,13 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import ROLES, client_as, client_of
+from tests.users.deciding import review_form
 from users.admin import case_actions, queue
 from users.admin import filters as queue_filters
 from users.admin.queue import CaseListAdmin
 from users.models import AccessRecord, Status, User
 from users.services import claims
+from users.services.changes import version_of as present_version
 from users.services.compliance import change_status
 from users.services.modes import live
 from users.services.search import _conditions, begins_with
@@ -190,6 +192,11 @@ def test_an_invalid_filter_ends_in_the_bare_list(make: Make, other_api: PartnerC
     text = page(client_as("viewer"), partner__id__exact="nonsense")
     assert "Invalid filter." in text
     assert user.external_id in text
+
+
+def test_a_row_names_an_earlier_rejection(make: Make) -> None:
+    factories.reopen(make())
+    assert "Previously rejected" in page(client_as("viewer")).partition("<tbody")[2]
 
 
 # Filters
@@ -472,12 +479,9 @@ def test_an_active_user_whose_name_changed_is_listed_for_review(make: Make, api:
     assert listed(client) == []
 
 
-def version_of(client: Client, user: User) -> str:
-    found = re.search(
-        rf'formaction="/admin/cases/{user.pk}/reviewed/" name="version" value="([^"]*)"', page(client, CHANGES)
-    )
-    assert found
-    return found[1]
+def review_of(client: Client, user: User) -> dict[str, str]:
+    """What the dialog of the case would send."""
+    return review_form(page(client, f"/admin/cases/{user.pk}/"))
 
 
 @pytest.fixture
@@ -494,7 +498,7 @@ def test_what_was_reviewed_leaves_the_list(changed: User) -> None:
     claims.claim(user=changed, staff=reviewer)
     changed.refresh_from_db()
     before = changed.updated_at
-    client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version_of(client, changed)})
+    client.post(f"/admin/cases/{changed.pk}/reviewed/", review_of(client, changed))
     assert listed(client, CHANGES) == []
     assert AccessRecord.objects.get(user=changed, kind="reviewed").staff == reviewer
     changed.refresh_from_db()
@@ -506,18 +510,49 @@ def test_what_was_reviewed_leaves_the_list(changed: User) -> None:
 
 def test_what_changed_again_meanwhile_is_not_reviewed(changed: User, api: PartnerClient) -> None:
     client = client_as("reviewer")
-    version = version_of(client, changed)
+    fields = review_of(client, changed)
     api.patch(f"/v1/users/{changed.external_id}", {"lastName": "Other"})
-    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version}, follow=True)
+    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", fields, follow=True)
     assert "has changed since you loaded the page" in response.content.decode()
     assert listed(client, CHANGES) == [changed.external_id]
 
 
 def test_what_somebody_else_has_claimed_is_not_reviewed(changed: User) -> None:
     client = client_as("reviewer")
-    version = version_of(client, changed)
+    fields = review_of(client, changed)
     claims.claim(user=changed, staff=factories.StaffFactory.create())
-    client.post(f"/admin/cases/{changed.pk}/reviewed/", {"version": version})
+    client.post(f"/admin/cases/{changed.pk}/reviewed/", fields)
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+def test_the_list_leads_to_the_case_and_reviews_nothing_itself(changed: User) -> None:
+    reviewer = factories.StaffFactory.create()
+    client = client_of(reviewer)
+    text = page(client, CHANGES)
+    assert "/reviewed/" not in text
+    assert f'href="/admin/cases/{changed.pk}/" aria-label="Review' in text
+    changed.refresh_from_db()
+    unopened = {"version": present_version(changed), "note": "Seen."}
+    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", unopened)
+    assert (response.status_code, "Open the case first" in response.content.decode()) == (409, True)
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+def test_an_opening_before_the_change_is_none_of_it(make: Make, api: PartnerClient) -> None:
+    user, client = make(), client_as("reviewer")
+    factories.decide(user, Status.ACTIVE)
+    page(client, f"/admin/cases/{user.pk}/")
+    change_name(api, user)
+    user.refresh_from_db()
+    body = {"version": present_version(user), "note": "Seen."}
+    assert client.post(f"/admin/cases/{user.pk}/reviewed/", body).status_code == 409
+
+
+@pytest.mark.parametrize(("note", "said"), [(" ", "A note is required."), ("a" * 501, "at most 500 characters")])
+def test_a_review_takes_a_note(note: str, said: str, changed: User) -> None:
+    client = client_as("reviewer")
+    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", review_of(client, changed) | {"note": note})
+    assert (response.status_code, said in response.content.decode()) == (422, True)
     assert listed(client, CHANGES) == [changed.external_id]
 
 

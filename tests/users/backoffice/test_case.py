@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import ROLES, client_as, client_of, hidden_version, words
-from tests.users.deciding import case_of, page_of
+from tests.users.deciding import case_of, page_of, review_form
 from transactions.case_sections import conversion_records
 from users.backoffice.case import page
 from users.backoffice.case.sections import Section
@@ -244,8 +244,8 @@ def test_a_page_from_before_a_review_decides_nothing_and_names_the_review(user: 
     )
 
     def review(by: Client) -> None:
-        version = hidden_version(page_of(by, user), "/reviewed/")
-        assert by.post(f"{case_of(user)}reviewed/", {"version": version}).status_code == 302
+        fields = review_form(page_of(by, user))
+        assert by.post(f"{case_of(user)}reviewed/", fields).status_code == 302
 
     api.patch("/v1/users/ada", {"lastName": "King"})
     review(earlier)

@@ -10,19 +10,21 @@ from pytest_django import DjangoAssertNumQueries
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import planning_without
-from users.models import Status, User
+from users.models import Status, StatusChange, User
 from users.services import field_rules
+from users.services.reasons import label_of
 from users.services.risk_flags import (
     IDENTITY_FLAGS,
     FlagCode,
     RiskFlag,
-    count_risk_flags,
     is_just_adult,
     is_postal_code_of,
+    risk_flag_codes,
     risk_flags_for,
 )
 
 Make = Callable[..., User]
+AFTER_A_DECISION = {FlagCode.CHANGED, FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def make(create_user: Callable[..., Response]) -> Make:
 def codes(user: User, **reader: bool) -> set[FlagCode]:
     found = [flag.code for flag in risk_flags_for(user, **reader)]
     assert len(found) == len(set(found))
-    assert count_risk_flags([user], **reader) == {user.pk: len(found)}
+    assert risk_flag_codes([user], **reader) == {user.pk: found}
     return set(found)
 
 
@@ -207,6 +209,44 @@ def test_a_change_after_a_decision_is_a_risk_flag_and_one_before_any_is_not(make
     assert codes(decided) == {FlagCode.CHANGED}
 
 
+# Earlier decisions
+
+
+def move(user: User, *statuses: Status) -> None:
+    for status in statuses:
+        factories.StatusChangeFactory.create(user=user, to_status=status, reason_code="other", reason="No papers.")
+
+
+def test_a_reopened_user_was_previously_rejected_and_the_flag_says_when_by_whom_and_why(make: Make) -> None:
+    user = make()
+    move(user, Status.REJECTED)
+    assert codes(user) == set()
+    move(user, Status.PENDING_COMPLIANCE)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED}
+    rejection = StatusChange.objects.get(user=user, to_status=Status.REJECTED)
+    why = only(user, FlagCode.PREVIOUSLY_REJECTED).why
+    for said in (rejection.by.username, label_of("other"), str(rejection.created_at.year)):
+        assert said in why
+
+
+def test_a_change_between_rejection_and_reopening_is_one_since_the_last_decision(
+    make: Make, api: PartnerClient
+) -> None:
+    user = make()
+    move(user, Status.REJECTED)
+    api.patch(f"/v1/users/{user.external_id}", {"occupation": "Nurse"})
+    move(user, Status.PENDING_COMPLIANCE)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED, FlagCode.CHANGED}
+
+
+def test_a_reinstated_user_was_previously_suspended_and_perhaps_rejected_before(make: Make) -> None:
+    user = make()
+    move(user, Status.REJECTED, Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED}
+    move(user, Status.ACTIVE)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
+
+
 # Readers
 
 
@@ -221,7 +261,7 @@ def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> 
     }
     user = make(**unusual)
     make(**unusual)
-    everything = set(FlagCode) - {FlagCode.CHANGED}
+    everything = set(FlagCode) - AFTER_A_DECISION
     assert codes(user) == everything
     assert codes(user, sees_identity=False) == everything - IDENTITY_FLAGS
 
@@ -229,14 +269,14 @@ def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> 
 # Bounds
 
 
-def test_counting_the_flags_of_a_page_takes_one_statement(
+def test_finding_the_flags_of_a_page_of_users_takes_one_statement(
     make: Make, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     users = [make(email="a@example.com") for _ in range(4)]
     with django_assert_num_queries(1):
-        assert count_risk_flags(users) == {user.pk: 1 for user in users}
+        assert risk_flag_codes(users) == {user.pk: [FlagCode.SAME_EMAIL] for user in users}
     with django_assert_num_queries(0):
-        assert count_risk_flags([]) == {}
+        assert risk_flag_codes([]) == {}
 
 
 def test_the_flags_of_a_user_take_at_most_three_statements(

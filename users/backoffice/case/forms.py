@@ -66,6 +66,20 @@ class NoteForm(forms.Form):
         super().__init__(data, auto_id="add-note-%s")
 
 
+class ReviewForm(forms.Form):
+    """The note of a review of a changed name or birth date."""
+
+    note = forms.CharField(
+        label=_("Note"),
+        max_length=compliance.MAX_NOTE_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="review-%s")
+
+
 class Button(NamedTuple):
     """The button of a move. consequence: what the dialog says. shortcut: its key."""
 

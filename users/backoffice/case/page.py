@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from users.backoffice.access import staff_of
-from users.backoffice.case.forms import DecisionForm, NoteForm, moves
+from users.backoffice.case.forms import DecisionForm, NoteForm, ReviewForm, moves
 from users.backoffice.case.sections import SECTIONS, Section
 from users.backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from users.backoffice.lists import QUEUE, url_for
@@ -18,9 +18,9 @@ from users.backoffice.waiting_time import age_of
 from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.services import compliance
-from users.services.changes import since_last_decision, version_of
+from users.services.changes import version_of
+from users.services.decision_basis import shown_to
 from users.services.labels import LABELS, display_birth_date, display_value
-from users.services.risk_flags import risk_flags_for
 
 SECTION_ROWS = 5
 _GROUPS = (
@@ -37,15 +37,15 @@ def case_context(
     *,
     form: DecisionForm | None = None,
     note_form: NoteForm | None = None,
+    review: ReviewForm | None = None,
     refusal: object = None,
 ) -> dict[str, Any]:
     """Return the page's context.
 
-    form, note_form: an invalid or refused one, to show again. refusal: why a decision was refused.
+    form, note_form, review: an invalid or refused one, to show again. refusal: why it was refused.
     """
     reader = staff_of(request)
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
-    sees_history = reader.has_perm("users.view_userevent")
     count = _timeline_length(request.GET.get("timeline", ""))
     return {
         **admin.site.each_context(request),
@@ -55,20 +55,24 @@ def case_context(
         "groups": list(_groups(user, sees_identity=sees_identity)),
         "sections": [_section(section, user) for section in SECTIONS if reader.has_perm(section.permission)],
         "refusal": refusal,
-        "changes": since_last_decision(user, sees_identity=sees_identity) if sees_history else None,
         "note_form": note_form or NoteForm(),
         "timeline": timeline(user, reader, count=count),
         "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
-        **header_context(user, reader, form=form, is_open=refusal is None),
+        **header_context(user, reader, form=form, review=review, is_open=refusal is None),
     }
 
 
 def header_context(
-    user: User, reader: Staff, *, form: DecisionForm | None = None, is_open: bool = False
+    user: User,
+    reader: Staff,
+    *,
+    form: DecisionForm | None = None,
+    review: ReviewForm | None = None,
+    is_open: bool = False,
 ) -> dict[str, Any]:
-    """Return the context of the header, the risk flags and the dialogs, also shown on the admin's page of a user.
+    """Return the context of the header, flags, changes and dialogs, also shown on the admin's page of a user.
 
-    form: an invalid or refused one, to show again, in an open dialog if is_open.
+    form, review: an invalid or refused one, to show again, in an open dialog if is_open.
     """
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
     may_decide = reader.has_perm(compliance.PERMISSION)
@@ -80,12 +84,14 @@ def header_context(
         "status": Status(user.status),
         "age": age_of(user.status_since, now=timezone.now()) if user.status == Status.PENDING_COMPLIANCE else None,
         "sees_identity": sees_identity,
-        "risk_flags": risk_flags_for(user, sees_identity=sees_identity),
+        "shown": shown_to(reader, user),
         "claim": claim,
         "is_claimed_by_other": is_claimed_by_other,
         "may_decide": may_decide,
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": list(moves(user, refused=form, is_open=is_open)) if may_decide and not is_claimed_by_other else [],
+        "review": review or ReviewForm(),
+        "review_is_open": review is not None and is_open,
         "version": version_of(user),
     }
 

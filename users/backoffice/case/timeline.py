@@ -9,9 +9,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from users.backoffice.change_origin import made_by, made_through
+from users.backoffice.waiting_time import format_open_time
 from users.models import AccessKind, AccessRecord, CaseNote, Staff, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 from users.services.changes import FieldChange, differences
+from users.services.decision_basis import HISTORY_PERMISSION, Basis, display
 from users.services.reasons import label_of, note_of
 
 SHOWN = 15
@@ -35,11 +37,23 @@ class Entry(NamedTuple):
     reason: str = ""
     fields: tuple[FieldChange, ...] = ()
     times: int = 1
+    basis: Basis | None = None
 
     @property
     def icon(self) -> str:
         """The name of a Material symbol."""
         return _ICONS[self.kind]
+
+    @property
+    def is_review(self) -> bool:
+        """Whether it is a review of a changed name or birth date."""
+        return self.kind == AccessKind.REVIEWED
+
+    @property
+    def open_for(self) -> str:
+        """How long the case had been open before a decision or review; empty where it was not."""
+        seconds = self.basis.row.open_seconds if self.basis else None
+        return "" if seconds is None else format_open_time(seconds)
 
 
 class Source(NamedTuple):
@@ -58,19 +72,27 @@ class Timeline(NamedTuple):
 
 def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     """Return the latest `count` entries that the reader may see."""
+    sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
+
+    def basis_of(row: StatusChange | AccessRecord) -> Basis | None:
+        basis = getattr(row, "basis", None)
+        return basis and display(basis, sees_identity=sees_identity, sees_history=sees_history)
+
     sources = [
-        _profile_changes(user, count, sees_identity=reader.has_perm(IDENTITY_PERMISSION))
-        if reader.has_perm("users.view_userevent")
+        _profile_changes(user, count, sees_identity=sees_identity)
+        if sees_history
         else Source([_created(user.created_at)], None)
     ]
     if reader.has_perm("users.view_statuschange"):
-        decisions = user.status_changes.select_related("by").order_by("-created_at", "-id")
-        sources.append(_source(decisions, count, _decision))
+        decisions = user.status_changes.select_related("by", "basis").order_by("-created_at", "-id")
+        sources.append(_source(decisions, count, lambda change: _decision(change)._replace(basis=basis_of(change))))
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
-        records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
-        accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
+        records = AccessRecord.objects.filter(user=user).select_related("staff", "basis").order_by("-id")
+        accesses = _source(
+            records, count * RECORDS_PER_ENTRY, lambda record: _access(record)._replace(basis=basis_of(record))
+        )
         sources.append(accesses._replace(entries=group_openings(accesses.entries)))
     return merge(sources, count)
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from users.backoffice.access import record_opening, request_id_of, staff_of
-from users.backoffice.case.forms import DecisionForm, NoteForm
+from users.backoffice.case.forms import DecisionForm, NoteForm, ReviewForm
 from users.backoffice.case.page import case_context
 from users.backoffice.lists import CHANGED, QUEUE, url_for
 from users.models import AccessRecord, Status, StatusChange, User
@@ -49,6 +49,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
             change = compliance.decide(
                 user_id=user.pk,
                 shown=request.POST.get("version", ""),
+                signed=request.POST.get("shown", ""),
                 to_status=to_status,
                 **form.reason(),
                 by=staff_of(request),
@@ -131,17 +132,26 @@ def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
 
 @_button(compliance.PERMISSION)
 def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Record that a changed name or birth date was reviewed."""
-    user = _user(user_id)
-    shown, by = request.POST.get("version", ""), staff_of(request)
+    """Record that a changed name or birth date was reviewed; after a refusal, show the page with its reason."""
+    user, form = _user(user_id), ReviewForm(request.POST)
     try:
         with convert_lock_timeout():
-            compliance.mark_reviewed(user_id=user.pk, shown=shown, by=by, request_id=request_id_of(request))
+            compliance.mark_reviewed(
+                user_id=user.pk,
+                shown=request.POST.get("version", ""),
+                signed=request.POST.get("shown", ""),
+                note=form.cleaned_data["note"] if form.is_valid() else "",
+                by=staff_of(request),
+                request_id=request_id_of(request),
+            )
+    except compliance.ReasonMissingError:
+        return _page(request, user_id, status=422, review=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
-    return _back(request, url_for(CHANGED, user))
+        return _page(request, user_id, status=409, review=form, refusal=refusal)
+    messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
+    if request.POST.get("decided_on") == USER_PAGE:
+        return redirect("admin:users_user_change", user.pk)
+    return redirect(url_for(CHANGED, user))
 
 
 def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: Any) -> HttpResponse:

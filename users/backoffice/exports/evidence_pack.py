@@ -4,11 +4,13 @@ Both are written row by row, so that memory does not grow with the history. Besi
 manifest with its signature, and a program that verifies them.
 """
 
+import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +23,7 @@ from users.backoffice.case.sections import SECTIONS, Section
 from users.backoffice.exports.downloads import in_chunks
 from users.backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
 from users.backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
-from users.models import AccessRecord, Status, User, UserEvent
+from users.models import AccessRecord, DecisionBasis, Status, User, UserEvent
 from users.services.labels import LABELS, NOTHING, display_value
 
 _DECISION = {
@@ -32,6 +34,15 @@ _DECISION = {
     "reasonCode": "reason_code",
     "reason": "reason",
     "waitedSince": "since",
+}
+_BASIS = {
+    "at": "created_at",
+    "by": "staff__username",
+    "from": "decision__from_status",
+    "to": "decision__to_status",
+    "shown": "was_shown",
+    "openSeconds": "open_seconds",
+    "data": "data",
 }
 _NOTE = {"at": "created_at", "by": "staff__username", "note": "text"}
 _EVENT = {"at": "pgh_created_at", "change": "pgh_label", "by": "pgh_context", "status": "status", **SUBMITTED}
@@ -51,11 +62,29 @@ def parts(manifest: Manifest | None = None) -> list[Part]:
     """Return the lists of a pack. manifest: knows which files of their rows are in it."""
     return [
         Part("statusChanges", _("Decisions"), lambda user: records(user.status_changes.all(), _DECISION)),
+        Part("decidedOn", _("Decided on this"), decided_on),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
         *(Part(section.name, section.title, partial(_section_records, section, manifest)) for section in SECTIONS),
     ]
+
+
+def decided_on(user: User) -> Iterator[Record]:
+    """Yield what was shown with each decision and review, the earliest first, in codes and data.
+
+    openSeconds: null where the person had not opened the case. shown: false for what a page would have shown.
+    """
+    kept = DecisionBasis.objects.order_by("created_at", "id")
+    decisions = records(kept.filter(decision__user=user), _BASIS)
+    reviews = records(kept.filter(review__user=user), _BASIS)
+    for record in heapq.merge(decisions, reviews, key=itemgetter("at")):
+        data = record.pop("data")
+        changes = [
+            one | {"fields": {camel_case(column): values for column, values in one["fields"].items()}}
+            for one in data["changes"]
+        ]
+        yield record | data | {"changes": changes}
 
 
 def _history(user: User) -> Iterator[Record]:
@@ -142,6 +171,8 @@ def _heading(name: str) -> str:
 def _text(value: Any, name: str = "") -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{part} {_text(one)}" for part, one in value.items() if one) or NOTHING
+    if isinstance(value, list):
+        return "; ".join(map(_text, value)) or NOTHING
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S} UTC"
     if name in {"status", "from", "to"} and value in Status.values:
