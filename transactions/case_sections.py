@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.rfc_3339 import format_timestamp
 from transactions import keyset
-from transactions.documents.downloads import FaultError, file_chunks
+from transactions.documents.downloads import FaultCause, FaultError, file_chunks
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import MAX_ROWS
-from transactions.models import Document, DocumentWithdrawal
+from transactions.models import Document, DocumentType, DocumentWithdrawal
 from users.backoffice.case.sections import AttachedFile, Section, UnreadableFileError
 from users.models import User
 
@@ -107,6 +107,7 @@ CONVERSIONS = Section(
     latest=_conversion_cells,
     records=conversion_records,
     changelist="admin:transactions_conversion_changelist",
+    words={"type": {"conversion": _("Conversion")}},
 )
 DOCUMENTS = Section(
     name="documents",
@@ -119,4 +120,8 @@ DOCUMENTS = Section(
     files=document_files,
     files_permission="transactions.download_document",
     file_key="documentId",
+    words={
+        "type": dict(DocumentType.choices),
+        "fileFault": {**dict(FaultCause.choices), "too large": _("The files together exceed the limit of a pack")},
+    },
 )

@@ -328,6 +328,24 @@ def test_a_pack_has_profile_decisions_history_accesses_and_sections(ada: User, a
         assert text in page
 
 
+def test_a_decision_in_a_pack_has_the_profile_on_which_it_was_made(ada: User, api: PartnerClient) -> None:
+    factories.decide(ada, Status.ACTIVE)
+    api.patch("/v1/users/ada", {"city": "Ottawa"})
+    factories.StatusChangeFactory.create(user=ada, to_status=Status.SUSPENDED)
+    data, _page = pack(client_as("auditor"), ada)
+    assert [one["profile"]["city"] for one in data["statusChanges"]] == ["Toronto", "Ottawa"]
+
+
+def test_the_page_of_a_pack_is_in_words(ada: User) -> None:
+    factories.decide(ada, Status.ACTIVE)
+    factories.add_conversions(ada, [datetime(2026, 1, 15, 9, 30, tzinfo=UTC)])
+    _data, page = pack(client_as("auditor"), ada)
+    assert f"<title>Evidence pack of {ada.first_name} {ada.last_name}</title>" in page
+    for words in ("CAD 100.00", "Jan. 15, 2026, 09:30:00 UTC", "Dec. 10, 1990", "Exported"):
+        assert words in page, words
+    assert "2026-01-15T" not in page
+
+
 def test_a_pack_has_one_user_only(ada: User, create_user: Callable[..., Response]) -> None:
     create_user(externalId="bob", email="bob@example.org")
     _data, page = pack(client_as("auditor"), ada)
@@ -347,7 +365,7 @@ def test_partner_data_in_a_pack_is_escaped(create_user: Callable[..., Response])
 def test_the_page_of_a_pack_loads_nothing(ada: User) -> None:
     _data, page = pack(client_as("auditor"), ada)
     assert "default-src 'none'" in page
-    assert not re.search(r"(?:src|href)=\"(?!#|data\.json)", page)
+    assert not re.search(r"(?:src|href)=\"(?!#|data\.json|documents/)", page)
 
 
 def test_an_empty_list_of_a_pack_says_so(ada: User) -> None:

@@ -1,7 +1,7 @@
 """Lists of a user's related rows that the apps above show on the case page and in the evidence pack."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from users.models import User
@@ -33,6 +33,7 @@ class Section:
     latest: the cells of at most `count` rows, read in one statement. records: all rows, streamed, as the API has them.
     changelist: URL name of the admin's list, which takes `?user=`. files: those of all rows, for the evidence packs of
     those who have `files_permission`, and by the id of the request; `file_key`: which field of a record has `row_id`.
+    words: labels of the codes in the records, by field.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Section:
     files: Callable[[User, str], Iterable[AttachedFile]] | None = None
     files_permission: str = ""
     file_key: str = ""
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 # users must not import transactions: that app adds its sections in AppConfig.ready().

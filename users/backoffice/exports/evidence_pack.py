@@ -5,11 +5,10 @@ manifest with its signature, and a program that verifies them.
 """
 
 import heapq
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -22,9 +21,9 @@ from partners.evidence import VERIFY
 from users.backoffice.case.sections import SECTIONS, Section
 from users.backoffice.exports.downloads import in_chunks
 from users.backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
+from users.backoffice.exports.evidence_words import Words, heading, text
 from users.backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
-from users.models import AccessRecord, DecisionBasis, Status, User, UserEvent
-from users.services.labels import LABELS, NOTHING, display_value
+from users.models import AccessRecord, DecisionBasis, User, UserEvent
 
 _DECISION = {
     "at": "created_at",
@@ -56,17 +55,21 @@ class Part:
     key: str
     title: Any
     records: Callable[[User], Iterable[Mapping[str, Any]]]
+    words: Words = field(default_factory=dict)
 
 
 def parts(manifest: Manifest | None = None) -> list[Part]:
     """Return the lists of a pack. manifest: knows which files of their rows are in it."""
     return [
-        Part("statusChanges", _("Decisions"), lambda user: records(user.status_changes.all(), _DECISION)),
+        Part("statusChanges", _("Decisions"), _decisions),
         Part("decidedOn", _("Decided on this"), decided_on),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
-        *(Part(section.name, section.title, partial(_section_records, section, manifest)) for section in SECTIONS),
+        *(
+            Part(section.name, section.title, partial(_section_records, section, manifest), section.words)
+            for section in SECTIONS
+        ),
     ]
 
 
@@ -85,6 +88,22 @@ def decided_on(user: User) -> Iterator[Record]:
             for one in data["changes"]
         ]
         yield record | data | {"changes": changes}
+
+
+def _decisions(user: User) -> Iterator[Record]:
+    """Yield the decisions, each with the profile on which it was made: that of the event that the decision caused."""
+    moves = _moves(user)
+    for decision in records(user.status_changes.order_by("id"), _DECISION):
+        yield decision | {"profile": next((one for status, one in moves if status == decision["to"]), {})}
+
+
+def _moves(user: User) -> Iterator[tuple[str, Record]]:
+    """Yield each new status with the profile that it was given to, in order."""
+    status = None
+    for event in records(UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id"), {"status": "status", **SUBMITTED}):
+        if status not in {None, event["status"]}:
+            yield event["status"], {name: event[name] for name in SUBMITTED}
+        status = event["status"]
 
 
 def _history(user: User) -> Iterator[Record]:
@@ -133,7 +152,8 @@ def _page(user: User, profile: Record, access: AccessRecord, manifest: Manifest)
     context = {
         "user_id": user.pk,
         "is_sandbox": user.is_sandbox,
-        "profile": [(_heading(name), _text(value, name)) for name, value in profile.items()],
+        "name": f"{user.first_name} {user.last_name}",
+        "profile": _pairs(profile, {}),
         "access": access,
         "key_id": manifest.key_id,
         "parts": pack_parts,
@@ -144,37 +164,35 @@ def _page(user: User, profile: Record, access: AccessRecord, manifest: Manifest)
     yield before
     for part in pack_parts:
         yield format_html('<section id="{}"><h2>{}</h2>', part.key, part.title)
-        yield from _table(part.records(user))
+        yield from _rows(part, iter(part.records(user)))
         yield "</section>\n"
     yield after
 
 
-def _table(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    columns: list[str] = []
-    for row in rows:
-        if not columns:
-            columns = list(row)
-            headings = format_html_join("", '<th scope="col">{}</th>', ((_heading(name),) for name in columns))
-            yield format_html('<div class="scroll"><table><thead><tr>{}</tr></thead><tbody>\n', headings)
-        cells = format_html_join("", "<td>{}</td>", ((_text(row.get(name), name),) for name in columns))
-        yield format_html("<tr>{}</tr>\n", cells)
-    yield "</tbody></table></div>" if columns else format_html("<p>{}</p>", _("None."))
+# More fields than this are listed below each other: as columns they would not fit on a page.
+MAX_COLUMNS = 6
 
 
-_HEADINGS = {camel_case(column): label for column, label in LABELS.items()}
+def _rows(part: Part, rows: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    first = next(rows, None)
+    if first is None:
+        yield format_html("<p>{}</p>", _("None."))
+    elif len(first) > MAX_COLUMNS:
+        for row in chain((first,), rows):
+            yield format_html("<article><dl>{}</dl></article>\n", _pairs(row, part.words))
+    else:
+        headings = format_html_join("", '<th scope="col">{}</th>', ((heading(name),) for name in first))
+        yield format_html("<table><thead><tr>{}</tr></thead><tbody>\n", headings)
+        for row in chain((first,), rows):
+            cells = format_html_join("", "<td>{}</td>", ((text(row.get(name), name, part.words),) for name in first))
+            yield format_html("<tr>{}</tr>\n", cells)
+        yield "</tbody></table>"
 
 
-def _heading(name: str) -> str:
-    return str(_HEADINGS.get(name) or re.sub("[A-Z]", lambda capital: f" {capital[0].lower()}", name).capitalize())
-
-
-def _text(value: Any, name: str = "") -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{part} {_text(one)}" for part, one in value.items() if one) or NOTHING
-    if isinstance(value, list):
-        return "; ".join(map(_text, value)) or NOTHING
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
-    if name in {"status", "from", "to"} and value in Status.values:
-        return str(Status(value).label)
-    return display_value("country" if name == "country" else "", value)
+def _pairs(row: Mapping[str, Any], words: Words) -> str:
+    pairs = (
+        ("wide" if isinstance(value, Mapping) else "", heading(name), text(value, name, words))
+        for name, value in row.items()
+        if value not in ({}, None, "")
+    )
+    return format_html_join("", '<div class="{}"><dt>{}</dt><dd>{}</dd></div>', pairs)
