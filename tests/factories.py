@@ -351,6 +351,8 @@ def add_conversions(user: User, times: Iterable[datetime], **fields: Any) -> lis
 
 def insert_conversions(conversions: list[Conversion]) -> list[Conversion]:
     """Insert them by one statement, without the columns that are the database's; return them as stored."""
+    if not conversions:
+        return []
     fields = [field for field in Conversion._meta.concrete_fields if field.attname not in {"id", "recorded_at"}]
     rows, values = [], []
     for conversion in conversions:
