@@ -13,7 +13,7 @@ class NoteRefusedError(Exception):
 
 
 def add_note(*, user: User, text: str, by: Staff) -> CaseNote:
-    """Add a note to a user's case; the status stays, and so does a claim, whoever has it.
+    """Add a note to a user's case; the status stays, and so does any claim.
 
     text: 1 to 2000 characters. Raises NoteRefusedError; nothing is recorded then.
     """
