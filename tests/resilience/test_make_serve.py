@@ -20,9 +20,22 @@ from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
 from users.models import Status
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 @pytest.fixture
-def served(partner: Partner) -> Iterator[Server]:
+def no_signal_ignored() -> Iterator[None]:
+    """Undo what nohup and a shell's background jobs leave to their children: a shell cannot trap what it ignores."""
+    ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture
+def served(partner: Partner, no_signal_ignored: None) -> Iterator[Server]:
     """The last command of `make serve`, which comes after migrate and collectstatic."""
     recipe = re.search(r"\n\t@(trap .*\n.*\n)", (Path(settings.BASE_DIR) / "Makefile").read_text())
     assert recipe
@@ -43,7 +56,7 @@ def served(partner: Partner) -> Iterator[Server]:
         process.wait(timeout=WAIT_SECONDS)
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("by", SIGNALS)
 def test_it_delivers_events_and_a_signal_ends_it_all(partner: Partner, served: Server, by: signal.Signals) -> None:
     user = UserFactory.create(partner=partner, status=Status.ACTIVE)
     wait_until(lambda: Event.objects.filter(user_id=user.pk).exists())
