@@ -37,6 +37,9 @@ def parse_object(body: bytes) -> JsonObject:
     """Parse a JSON object (RFC 8259, in UTF-8, without a byte order mark). Raises BadRequestError."""
     try:
         value = _decode(body.decode())
+    except json.JSONDecodeError as error:
+        # The position only: the parser's own text may quote the body.
+        raise BadRequestError(f"{MALFORMED_JSON} See line {error.lineno}, column {error.colno}.") from None
     except (ValueError, RecursionError):  # also for a number of 5,000 digits, and for endless brackets
         raise BadRequestError(MALFORMED_JSON) from None
     if not isinstance(value, JsonObject):

