@@ -9,14 +9,17 @@ import re
 import ssl
 import zoneinfo
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 import environ
+import psycopg
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
 from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
 
 from partners.rates import parse_rate
 from partners.whole_numbers import parse_whole_number
@@ -28,12 +31,23 @@ _SECRET_LENGTH = 32
 _ED25519_BYTES = 32
 _SET_ED25519 = "set it to an Ed25519 private key without a password, as PEM or base64."
 _DIFFERENT_CHARACTERS = 10
-_SSL_MODES = {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
-# libpq's parameters that do not change the service's time limits and sessions.
-_DATABASE_PARAMETERS = (
-    *("channel_binding", "sslcert", "sslcrl", "sslkey", "sslmode", "sslrootcert"),
-    "target_session_attrs",
+# libpq's parameters that do not change the service's time limits and sessions, and their values; None: any text.
+_DATABASE_PARAMETERS: dict[str, frozenset[str] | None] = {
+    "channel_binding": frozenset({"disable", "prefer", "require"}),
+    "sslcert": None,
+    "sslcrl": None,
+    "sslkey": None,
+    "sslmode": frozenset({"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}),
+    "sslrootcert": None,
+    "target_session_attrs": frozenset({"any", "read-write", "read-only", "primary", "standby", "prefer-standby"}),
+}
+_SET_DATABASE = (
+    "set it to the URL of a PostgreSQL database: postgresql://user@host/name, or of several hosts:"
+    " postgresql://user@host1:5432,host2:5432/name. Its parameters may be libpq's host,"
+    f" {', '.join(_DATABASE_PARAMETERS)}."
 )
+# Django's settings and libpq's parameters.
+_DATABASE_KEYS = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
 _EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IGNORECASE)
 
 
@@ -189,20 +203,22 @@ def redis_url(value: str) -> str:
     return value
 
 
-def database(url: str) -> dict[str, Any]:
-    """Return a PostgreSQL URL as an entry of DATABASES, without ENGINE."""
-    config: dict[str, Any] = {}
+def database(url: str, role: str = "any") -> dict[str, Any]:
+    """Return a PostgreSQL URL, of one host or several, as an entry of DATABASES, without ENGINE.
+
+    role: the default `target_session_attrs` of several hosts.
+    """
+    parameters: dict[str, Any] = {}
     if url.startswith(("postgres://", "postgresql://")):
-        try:
-            config = dict(environ.Env.db_url_config(url))
-        except ValueError:  # its text can hold a part of the password
-            config = {}
-    if not config.get("NAME") or "," in config["HOST"]:
-        raise ValueError("set it to the URL of a PostgreSQL database: postgresql://user@host/name.")
-    # The embedded server's socket folder is a query parameter.
-    options = config.get("OPTIONS", {})
-    config["HOST"] = options.pop("host", config["HOST"])
-    # The name of another one may be a part of a password.
-    if not options.keys() <= {*_DATABASE_PARAMETERS} or options.get("sslmode", "require") not in _SSL_MODES:
-        raise ValueError(f"its parameters may be libpq's host, {', '.join(_DATABASE_PARAMETERS)}.")
-    return config
+        with suppress(psycopg.ProgrammingError):  # its text can hold a part of the password
+            parameters = conninfo_to_dict(url)
+    config: dict[str, Any] = {key: parameters.pop(name, "") for key, name in _DATABASE_KEYS.items()}
+    if not config["NAME"] or not re.fullmatch(r"[\d,]*", config["PORT"], re.ASCII):
+        raise ValueError(_SET_DATABASE)
+    for name, value in parameters.items():
+        values = _DATABASE_PARAMETERS.get(name, frozenset())
+        if values is not None and value not in values:
+            raise ValueError(_SET_DATABASE)
+    if "," in config["HOST"]:
+        parameters.setdefault("target_session_attrs", role)
+    return config | {"OPTIONS": parameters}

@@ -61,9 +61,9 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list(
 
 # `default` serves under a role that can change neither history nor the schema. `owner` migrates; it need not be
 # configured where the service runs.
-_serving = env("DATABASE_URL", cast=types.database, default="")
-_owner = env("OWNER_DATABASE_URL", cast=types.database, default="")
-_replica = env("REPLICA_DATABASE_URL", cast=types.database, default="")
+_serving = env("DATABASE_URL", cast=partial(types.database, role="read-write"), default="")
+_owner = env("OWNER_DATABASE_URL", cast=partial(types.database, role="read-write"), default="")
+_replica = env("REPLICA_DATABASE_URL", cast=partial(types.database, role="prefer-standby"), default="")
 types.require(_serving or DEBUG, "DATABASE_URL: not set; set it to postgresql://… (optional only if DEBUG=true).")
 _engine = "config.database"
 if not _serving:

@@ -19,6 +19,8 @@ class CircuitBreaker:
         # Monotonic; 0 while the circuit is closed.
         self._next_probe = 0.0
         self.successes = 0
+        # Those that opened the circuit or kept it open.
+        self.failures = 0
 
     def attempt(self) -> int | None:
         """Return the number of successes so far, for `failed`; None if the circuit is open: there is no attempt."""
@@ -35,6 +37,7 @@ class CircuitBreaker:
         if attempt != self.successes:
             return False
         was_closed = not self._next_probe
+        self.failures += 1
         self._next_probe = time.monotonic() + self._pause_seconds
         return was_closed
 

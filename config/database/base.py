@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
 import structlog
@@ -23,6 +23,7 @@ from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_tr
 from django.db.transaction import TransactionManagementError
 from psycopg import errors
 
+from config.database.hosts import Hosts
 from config.database.pipeline import BEGIN, COMMIT, BoundedConnection, Pipeline, ResponseTimeoutError
 from partners.circuit_breaker import CircuitBreaker
 from partners.db.statements import Query, Result, is_stale_plan
@@ -41,6 +42,11 @@ _new_circuit = partial(CircuitBreaker, pause_seconds=PAUSE_SECONDS, probe_second
 _circuits: dict[str, CircuitBreaker] = defaultdict(_new_circuit)
 
 
+@cache
+def _hosts(_alias: str, names: str, ports: str) -> Hosts:
+    return Hosts(names, ports)
+
+
 class DatabaseWrapper(PostgresWrapper):
     """A connection of one thread; there is no pool."""
 
@@ -49,11 +55,15 @@ class DatabaseWrapper(PostgresWrapper):
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
         self._queued: list[Query[Any]] = []
+        # Of the circuit, when the connection was made.
+        self._failures = 0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> BoundedConnection:
-        """Return a new connection. Raises psycopg.OperationalError within `connect_timeout`."""
+        """Return a new connection. Raises psycopg.OperationalError within seconds (config/database/hosts.py)."""
         self.isolation_level = IsolationLevel.READ_COMMITTED
-        connection = BoundedConnection.connect(**conn_params)
+        hosts = _hosts(self.alias, conn_params.get("host", ""), conn_params.get("port", ""))
+        self._failures = _circuits[self.alias].failures
+        connection = hosts.connect(conn_params)
         connection.response_seconds = self.settings_dict.get("RESPONSE_SECONDS")
         self.pipeline = Pipeline(connection)
         self._queued.clear()
@@ -83,9 +93,13 @@ class DatabaseWrapper(PostgresWrapper):
 
         Raises OperationalError at once while the circuit is open.
         """
-        attempt = _circuits[self.alias].attempt()
+        circuit = _circuits[self.alias]
+        attempt = circuit.attempt()
         if attempt is None:
             raise OperationalError("The database cannot be reached.")
+        if self._failures < circuit.failures and not self.in_atomic_block:
+            # To the server that another thread found frozen: each thread would wait for it in turn.
+            self.close()
         may_reconnect = self.connection is not None
         while True:
             try:

@@ -92,6 +92,33 @@ def test_valid_production_settings_are_accepted(environment: dict[str, str]) -> 
         assert runpy.run_path(str(SETTINGS))["DEBUG"] is False
 
 
+@pytest.mark.parametrize(
+    ("name", "alias", "role"),
+    [
+        ("DATABASE_URL", "default", "read-write"),
+        ("OWNER_DATABASE_URL", "owner", "read-write"),
+        ("REPLICA_DATABASE_URL", "replica", "prefer-standby"),
+    ],
+)
+def test_several_hosts_are_asked_for_the_role_that_the_setting_needs(name: str, alias: str, role: str) -> None:
+    url = f"postgresql://a:b%40c@one:5432,two:6432/psi{'?sslmode=require' if alias == 'default' else ''}"
+    with patch.dict(os.environ, deployment() | UNSET | {name: url}):
+        found = runpy.run_path(str(SETTINGS))["DATABASES"][alias]
+    assert (found["HOST"], found["PORT"], found["PASSWORD"]) == ("one,two", "5432,6432", "b@c")
+    assert found["OPTIONS"]["target_session_attrs"] == role
+
+
+def test_a_role_that_the_url_names_is_kept_and_one_host_is_asked_for_none() -> None:
+    urls = {
+        "DATABASE_URL": "postgresql://a@one,two/psi?target_session_attrs=primary",
+        "REPLICA_DATABASE_URL": "postgresql://a@three/psi",
+    }
+    with patch.dict(os.environ, deployment() | UNSET | urls):
+        databases = runpy.run_path(str(SETTINGS))["DATABASES"]
+    assert databases["default"]["OPTIONS"]["target_session_attrs"] == "primary"
+    assert "target_session_attrs" not in databases["replica"]["OPTIONS"]
+
+
 # ChainMap takes the first of several values of one variable.
 @pytest.mark.parametrize("order", [VALID, VALID[::-1]], ids=["a folder", "a bucket"])
 def test_production_passes_the_deployment_check_with_all_valid_values(order: list[dict[str, str]]) -> None:
@@ -124,7 +151,9 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("DATABASE_URL", "", "postgresql://"),
         ("DATABASE_URL", "sqlite:///db", "PostgreSQL"),
         ("DATABASE_URL", "nonsense", "PostgreSQL"),
-        ("DATABASE_URL", "postgresql://a@one,two/db", "PostgreSQL"),
+        ("DATABASE_URL", "postgresql://a@[::1/db", "PostgreSQL"),
+        ("DATABASE_URL", "postgresql://a@one:5432,two:hidden-value/db", "host1:5432,host2:5432"),
+        ("DATABASE_URL", "postgresql://a@one,two/db?target_session_attrs=hidden-value", "target_session_attrs"),
         ("DATABASE_URL", "postgresql://a@b/db?hidden-value=1", "may be libpq's host"),
         ("DATABASE_URL", "postgresql://a@b/db?pool=true", "may be libpq's host"),
         ("DATABASE_URL", "postgresql://a@b/db?sslmode=bogus", "may be libpq's host"),

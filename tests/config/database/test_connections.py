@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import NotSupportedError, OperationalError, close_old_connections, connection, transaction
-from django.db.utils import DataError
+from django.db.utils import DataError, InternalError
 from psycopg.pq import ExecStatus
 
 from config.database import base
@@ -408,6 +408,31 @@ def test_one_request_at_a_time_probes() -> None:
     breaker.failed(breaker.successes)
     after_pause()
     assert [breaker.attempt(), breaker.attempt()] == [0, None]
+
+
+def test_a_connection_older_than_a_failure_is_replaced_as_its_server_may_be_frozen(
+    partner: Partner, own_circuit: CircuitBreaker
+) -> None:
+    query()
+    before = backend_pid()
+    own_circuit.failed(own_circuit.successes)
+    after_pause()
+    query()
+    after = backend_pid()
+    assert after != before
+    query()
+    assert backend_pid() == after
+
+
+def test_a_session_that_has_become_a_standbys_is_dropped_at_its_first_write(partner: Partner) -> None:
+    before = backend_pid()
+    statements.run("SET default_transaction_read_only = on", ())
+    with pytest.raises(InternalError) as refused:
+        statements.run(RENAME, ("after", partner.pk))
+    assert statements.sqlstate(refused.value) == "25006"
+    close_old_connections()
+    assert backend_pid() != before
+    assert name(partner) == "before"
 
 
 def test_a_port_that_refuses_connections_opens_the_circuit(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,57 @@
+"""The hosts of a database, as those of a cluster whose primary can change (DATABASE_URL with several hosts).
+
+psycopg tries all hosts in the order of the URL, and waits for each that is silent, every time. Here the last good host
+comes first, and what one attempt has not tried, the next one tries: so an attempt takes seconds at most, whatever the
+number of hosts.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+import psycopg
+
+from config.database.pipeline import BoundedConnection
+
+# After this no further host is tried, by the request that tries them.
+CONNECT_SECONDS = 2.0
+
+
+class _Host(NamedTuple):
+    """libpq's parameters of a host; None: its default."""
+
+    host: str | None
+    port: str | None
+
+
+class Hosts:
+    """The hosts of one database, for all threads of a process."""
+
+    def __init__(self, names: str, ports: str) -> None:
+        """names, ports: separated by commas, as libpq's; one port for all, or one for each."""
+        hosts, numbers = names.split(","), ports.split(",")
+        numbers = numbers * len(hosts) if len(numbers) == 1 else numbers
+        self._order = [_Host(host or None, port or None) for host, port in zip(hosts, numbers, strict=True)]
+
+    def connect(self, parameters: dict[str, Any]) -> BoundedConnection:
+        """Return a connection to the first host that accepts one. Raises psycopg.OperationalError.
+
+        parameters: of psycopg's connect. A host without the role that `target_session_attrs` names accepts none.
+        """
+        begun = time.monotonic()
+        attributes = parameters.get("target_session_attrs", "any")
+        # Of all hosts first the standbys.
+        wanted = ["standby", "any"] if attributes == "prefer-standby" else [attributes]
+        attempts = [(host, attribute) for attribute in wanted for host in self._order]
+        for number, (host, attribute) in enumerate(attempts, 1):
+            try:
+                return BoundedConnection.connect(**parameters | host._asdict() | {"target_session_attrs": attribute})
+            except psycopg.OperationalError:
+                self._put_last(host)
+                if number == len(attempts) or time.monotonic() - begun >= CONNECT_SECONDS:
+                    raise
+        raise AssertionError("There is a host.")
+
+    def _put_last(self, host: _Host) -> None:
+        # Another thread may have done so.
+        if self._order[0] == host:
+            self._order = [*self._order[1:], host]

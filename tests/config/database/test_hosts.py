@@ -1,0 +1,116 @@
+"""DATABASE_URL with several hosts."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from config.database.hosts import CONNECT_SECONDS, Hosts
+from config.database.pipeline import BoundedConnection
+from partners.db import serving_role
+from tests.conftest import database_url
+
+
+@contextmanager
+def refusing() -> Iterator[int]:
+    """Yield a port that refuses connections."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        yield unused.getsockname()[1]
+
+
+@contextmanager
+def silent() -> Iterator[int]:
+    """Yield a port whose server says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, str]]:
+    """The attempts to connect, as port and wanted role."""
+    made: list[tuple[str | None, str]] = []
+    connect = BoundedConnection.connect
+
+    def noted(**parameters: Any) -> BoundedConnection:
+        made.append((parameters["port"], parameters["target_session_attrs"]))
+        return connect(**parameters)
+
+    monkeypatch.setattr(BoundedConnection, "connect", noted)
+    return made
+
+
+@pytest.fixture
+def server(django_db_setup: None) -> dict[str, Any]:
+    """The parameters of the tests' database, whose socket folder is its host."""
+    return psycopg.conninfo.conninfo_to_dict(database_url(serving_role.SERVING), connect_timeout=2)
+
+
+def hosts_of(server: dict[str, Any], *ports: int) -> Hosts:
+    """Servers on these ports of this machine, and then the tests' database."""
+    names = ["127.0.0.1"] * len(ports) + [server["host"]]
+    return Hosts(",".join(names), ",".join([*map(str, ports), str(server.get("port", ""))]))
+
+
+def connect(hosts: Hosts, parameters: dict[str, Any]) -> None:
+    hosts.connect(parameters).close()
+
+
+def test_the_last_good_host_comes_first(server: dict[str, Any], attempts: list[tuple[str | None, str]]) -> None:
+    with refusing() as first, refusing() as second:
+        hosts = hosts_of(server, first, second)
+        connect(hosts, server)
+        assert [port for port, _ in attempts[:-1]] == [str(first), str(second)]
+        good = attempts[-1]
+        attempts.clear()
+        connect(hosts, server)
+    assert attempts == [good]
+
+
+def test_an_attempt_waits_for_one_silent_host_and_the_next_goes_on_after_it(
+    server: dict[str, Any], attempts: list[tuple[str | None, str]]
+) -> None:
+    with silent() as first, silent() as second:
+        hosts = hosts_of(server, first, second)
+        for number, port in enumerate((first, second), 1):
+            with pytest.raises(psycopg.OperationalError):
+                connect(hosts, server)
+            assert [tried for tried, _ in attempts] == [str(first), str(second)][:number], port
+        connect(hosts, server)
+    assert len(attempts) == 3
+
+
+def test_the_wait_for_one_host_uses_up_an_attempt(server: dict[str, Any]) -> None:
+    assert server["connect_timeout"] >= CONNECT_SECONDS
+
+
+def test_if_no_host_accepts_the_last_error_is_raised_after_each_was_tried_once(
+    server: dict[str, Any], attempts: list[tuple[str | None, str]]
+) -> None:
+    with ExitStack() as stack:
+        ports = [str(stack.enter_context(refusing())) for _ in range(3)]
+        hosts = Hosts("127.0.0.1,127.0.0.1,127.0.0.1", ",".join(ports))
+        with pytest.raises(psycopg.OperationalError, match="refused"):
+            connect(hosts, server)
+    assert [port for port, _ in attempts] == ports
+
+
+def test_a_host_that_only_reads_is_no_primary(server: dict[str, Any], attempts: list[tuple[str | None, str]]) -> None:
+    read_only = server | {"options": "-c default_transaction_read_only=on", "target_session_attrs": "read-write"}
+    with pytest.raises(psycopg.OperationalError, match="read-only"):
+        connect(hosts_of(server), read_only)
+
+
+def test_a_standby_is_preferred_to_a_primary(server: dict[str, Any], attempts: list[tuple[str | None, str]]) -> None:
+    with refusing() as first:
+        connect(hosts_of(server, first), server | {"target_session_attrs": "prefer-standby"})
+    assert [role for _, role in attempts] == ["standby", "standby", "any", "any"]
+
+
+def test_one_port_is_that_of_all_hosts(attempts: list[tuple[str | None, str]]) -> None:
+    with refusing() as port, pytest.raises(psycopg.OperationalError):
+        Hosts("127.0.0.1,localhost", str(port)).connect({})
+    assert [tried for tried, _ in attempts] == [str(port)] * 2
