@@ -15,7 +15,7 @@ DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-war
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test examples-test chaos browser-test resilience-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
+.PHONY: help install demo serve test examples-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -70,6 +70,11 @@ browser-test: install ## the back office in headless Chromium
 
 resilience-test: install ## failures of database, Redis and the service; backup, key rotation
 	$(BIN)/python -m pytest -n auto --maxprocesses 3 --dist loadfile tests/resilience
+
+failover-test: install ## a cluster under Patroni whose nodes fail; FAILOVER_FAULTS (5), FAILOVER_BY=haproxy
+	@for program in etcd haproxy nginx redis-server; do PATH="$$PATH:/usr/sbin" command -v $$program > /dev/null || \
+	  { echo "failover-test needs $$program: apt-get install etcd-server haproxy nginx-light redis-server" >&2; exit 1; }; done
+	$(BIN)/python -m pytest -s tests/failover
 
 deploy-test: install ## deploy/: the service behind nginx, the systemd units
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || \

@@ -74,6 +74,9 @@ def connect() -> Session:
         "options": SERVER_TIMEOUTS,
         "autocommit": True,
     }
+    if parameters.get("target_session_attrs") == "read-write":
+        # This session is read-only by itself.
+        parameters["target_session_attrs"] = "primary"
     session: Session = database.get_new_connection(parameters)
     return session
 
