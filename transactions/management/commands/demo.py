@@ -71,8 +71,9 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps passed: each response is what the contract says.\n")
             if keep_serving:
-                self.show_addresses(base_url, seeded)
+                # From the first line of the addresses on, a signal is how the demo is meant to end.
                 with suppress(KeyboardInterrupt):
+                    self.show_addresses(base_url, seeded)
                     server.wait()
 
     def decide(self, user: str, status: str) -> None:
