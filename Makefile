@@ -76,7 +76,7 @@ failover-test: install ## a cluster under Patroni whose nodes fail; FAILOVER_FAU
 	  { echo "failover-test needs $$program: apt-get install etcd-server haproxy nginx-light redis-server" >&2; exit 1; }; done
 	$(BIN)/python -m pytest -s tests/failover
 
-deploy-test: install ## deploy/: the service behind nginx, the systemd units
+deploy-test: install ## deploy/: the service behind nginx, the systemd units, the alerts
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || \
 	  { echo "deploy-test needs nginx on the PATH: apt-get install nginx-light systemd" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/deploy

@@ -10,11 +10,13 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from partners.monitoring import health
 from partners.monitoring.database_gauges import DatabaseCollector, sessions
+from partners.monitoring.redis_gauge import RedisCollector
 from partners.monitoring.request_context import request_context
 from partners.webhooks.metrics import webhooks
 from transactions.imports.metrics import imports
 
 REGISTRY.register(DatabaseCollector(sessions, imports, webhooks))
+REGISTRY.register(RedisCollector())
 
 
 class MonitoringMiddleware:

@@ -17,6 +17,7 @@ from partners.webhooks import addresses, delivering
 from tests.deploy.conftest import program
 
 UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
+PATRONI = UNITS.parent / "patroni" / "patroni.service"
 SERVICES = [
     "psi-serve@8001.service",
     "psi-staff@9001.service",
@@ -26,6 +27,8 @@ SERVICES = [
 ]
 # Of 100, in systemd's terms: 20 is its 2.0, "OK". A service without any of it has 96.
 MAX_EXPOSURE = 13
+# Other nodes' addresses are not known to the unit.
+MAX_EXPOSURE_OF_PATRONI = 16
 
 
 @pytest.fixture
@@ -33,6 +36,7 @@ def installed(tmp_path: Path) -> Path:
     folder = Path(shutil.copytree(UNITS, tmp_path / "units"))
     for unit in folder.glob("*.service"):
         unit.write_text(unit.read_text().replace("/srv/psi/.venv/bin/python", sys.executable))
+    (folder / PATRONI.name).write_text(PATRONI.read_text().replace("/srv/patroni/bin/patroni", sys.executable))
     return folder
 
 
@@ -48,7 +52,7 @@ def analyze(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("unit", [*SERVICES, "psi-purge.timer"])
+@pytest.mark.parametrize("unit", [*SERVICES, "psi-purge.timer", PATRONI.name])
 def test_units_are_valid(installed: Path, unit: str) -> None:
     verified = analyze(installed, "verify", "--man=no", unit)
     assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
@@ -60,9 +64,11 @@ def test_an_invalid_unit_would_be_noticed(installed: Path) -> None:
     assert "onceshot" in analyze(installed, "verify", "--man=no", unit.name).stderr
 
 
-@pytest.mark.parametrize("unit", SERVICES)
-def test_services_are_sandboxed(installed: Path, unit: str) -> None:
-    judged = analyze(installed, "security", "--offline=true", "--no-pager", f"--threshold={MAX_EXPOSURE}", unit)
+@pytest.mark.parametrize(
+    ("unit", "most"), [*((unit, MAX_EXPOSURE) for unit in SERVICES), (PATRONI.name, MAX_EXPOSURE_OF_PATRONI)]
+)
+def test_services_are_sandboxed(installed: Path, unit: str, most: int) -> None:
+    judged = analyze(installed, "security", "--offline=true", "--no-pager", f"--threshold={most}", unit)
     assert judged.returncode == 0, judged.stdout[-200:] + judged.stderr
     assert "Service runs as root" not in judged.stdout
 

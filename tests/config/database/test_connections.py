@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import NotSupportedError, OperationalError, close_old_connections, connection, transaction
+from django.db import NotSupportedError, OperationalError, close_old_connections, connection, connections, transaction
 from django.db.utils import DataError, InternalError
 from psycopg.pq import ExecStatus
 
@@ -21,6 +21,7 @@ from partners.circuit_breaker import CircuitBreaker
 from partners.db import serving_role, statements
 from partners.db.statements import Query
 from partners.models import Partner
+from partners.monitoring import probes
 from tests.conftest import database_url
 
 ONE = "SELECT %s::int + 1"
@@ -456,3 +457,11 @@ def test_locks_show_what_was_committed_meanwhile_whatever_the_database_defaults_
             assert statements.fetch_one("SHOW transaction_isolation", ()) == ("read committed",)
         finally:
             owner.execute(f'ALTER DATABASE "{name}" RESET default_transaction_isolation')
+
+
+def test_a_probe_asks_for_the_primary_as_its_own_session_is_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = connections["default"].settings_dict["OPTIONS"]
+    monkeypatch.setitem(options, "target_session_attrs", "read-write")
+    with probes.connect() as session:
+        shown = session.execute("SHOW default_transaction_read_only").fetchone()
+        assert (shown, session.info.get_parameters()["target_session_attrs"]) == (("on",), "primary")

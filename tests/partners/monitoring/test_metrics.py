@@ -7,8 +7,10 @@ import pytest
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
+from pytest_django.fixtures import Settings
 
 from partners.models import Partner
+from partners.monitoring.redis_gauge import RedisCollector
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.watched import Watched, wait_until, watched
@@ -120,3 +122,10 @@ def test_a_running_import_shows_its_progress(service: Watched, committed_partner
     ImportRun.objects.filter(pk=run.pk).update(state="complete", ended_at=ended)
     assert total(service, "psi_import_lines", run=str(run.pk)) == 0
     assert total(service, "psi_import_ended_timestamp_seconds", state="complete") == pytest.approx(ended.timestamp())
+
+
+@pytest.mark.parametrize(("url", "values"), [("", []), ("redis://127.0.0.1:1/0", [0])])
+def test_whether_redis_responds_is_shown_where_it_is_used(settings: Settings, url: str, values: list[float]) -> None:
+    settings.REDIS_URL = url
+    samples = [sample for family in RedisCollector().collect() for sample in family.samples]
+    assert [(sample.name, sample.value) for sample in samples] == [("psi_redis_up", value) for value in values]
