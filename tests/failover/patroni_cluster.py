@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -164,16 +165,16 @@ class PatroniCluster:
             *("--initial-cluster", f"etcd1=http://127.0.0.1:{peer}"),
         )
         self.nodes = [Node(f"db{number}", folder / f"db{number}", f"127.0.0.1:{client}") for number in (1, 2, 3)]
-        self._folder = folder
+        self.folder = folder
 
     def start(self) -> None:
         """Make the cluster, with the service's roles and database."""
-        for folder in [self._folder, *(node.folder for node in self.nodes)]:
+        for folder in [self.folder, *(node.folder for node in self.nodes)]:
             folder.mkdir(exist_ok=True)
             if os.geteuid() == 0:
                 shutil.chown(folder, "nobody", "nogroup")
         # Lets the account reach the programs.
-        EmbeddedServer(self._folder).make_reachable()
+        EmbeddedServer(self.folder).make_reachable()
         for node in self.nodes:
             node.write_configuration()
         self.etcd.start()
@@ -229,7 +230,10 @@ class PatroniCluster:
 
 @contextmanager
 def haproxy(folder: Path, nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
-    """Run HAProxy with deploy/patroni/haproxy.cfg; yield the ports of the primary and of a standby."""
+    """Run HAProxy with deploy/patroni/haproxy.cfg; yield the ports of the primary and of a standby.
+
+    folder: one that the nodes' account reaches.
+    """
     primary, standby = free_port(), free_port()
     text = (DEPLOYED / "haproxy.cfg").read_text()
     text = text.replace("127.0.0.1:5000", f"127.0.0.1:{primary}").replace("127.0.0.1:5001", f"127.0.0.1:{standby}")
@@ -243,6 +247,7 @@ def haproxy(folder: Path, nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
     process = Process(folder / "haproxy.log", program("haproxy"), "-f", str(folder / "haproxy.cfg"))
     process.start()
     try:
+        wait_until(lambda: socket.create_connection(("127.0.0.1", primary), timeout=1).close() is None)
         yield primary, standby
     finally:
         process.end()

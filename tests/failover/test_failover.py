@@ -174,7 +174,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
         cluster = stack.enter_context(running_cluster())
         stack.enter_context(own_redis(redis_port, tmp_path))
         if BY_HAPROXY:
-            primary, standby = stack.enter_context(haproxy(tmp_path, cluster.nodes))
+            primary, standby = stack.enter_context(haproxy(cluster.folder, cluster.nodes))
             urls = {
                 "DATABASE_URL": f"postgresql://{SERVICE_ROLE}@127.0.0.1:{primary}/{DATABASE}",
                 "REPLICA_DATABASE_URL": f"postgresql://{SERVICE_ROLE}@127.0.0.1:{standby}/{DATABASE}",
