@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
+from pathlib import Path
 from ssl import SSLSocket
 
 import pytest
+from django.conf import settings
 
 from partners.models import Partner
 from tests import factories
@@ -34,10 +36,15 @@ BETWEEN = 50
 
 
 class Units:
-    """Two processes of the service, each started again on its port, as systemd does, before the next one ends."""
+    """Two processes of the service, each started again on its port, as systemd does, before the next one ends.
 
-    def __init__(self) -> None:
+    checkout: whose program starts; another one may be set between restarts.
+    """
+
+    def __init__(self, **environment: str) -> None:
+        self.checkout = Path(settings.BASE_DIR)
         self.ports = [free_port(), free_port()]
+        self._environment = environment
         self._servers = [self._start(port) for port in self.ports]
 
     def restart(self, number: int, *, by_kill: bool = False) -> None:
@@ -49,9 +56,8 @@ class Units:
         for server in self._servers:
             stop(server)
 
-    @staticmethod
-    def _start(port: int) -> Server:
-        server = launch(PORT=str(port), ALLOWED_HOSTS=NAME)
+    def _start(self, port: int) -> Server:
+        server = launch(None, self.checkout, PORT=str(port), ALLOWED_HOSTS=NAME, **self._environment)
         # As ExecStartPost of the unit.
         wait_until(lambda: server.transport("GET", "/readyz", {}, b"").status == 200)
         return server

@@ -247,7 +247,7 @@ def haproxy(folder: Path, nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
     process = Process(folder / "haproxy.log", program("haproxy"), "-f", str(folder / "haproxy.cfg"))
     process.start()
     try:
-        wait_until(lambda: socket.create_connection(("127.0.0.1", primary), timeout=1).close() is None)
+        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", primary)) == 0)
         yield primary, standby
     finally:
         process.end()

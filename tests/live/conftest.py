@@ -80,13 +80,13 @@ def start_server(**environment: str) -> Server:
     return answering(launch(None, **environment))
 
 
-def launch(output: IO[bytes] | None = None, /, **environment: str) -> Server:
-    """The service, on PORT or a free port; it may not answer yet."""
+def launch(output: IO[bytes] | None = None, checkout: Path = Path(settings.BASE_DIR), /, **environment: str) -> Server:
+    """The service of this checkout, on PORT or a free port; it may not answer yet."""
     environment = {"PORT": str(free_port())} | environment
     process = subprocess.Popen(
         [sys.executable, "-m", "config.serve"],
         env=os.environ | production(**environment),
-        cwd=Path(settings.BASE_DIR),
+        cwd=checkout,
         stdout=output or subprocess.DEVNULL,
         stderr=output or subprocess.DEVNULL,
         # To kill it with its worker, as systemd does.

@@ -26,12 +26,16 @@ class Cluster:
         self.manage("create_partner", "acme", "--name", "Acme Inc.")
         self._key = json.loads(self.manage("issue_api_key", "acme", "--json"))
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """That of its commands."""
+        return production(DATABASE_URL=self.url, OWNER_DATABASE_URL=self._server.url(OWNER_ROLE))
+
     def manage(self, *arguments: str, **environment: str) -> str:
         """Return the output of a management command."""
-        databases = {"DATABASE_URL": self.url, "OWNER_DATABASE_URL": self._server.url(OWNER_ROLE)}
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
-            env=os.environ | production(**databases, **environment),
+            env=os.environ | self.environment | environment,
             cwd=Path(settings.BASE_DIR),
             check=True,
             stdout=subprocess.PIPE,

@@ -76,7 +76,7 @@ class Archiving(EmbeddedServer):
         # Something to archive: a new segment is not switched.
         self.execute("SELECT pg_create_restore_point('all')")
         segment = self.execute("SELECT pg_walfile_name(pg_switch_wal())")
-        wait_until(lambda: (self.archive / segment).exists())
+        wait_until((self.archive / segment).exists)
 
     def drill(self, target: str, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run the script under the server's account."""
@@ -127,8 +127,8 @@ def restored(server: Archiving, target: str, folder: Path) -> Iterator[Place]:
     done = server.drill(target, folder, KEEP="1")
     try:
         assert done.returncode == 0, done.stdout + done.stderr
-        urls = (f"postgresql://{role}@/psi?host={folder}" for role in (SERVICE_ROLE, OWNER_ROLE))
-        yield Place(*urls, server.folder / "documents")
+        serving, owner = (f"postgresql://{role}@/psi?host={folder}" for role in (SERVICE_ROLE, OWNER_ROLE))
+        yield Place(serving, owner, server.folder / "documents")
     finally:
         server.run("pg_ctl", "-D", str(folder / "data"), "-m", "immediate", "-w", "stop")
 
