@@ -247,10 +247,15 @@ def haproxy(folder: Path, nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
     process = Process(folder / "haproxy.log", program("haproxy"), "-f", str(folder / "haproxy.cfg"))
     process.start()
     try:
-        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", primary)) == 0)
+        wait_until(lambda: _listens(primary))
         yield primary, standby
     finally:
         process.end()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
