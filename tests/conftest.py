@@ -181,4 +181,5 @@ def committed_partner(django_db_setup: None, django_db_blocker: Any) -> Iterator
 def database_url(alias: str, role: str = "") -> str:
     """Return the URL of this process's test database. role: replaces the connection's."""
     given = connections[alias].settings_dict
-    return f"postgresql://{role or given['USER']}@/{given['NAME']}?host={given['HOST']}"
+    port = f"&port={given['PORT']}" if given["PORT"] else ""
+    return f"postgresql://{role or given['USER']}@/{given['NAME']}?host={given['HOST']}{port}"

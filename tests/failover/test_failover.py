@@ -294,7 +294,7 @@ def assert_nothing_is_lost(installation: Installation, notes: Notes) -> None:
 def assert_the_feed_is_complete(installation: Installation, clients: Clients) -> None:
     """The feed has each change once, the follower has read all of it in order, and each event was delivered."""
     execute, notes = installation.cluster.execute, clients.notes
-    wait_until(lambda: not execute("SELECT FROM partners_outboxentry"))
+    wait_until(lambda: execute("SELECT count(*) FROM partners_outboxentry") == [(0,)])
     placed = [row[0] for row in execute(
         "SELECT event_id::text FROM partners_event JOIN partners_partner p ON p.id = partner_id"
         f" WHERE slug = '{PARTNER}' ORDER BY position")]  # fmt: skip
