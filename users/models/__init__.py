@@ -1,5 +1,6 @@
 """Users, staff, and the decisions with their basis, claims and access records of staff."""
 
+from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
 from users.models.case import AccessKind, AccessRecord, CaseNote, ChangedUser, Claim, DecisionBasis, QueuedUser
 from users.models.staff_history import SecondFactor, StaffRole
 from users.models.statuses import Status
@@ -8,10 +9,14 @@ from users.models.user import Staff, StatusChange, User, UserEvent
 __all__ = (
     "AccessKind",
     "AccessRecord",
+    "ApprovalRule",
     "CaseNote",
     "ChangedUser",
     "Claim",
+    "Condition",
     "DecisionBasis",
+    "Proposal",
+    "ProposalState",
     "QueuedUser",
     "SecondFactor",
     "Staff",

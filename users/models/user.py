@@ -18,6 +18,7 @@ from django.utils.translation import gettext_noop
 from partners.db.audit import Labels, tracked
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.models import Partner
+from users.models.approval_triggers import DECISION_TRIGGERS
 from users.models.columns import PROFILE_COLUMNS
 from users.models.indexes import newest_of_each_mode
 from users.models.statuses import Status
@@ -211,6 +212,16 @@ class StatusChange(models.Model):
     by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
     reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
     reason = models.CharField(_("reason"), max_length=2000)
+    # Where the move takes two people: what the first proposed, and `by` approved.
+    proposal = models.ForeignKey(
+        "users.Proposal",
+        models.PROTECT,
+        verbose_name=_("proposal"),
+        related_name="decisions",
+        db_index=False,
+        null=True,
+        editable=False,
+    )
     # Triggers set `since`, the time of the previous status, and the partner and mode, which are the user's.
     since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
     partner = models.ForeignKey(
@@ -230,8 +241,8 @@ class StatusChange(models.Model):
     serving_privileges = (
         "SELECT",
         (
-            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, since, partner_id, is_sandbox,"
-            " created_at)"
+            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, since, partner_id,"
+            " is_sandbox, created_at)"
         ),
     )
 
@@ -250,11 +261,14 @@ class StatusChange(models.Model):
             *newest_of_each_mode("status_change", "created_at", "id"),
         )
         constraints = (
+            models.UniqueConstraint(
+                fields=("proposal",), condition=Q(proposal__isnull=False), name="status_change_of_proposal"
+            ),
             models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),
             models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
             models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="status_change_reason_given"),
         )
-        triggers = STATUS_CHANGE_TRIGGERS
+        triggers = [*STATUS_CHANGE_TRIGGERS, *DECISION_TRIGGERS]
 
     def __str__(self) -> str:
         return f"{Status(self.from_status).label} → {Status(self.to_status).label}"

@@ -1,8 +1,8 @@
 """Decisions: moves of a user's status (contract, section 8), and reviews of a changed name or birth date.
 
-The commands call change_status. The back office calls decide and mark_reviewed, which also check that nothing has
-changed since the page was loaded, and that nobody else has claimed the case. Each keeps what the person saw
-(users/services/decision_basis.py).
+The commands call change_status, and proposals.py where a move takes two people. The back office calls decide and
+mark_reviewed, which also check that nothing has changed since the page was loaded, and that nobody else has claimed the
+case. Each keeps what the person saw (users/services/decision_basis.py).
 """
 
 from uuid import UUID
@@ -11,10 +11,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from partners.db import history_context
-from users.models import AccessKind, AccessRecord, Claim, Staff, StatusChange, User
+from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
 from users.services import claims, decision_basis
+from users.services.approval_rules import needs_two
 from users.services.changes import ConcurrentChanges, changes_since, version_of
 
 REASON_LENGTH = 2000
@@ -29,6 +30,10 @@ class DecisionRefusedError(Exception):
 
 class ReasonMissingError(DecisionRefusedError):
     """The move is allowed, but has no reason."""
+
+
+class TwoPeopleError(DecisionRefusedError):
+    """The move takes two people."""
 
 
 class StaleError(DecisionRefusedError):
@@ -55,30 +60,46 @@ def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[
 
 
 def change_status(
-    *, user: User, to_status: str, by: Staff, reason: str, reason_code: str = "", source: str = "", signed: str = ""
+    *,
+    user: User,
+    to_status: str,
+    by: Staff,
+    reason: str,
+    reason_code: str = "",
+    source: str = "",
+    signed: str = "",
+    proposal: Proposal | None = None,
 ) -> StatusChange:
     """Move a user's status, record who did it, when and why, and end the claim on the case.
 
     reason: 1 to 2000 characters. reason_code: at most 50.
     source: the origin that the history names, such as a request's id or a command.
     signed: what the page showed on which the person decided; empty without a page.
+    proposal: that `by` approves (users/services/proposals.py), where the move takes two people.
     Raises DecisionRefusedError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
-    _require_permission(by)
+    require_permission(by)
     with transaction.atomic():
         # Locked: of two decisions at once, the second is checked against the result of the first.
         locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         present = Status(locked.status)
-        _check_move(present, to_status)
-        _check_reason(reason, reason_code)
+        check_move(present, to_status)
+        check_reason(reason, reason_code)
+        _check_people(locked, to_status, proposal)
         # Simulated decisions are nobody's.
         is_simulated = by.username == Staff.SANDBOX
         basis = None if is_simulated else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
         Claim.objects.filter(user=user).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         change = StatusChange.objects.create(
-            user=user, from_status=present, to_status=to_status, by=by, reason=reason, reason_code=reason_code
+            user=user,
+            from_status=present,
+            to_status=to_status,
+            by=by,
+            reason=reason,
+            reason_code=reason_code,
+            proposal=proposal,
         )
         if basis is not None:
             decision_basis.keep(basis, decision=change)
@@ -104,7 +125,7 @@ def decide(
     """
     with transaction.atomic():
         return change_status(
-            user=_lock_shown(user_id, shown=shown, by=by),
+            user=lock(user_id, shown=shown, by=by),
             to_status=to_status,
             by=by,
             reason=reason,
@@ -123,13 +144,13 @@ def mark_reviewed(
     shown: the version that the person reviewed. signed: see change_status. note: 1 to 500 characters.
     Raises StaleError, DecisionRefusedError, User.DoesNotExist; nothing has changed then.
     """
-    _require_permission(by)
+    require_permission(by)
     note = note.strip()
     with transaction.atomic():
-        user = _lock_shown(user_id, shown=shown, by=by)
+        user = lock(user_id, shown=shown, by=by)
         if user.identity_changed_at is None:
             raise DecisionRefusedError(_("This change has been reviewed already."))
-        _check_note(note)
+        check_note(note)
         _require_opening(user, by)
         # The trigger updates the user's row, whose history names the person.
         source = f"request {request_id}" if request_id else "review"
@@ -143,26 +164,40 @@ def mark_reviewed(
     return review
 
 
-def _require_permission(staff: Staff) -> None:
+def require_permission(staff: Staff) -> None:
+    """Raises DecisionRefusedError for an account that may not decide."""
     if not (staff.is_active and staff.has_perm(PERMISSION)):
         raise DecisionRefusedError(_("%(name)s may not decide about users.") % {"name": staff.get_username()})
 
 
-def _check_move(present: Status, to_status: str) -> None:
+def check_move(present: str, to_status: str) -> None:
+    """Raises DecisionRefusedError for a move that nobody may make."""
     if to_status in allowed_moves(present):
         return
     if to_status not in Status.values:
         raise DecisionRefusedError(_("Unknown status; one of: %(statuses)s.") % {"statuses": ", ".join(Status.values)})
     if to_status == present:
-        raise DecisionRefusedError(_("The user is %(status)s already.") % {"status": present.value})
+        raise DecisionRefusedError(_("The user is %(status)s already.") % {"status": present})
     moves = ", ".join(allowed_moves(present)) or _("nothing: it is final")
     raise DecisionRefusedError(
         _("A user who is %(present)s cannot become %(wanted)s; allowed: %(moves)s.")
-        % {"present": present.value, "wanted": to_status, "moves": moves}
+        % {"present": present, "wanted": to_status, "moves": moves}
     )
 
 
-def _check_reason(reason: str, reason_code: str) -> None:
+def _check_people(user: User, to_status: str, proposal: Proposal | None) -> None:
+    """Refuse a decision of one person where it takes two, and of two where it takes one."""
+    if needs_two(user, to_status):
+        if proposal is None:
+            found = user.proposals.filter(state=ProposalState.OPEN, user_updated_at=user.updated_at).first()
+            open_one = _("Open proposal: %(id)s.") % {"id": found.pk} if found else _("There is no open proposal.")
+            raise TwoPeopleError(_("This move takes two people: propose it (propose_user_status).") + " " + open_one)
+    elif proposal is not None:
+        raise DecisionRefusedError(_("This move takes one person by now: decline the proposal and decide."))
+
+
+def check_reason(reason: str, reason_code: str) -> None:
+    """Raises ReasonMissingError without a reason, DecisionRefusedError for one that is too long."""
     if not reason:
         raise ReasonMissingError(_("A reason is required."))
     if len(reason) > REASON_LENGTH:
@@ -173,7 +208,8 @@ def _check_reason(reason: str, reason_code: str) -> None:
         )
 
 
-def _check_note(note: str) -> None:
+def check_note(note: str) -> None:
+    """Raises ReasonMissingError without a note, DecisionRefusedError for one that is too long."""
     if not note:
         raise ReasonMissingError(_("A note is required."))
     if len(note) > MAX_NOTE_LENGTH:
@@ -187,9 +223,14 @@ def _require_opening(user: User, by: Staff) -> None:
         raise DecisionRefusedError(_("Open the case first: nobody reviews a change unseen."))
 
 
-def _lock_shown(user_id: UUID, *, shown: str, by: Staff) -> User:
-    """The user, locked until the transaction ends, in the version shown and not claimed by anybody else."""
+def lock(user_id: UUID, *, shown: str | None, by: Staff) -> User:
+    """The user, locked until the transaction ends, in the version shown and not claimed by anybody else.
+
+    shown: None where there was no page; then a claim does not matter either. Raises StaleError, DecisionRefusedError.
+    """
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+    if shown is None:
+        return user
     if shown != version_of(user):
         raise StaleError(changes_since(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
     holder = claims.holder(user)

@@ -3,8 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from partners.management.base import Outcome, ServiceCommand, find_partner, optional_rfc_3339
-from users.models import Status, User
+from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339
+from users.management.base import find_user
+from users.models import Status
 from users.services.compliance import DecisionRefusedError, change_status
 from users.services.staff import find_staff
 
@@ -23,7 +24,7 @@ class Command(ServiceCommand):
     def perform(
         self, *, slug: str, external_id: str, status: str, reason: str, reason_code: str, by: str, **_: Any
     ) -> Outcome:
-        user = _find_user(slug, external_id)
+        user = find_user(slug, external_id)
         try:
             change = change_status(
                 user=user,
@@ -44,10 +45,3 @@ class Command(ServiceCommand):
             },
             [f"User {user.external_id} of {slug}: {change.from_status} → {user.status}."],
         )
-
-
-def _find_user(slug: str, external_id: str) -> User:
-    try:
-        return find_partner(slug).users.get(external_id=external_id)
-    except User.DoesNotExist:
-        raise CommandError(f"Partner {slug} has no user {external_id!r}.") from None

@@ -1,0 +1,31 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from partners.management.base import Outcome, ServiceCommand
+from users.management.base import proposal_id
+from users.models import Proposal, ProposalState
+from users.services import proposals
+from users.services.compliance import DecisionRefusedError
+from users.services.staff import find_staff
+
+
+class Command(ServiceCommand):
+    help = "Approves another person's proposal: the user's status moves."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("proposal", metavar="PROPOSAL_ID", type=proposal_id, help="as propose_user_status shows it")
+        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="the second of two people")
+
+    def perform(self, *, proposal: Any, by: str, **_: Any) -> Outcome:
+        try:
+            change = proposals.approve(proposal_id=proposal, by=find_staff(by))
+        except Proposal.DoesNotExist:
+            raise CommandError("Proposal not found.") from None
+        except DecisionRefusedError as error:
+            raise CommandError(str(error)) from error
+        return Outcome(
+            {"status": change.to_status, "state": ProposalState.APPROVED.value},
+            [f"Approved: {change.from_status} → {change.to_status}."],
+        )

@@ -1,0 +1,32 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from partners.management.base import Outcome, ServiceCommand
+from users.management.base import proposal_id
+from users.models import Proposal
+from users.services import proposals
+from users.services.compliance import DecisionRefusedError
+from users.services.staff import find_staff
+
+
+class Command(ServiceCommand):
+    help = "Declines a proposal: the user's status stays."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("proposal", metavar="PROPOSAL_ID", type=proposal_id, help="as propose_user_status shows it")
+        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        parser.add_argument("--note", required=True, help="why; stored permanently")
+
+    def perform(self, *, proposal: Any, by: str, note: str, **_: Any) -> Outcome:
+        try:
+            declined = proposals.decline(proposal_id=proposal, by=find_staff(by), note=note)
+        except Proposal.DoesNotExist:
+            raise CommandError("Proposal not found.") from None
+        except DecisionRefusedError as error:
+            raise CommandError(str(error)) from error
+        return Outcome(
+            {"status": declined.from_status, "state": declined.state},
+            [f"Declined: the user stays {declined.from_status}."],
+        )

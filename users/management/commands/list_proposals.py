@@ -1,0 +1,44 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from partners.management.base import Outcome, ServiceCommand, find_partner, optional_rfc_3339, table
+from partners.rfc_3339 import format_timestamp
+from users.models import Proposal, ProposalState
+from users.models.approvals import PROPOSAL_LIFETIME
+from users.services import proposals
+
+
+class Command(ServiceCommand):
+    help = "Lists the open proposals about a partner's users, newest first."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
+        parser.add_argument("--all", action="store_true", dest="show_all", help="those that have ended too")
+
+    def perform(self, *, slug: str, show_all: bool, **_: Any) -> Outcome:
+        found = Proposal.objects.filter(user__partner=find_partner(slug)).select_related("user", "by", "ended_by")
+        if not show_all:
+            found = found.filter(state=ProposalState.OPEN)
+        listed = [_data(proposal) for proposal in found.order_by("-created_at", "-id").iterator()]
+        shown = [data for data in listed if show_all or data["state"] == ProposalState.OPEN]
+        headings = ("PROPOSAL", "USER", "FROM", "TO", "BY", "CREATED", "STATE", "ENDED BY")
+        names = ("proposalId", "externalId", "from", "to", "by", "createdAt", "state", "endedBy")
+        rows = [tuple(data[name] for name in names) for data in shown]
+        return Outcome({"proposals": shown}, table(headings, rows) if rows else [f"Partner {slug} has none."])
+
+
+def _data(proposal: Proposal) -> dict[str, Any]:
+    state = proposals.state_of(proposal, proposal.user)
+    return {
+        "proposalId": str(proposal.pk),
+        "externalId": proposal.user.external_id,
+        "from": proposal.from_status,
+        "to": proposal.to_status,
+        "reason": proposal.reason,
+        "by": proposal.by.get_username(),
+        "createdAt": format_timestamp(proposal.created_at),
+        "expiresAt": format_timestamp(proposal.created_at + PROPOSAL_LIFETIME),
+        "state": state.value,
+        "endedBy": proposal.ended_by.get_username() if proposal.ended_by else None,
+        "endedAt": optional_rfc_3339(proposals.ended_at(proposal, proposal.user)),
+    }

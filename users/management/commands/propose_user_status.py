@@ -1,0 +1,44 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from partners.management.base import Outcome, ServiceCommand
+from partners.rfc_3339 import format_timestamp
+from users.management.base import find_user
+from users.models import Status
+from users.models.approvals import PROPOSAL_LIFETIME
+from users.services import proposals
+from users.services.compliance import DecisionRefusedError
+from users.services.staff import find_staff
+
+
+class Command(ServiceCommand):
+    help = "Proposes a move of a user's status that takes two people."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
+        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
+        parser.add_argument("status", metavar="STATUS", choices=Status.values, help="the new status")
+        parser.add_argument("--reason", required=True, help="stored permanently")
+        parser.add_argument("--reason-code", default="", metavar="CODE", help="for statistics")
+        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="the first of two people")
+
+    def perform(
+        self, *, slug: str, external_id: str, status: str, reason: str, reason_code: str, by: str, **_: Any
+    ) -> Outcome:
+        try:
+            proposal = proposals.propose(
+                user=find_user(slug, external_id),
+                to_status=status,
+                by=find_staff(by),
+                reason=reason,
+                reason_code=reason_code,
+            )
+        except DecisionRefusedError as error:
+            raise CommandError(str(error)) from error
+        expires_at = format_timestamp(proposal.created_at + PROPOSAL_LIFETIME)
+        return Outcome(
+            {"proposalId": str(proposal.pk), "expiresAt": expires_at},
+            [f"Proposal {proposal.pk} waits for another account until {expires_at}."],
+        )

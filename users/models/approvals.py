@@ -1,0 +1,137 @@
+"""Decisions of two people: which moves take two, and the proposals of the first (docs/operations.md)."""
+
+import uuid
+from datetime import timedelta
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from partners.db.triggers import append_only
+from users.models.approval_triggers import PROPOSAL_HOURS, PROPOSAL_TRIGGERS, RULE_TRIGGERS
+from users.models.statuses import Status
+from users.models.user import Staff, User
+
+# How long a proposal may wait for the second person.
+PROPOSAL_LIFETIME = timedelta(hours=PROPOSAL_HOURS)
+
+
+class Condition(models.TextChoices):
+    """Of which users a move takes two people."""
+
+    NEVER = "never", _("No user")
+    ALWAYS = "always", _("Every user")
+    CIRO_AFFILIATE = "ciroAffiliate", _("CIRO affiliates")
+    COUNTRY_NOT_CANADA = "countryNotCanada", _("Users with an address outside Canada")
+
+
+# Letting through may take two people; stopping takes one.
+RULED_MOVES = (
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE),
+    (Status.SUSPENDED, Status.ACTIVE),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE),
+)
+
+
+class ApprovalRule(models.Model):
+    """From when on a move takes two people. A change is a new row; the newest of a move holds. The owner writes it."""
+
+    from_status = models.CharField(_("from"), max_length=20, choices=Status)
+    to_status = models.CharField(_("to"), max_length=20, choices=Status)
+    condition = models.CharField(_("condition"), max_length=20, choices=Condition)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+
+    serving_privileges = ("SELECT",)
+
+    class Meta:
+        verbose_name = _("approval rule")
+        verbose_name_plural = _("approval rules")
+        default_permissions = ("view",)
+        indexes = (
+            models.Index(
+                fields=("from_status", "to_status", "id"), include=("condition",), name="approval_rule_of_move"
+            ),
+        )
+        constraints = (
+            models.CheckConstraint(condition=Q(condition__in=Condition.values), name="approval_rule_condition_known"),
+            models.CheckConstraint(
+                condition=Q(*(Q(from_status=start, to_status=end) for start, end in RULED_MOVES), _connector=Q.OR),
+                name="approval_rule_of_move_that_lets_through",
+            ),
+        )
+        triggers = [*RULE_TRIGGERS, *append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.from_status} → {self.to_status}: {self.condition}"
+
+
+class ProposalState(models.TextChoices):
+    """Open, or how a proposal ended."""
+
+    OPEN = "open", pgettext_lazy("proposal", "Open")
+    APPROVED = "approved", pgettext_lazy("proposal", "Approved")
+    DECLINED = "declined", pgettext_lazy("proposal", "Declined")
+    EXPIRED = "expired", pgettext_lazy("proposal", "Expired")
+    OVERTAKEN = "overtaken", pgettext_lazy("proposal", "Overtaken by a change")
+
+
+class Proposal(models.Model):
+    """What the first of two people proposes: a move of a user, with its reason. It ends once, and never changes else.
+
+    Triggers set the status from which, the version of the user and the times. One that has expired or was overtaken
+    may be stored as open until the next proposal: `users.services.proposals.state_of` says what it is.
+    """
+
+    id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="proposals", db_index=False)
+    from_status = models.CharField(_("from"), max_length=20, choices=Status, editable=False)
+    to_status = models.CharField(_("to"), max_length=20, choices=Status)
+    # users_user.updated_at when it was made: another one since means that the user has changed.
+    user_updated_at = models.DateTimeField(_("version of the user"), db_default=Now(), editable=False)
+    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
+    reason = models.CharField(_("reason"), max_length=2000)
+    reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    state = models.CharField(
+        _("state"), max_length=10, choices=ProposalState, db_default=ProposalState.OPEN.value, editable=False
+    )
+    ended_by = models.ForeignKey(
+        Staff, models.PROTECT, verbose_name=_("ended by"), related_name="+", db_index=False, null=True, editable=False
+    )
+    ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
+    note = models.CharField(_("note"), max_length=500, blank=True, db_default="", editable=False)
+
+    serving_privileges = (
+        "SELECT",
+        (
+            "INSERT (id, user_id, from_status, to_status, user_updated_at, by_id, reason, reason_code, created_at,"
+            " state, ended_by_id, ended_at, note)"
+        ),
+        "UPDATE (state, ended_by_id, note)",
+    )
+
+    class Meta:
+        verbose_name = _("proposal")
+        verbose_name_plural = _("proposals")
+        default_permissions = ("view",)
+        indexes = (
+            models.Index(fields=("user", "created_at"), name="proposal_of_user"),
+            # The queue of the second person: longest first.
+            models.Index(fields=("created_at", "id"), condition=Q(state="open"), name="proposal_open"),
+            models.Index(fields=("by", "created_at"), name="proposal_by_staff"),
+        )
+        constraints = (
+            models.UniqueConstraint(fields=("user",), condition=Q(state="open"), name="proposal_one_open"),
+            models.CheckConstraint(condition=Q(state__in=ProposalState.values), name="proposal_state_known"),
+            models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="proposal_reason_given"),
+            models.CheckConstraint(
+                condition=Q(state="open", ended_at=None, ended_by=None) | Q(~Q(state="open"), ended_at__isnull=False),
+                name="proposal_ended_or_open",
+            ),
+        )
+        triggers = PROPOSAL_TRIGGERS
+
+    def __str__(self) -> str:
+        return str(self.id)
