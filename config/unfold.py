@@ -42,6 +42,7 @@ def _list_of(app: str, model: str, icon: str) -> Link:
 
 QUEUE = Link(_("Queue"), "inbox", "admin:users_queueduser_changelist", "users.view_user")
 USERS = _list_of("users", "user", "group")
+SECOND_PERSON = Link(_("For a second person"), "group_add", "admin:users_proposal_changelist", "users.view_proposal")
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
@@ -53,6 +54,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
                 "admin:users_changeduser_changelist",
                 "users.view_user",
             ),
+            SECOND_PERSON,
             USERS,
             _list_of("transactions", "conversion", "currency_exchange"),
             _list_of("transactions", "document", "description"),
@@ -102,7 +104,19 @@ def _item(link: Link, request: HttpRequest) -> dict[str, Any]:
     is_active = request.path.startswith(address) or (link is QUEUE and request.path.startswith("/admin/cases/"))
     if link is USERS and request.user.has_perm("users.decide_user"):
         address += "?status__exact=pendingCompliance"
-    return {"title": link.title, "icon": link.icon, "link": address, "active": is_active}
+    item = {"title": link.title, "icon": link.icon, "link": address, "active": is_active}
+    if link is SECOND_PERSON:
+        item |= {"badge": _count_of_proposals, "badge_variant": "warning"}
+    return item
+
+
+def _count_of_proposals(_request: HttpRequest) -> str:
+    """Return how many proposals wait; empty without any."""
+    from partners.admin.bounded_lists import MAX_COUNT, bounded_count  # noqa: PLC0415 - settings load this module
+    from users.services import proposals  # noqa: PLC0415
+
+    count = bounded_count(proposals.waiting())
+    return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")
 
 
 def _file(name: str) -> Callable[[HttpRequest], str]:

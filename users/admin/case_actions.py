@@ -127,7 +127,8 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             return None
         context = self.admin_site.each_context(request) | {
             "title": _("Approval report"),
-            "approved": [result for result in results if not result.refusal],
+            "approved": [result for result in results if not result.refusal and not result.is_proposed],
+            "proposed": [result for result in results if result.is_proposed],
             "refused": [result for result in results if result.refusal],
             "is_sandbox": any(result.user and result.user.is_sandbox for result in results),
             "back": request.get_full_path(),

@@ -22,7 +22,7 @@ from users.backoffice.access import record_access
 from users.models import AccessKind, AccessRecord, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.services.history import display_changes, with_previous
-from users.services.reasons import label_of, move_of, note_of
+from users.services.reasons import label_of, move_of, note_of, people_of
 from users.services.search import find_user_ids
 
 SEARCH_HELP = _("User ID, external ID or email in full")
@@ -65,7 +65,7 @@ class DecidedUntilFilter(UntilFilter):
 class StatusChangeAdmin(ReadOnlyAdmin):
     """Every decision."""
 
-    list_display = ("when", "of_user", "partner_of_user", "decision", "by", "reason_label", "note")
+    list_display = ("when", "of_user", "partner_of_user", "decision", "people", "reason_label", "note")
     list_filter = (
         DecidedSinceFilter,
         DecidedUntilFilter,
@@ -73,13 +73,13 @@ class StatusChangeAdmin(ReadOnlyAdmin):
         ("partner", RelatedDropdownFilter),
         ModeFilter,
     )
-    list_select_related = ("by", "user__partner")
+    list_select_related = ("by", "proposal__by", "user__partner")
     search_fields = ("user",)
     search_help_text = SEARCH_HELP
     # The order is of time: an id is drawn before the row's trigger has locked the user and sets the time.
     ordering = ("-created_at", "-id")
     order_note = _("newest first")
-    fields = ("when", "of_user", "partner_of_user", "from_status", "to_status", "by", "reason_label", "whole_note")
+    fields = ("when", "of_user", "partner_of_user", "from_status", "to_status", "people", "reason_label", "whole_note")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         return Q(user__in=find_user_ids(term, mode_of(request)))
@@ -103,6 +103,11 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     @admin.display(description=_("decision"))
     def decision(self, change: StatusChange) -> str:
         return badge(move_of(change), _STATUS_KINDS.get(Status(change.to_status), "off"))
+
+    @admin.display(description=_("by"))
+    def people(self, change: StatusChange) -> str:
+        """Who decided; of two people the one who approved, then the one who proposed."""
+        return people_of(change)
 
     @admin.display(description=_("reason"))
     def reason_label(self, change: StatusChange) -> str:

@@ -17,6 +17,16 @@ urlpatterns: list[URLPattern] = [
     path("cases/<uuid:user_id>/reviewed/", _staff(case.reviewed), name="backoffice_reviewed"),
     path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
     path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
+    path(
+        "cases/<uuid:user_id>/proposals/<uuid:proposal_id>/approve/",
+        _staff(case.approve_proposal),
+        name="backoffice_approve_proposal",
+    ),
+    path(
+        "cases/<uuid:user_id>/proposals/<uuid:proposal_id>/decline/",
+        _staff(case.decline_proposal),
+        name="backoffice_decline_proposal",
+    ),
     path("cases/<uuid:user_id>/note/", _staff(case.add_note), name="backoffice_note"),
     path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
     path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),

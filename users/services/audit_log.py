@@ -22,6 +22,8 @@ _NAMES = {
     "reason": gettext_lazy("reason"),
     "reasonCode": gettext_lazy("reason code"),
     "role": gettext_lazy("role"),
+    "note": gettext_lazy("note"),
+    "state": gettext_lazy("state"),
     "type": gettext_lazy("type"),
     "title": gettext_lazy("title"),
     "partner": gettext_lazy("partner"),

@@ -5,7 +5,7 @@ them all.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,8 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
 from users.models import AccessKind, AccessRecord, Staff, Status, User
-from users.services import compliance
+from users.services import compliance, proposals
+from users.services.approval_rules import needs_two
 from users.services.changes import ConcurrentChanges
 from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
 from users.services.risk_flags import OTHERS, Weight, risk_flag_codes, same_email, same_person, weight_of
@@ -50,31 +51,33 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of a choice. refusal: why nothing has changed; empty where the user was approved."""
+    """The outcome of a choice. refusal: why nothing has changed; empty where the user was approved, or proposed."""
 
     choice: Choice
     refusal: str
     user: User | None = None
+    is_proposed: bool = False
 
 
 def approve_all(*, choices: Sequence[Choice], reason: str, reason_code: str, by: Staff, source: str) -> list[Result]:
-    """Approve each of these users whom the rules allow; the results in the order of choices. Raises TooManyError."""
+    """Approve each of these users whom the rules allow, or propose it where that takes two people.
+
+    The results are in the order of choices. Raises TooManyError.
+    """
     if len(choices) > MAX_CASES:
         raise TooManyError(
             _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": MAX_CASES, "chosen": len(choices)}
         )
     user_ids = [choice.user_id for choice in choices]
     # One after the other: the earlier ones may take a while, and another user may be registered in between.
-    refusals = [
-        _("It has risk flags that nobody who may decide has seen: open it first.")
+    results = [
+        Result(choice, _("It has risk flags that nobody who may decide has seen: open it first."))
         if users_with_unseen_flags([choice.user_id])
         else _approve(choice, reason=reason, reason_code=reason_code, by=by, source=source)
         for choice in choices
     ]
     users = User.objects.select_related("partner").in_bulk(user_ids)
-    return [
-        Result(choice, refusal, users.get(choice.user_id)) for choice, refusal in zip(choices, refusals, strict=True)
-    ]
+    return [replace(result, user=users.get(result.choice.user_id)) for result in results]
 
 
 def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
@@ -120,26 +123,30 @@ def _last_change(others: QuerySet[User]) -> Subquery:
     return Subquery(changed.order_by("-last_change").values("last_change")[:1])
 
 
-def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> str:
-    """Approve one user; the reason of a refusal, or an empty text."""
+def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> Result:
+    """Approve one user, or propose it."""
+    decision: dict[str, Any] = {
+        "shown": choice.shown,
+        "to_status": Status.ACTIVE,
+        "reason": reason,
+        "reason_code": reason_code,
+        "by": by,
+        "source": source,
+    }
     try:
         with convert_lock_timeout():
-            compliance.decide(
-                user_id=choice.user_id,
-                shown=choice.shown,
-                to_status=Status.ACTIVE,
-                reason=reason,
-                reason_code=reason_code,
-                by=by,
-                source=source,
-            )
+            user = User.objects.get(pk=choice.user_id)
+            if takes_two := needs_two(user, Status.ACTIVE):
+                proposals.propose(user=user, **decision)
+            else:
+                compliance.decide(user_id=user.pk, **decision)
     except compliance.StaleError as stale:
-        return _display_changes(stale.changes)
+        return Result(choice, _display_changes(stale.changes))
     except (compliance.DecisionRefusedError, LockTimeoutError) as refused:
-        return str(refused)
+        return Result(choice, str(refused))
     except User.DoesNotExist:
-        return _("User not found.")
-    return ""
+        return Result(choice, _("User not found."))
+    return Result(choice, "", is_proposed=takes_two)
 
 
 def _display_changes(changes: ConcurrentChanges) -> str:

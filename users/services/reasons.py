@@ -107,3 +107,11 @@ def note_of(decision: StatusChange) -> str:
 def needs_note(to_status: Status, code: str) -> bool:
     """Whether a decision needs a note beside its code."""
     return to_status in NOTED or code == OTHER.code
+
+
+def people_of(change: StatusChange) -> str:
+    """Who decided: of two people the one who approved, then the one who proposed."""
+    if change.proposal is None:
+        return change.by.get_username()
+    names = {"second": change.by.get_username(), "first": change.proposal.by.get_username()}
+    return str(_("%(second)s; proposed by %(first)s") % names)

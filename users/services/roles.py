@@ -17,6 +17,8 @@ _USERS = {
 _IDENTITY = _USERS | {
     "users.view_identity",
     "users.view_userevent",
+    # So may the reason of a proposal, like a note.
+    "users.view_proposal",
     # A note may quote birth date and address.
     "users.view_casenote",
     "users.view_dashboard",

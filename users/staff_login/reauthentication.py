@@ -20,12 +20,12 @@ from users.staff_login.allauth_internals import forget_kept, keep_for_reauthenti
 FRESH_SECONDS = 15 * 60
 
 
-def require_fresh_factor(request: HttpRequest) -> HttpResponse | None:
-    """None where a factor was verified within FRESH_SECONDS; otherwise a redirect to the verification and back.
+def require_fresh_factor(request: HttpRequest, *, within: int = FRESH_SECONDS) -> HttpResponse | None:
+    """None where a factor was verified within so many seconds; otherwise a redirect to the verification and back.
 
     A POST is stored, and executed after the verification. None while STAFF_MFA_REQUIRED is off.
     """
-    if not settings.STAFF_MFA_REQUIRED or is_fresh(request):
+    if not settings.STAFF_MFA_REQUIRED or is_fresh(request, within=within):
         return None
     # Otherwise the POST of an earlier request could be executed.
     forget_kept(request)
@@ -36,10 +36,10 @@ def require_fresh_factor(request: HttpRequest) -> HttpResponse | None:
     return redirect(f"{reverse(factors.verification_page(request.user))}?{query}")
 
 
-def is_fresh(request: HttpRequest) -> bool:
-    """Whether a second factor was verified in this session within FRESH_SECONDS."""
+def is_fresh(request: HttpRequest, *, within: int = FRESH_SECONDS) -> bool:
+    """Whether a second factor was verified in this session within so many seconds."""
     verified_at = factors.verified_at(request)
-    return verified_at is not None and 0 <= time.time() - verified_at <= FRESH_SECONDS
+    return verified_at is not None and 0 <= time.time() - verified_at <= within
 
 
 def resume(request: HttpRequest, state: dict[str, Any]) -> HttpResponseBase:

@@ -14,6 +14,7 @@ from partners.db import serving_role
 from partners.models import AuditEntry, Mode, Partner
 from tests import factories
 from tests.conftest import database_url
+from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, refusal
 from users.models import Proposal, ProposalState, Staff, StatusChange, User
 from users.services import compliance, proposals
@@ -23,29 +24,16 @@ pytestmark = pytest.mark.usefixtures("committed_partner")
 APPROVED = {"reason": "Papers seen."}
 
 
-def set_rule(condition: str, start: str = "pendingCompliance", end: str = "active") -> None:
-    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
-        owner.execute(
-            "INSERT INTO users_approvalrule (from_status, to_status, condition) VALUES (%s, %s, %s)",
-            (start, end, condition),
-        )
-
-
 @pytest.fixture(autouse=True)
-def rules(committed_partner: Partner) -> Iterator[Callable[..., None]]:
+def own_rules(committed_partner: Partner) -> Iterator[None]:
     """Each test begins and ends without a rule."""
-    yield set_rule
-    for start, end in (("pendingCompliance", "active"), ("suspended", "active"), ("rejected", "pendingCompliance")):
-        set_rule("never", start, end)
+    with no_rules_left():
+        yield
 
 
 @pytest.fixture
 def always() -> None:
     set_rule("always")
-
-
-def reviewer() -> Staff:
-    return factories.StaffFactory.create(username=f"r-{uuid.uuid4().hex[:12]}", role="reviewer")
 
 
 @pytest.fixture
@@ -105,7 +93,11 @@ def test_stopping_takes_one(always: None, user: User, first: Staff) -> None:
     ],
 )
 def test_a_condition_says_of_which_users(
-    committed_partner: Partner, first: Staff, condition: str, fields: dict[str, Any], takes_two: bool
+    committed_partner: Partner,
+    first: Staff,
+    condition: str,
+    fields: dict[str, Any],
+    takes_two: bool,  # noqa: FBT001
 ) -> None:
     set_rule(condition)
     user = new_user(committed_partner, **fields)
@@ -202,7 +194,12 @@ def act(actor: Staff, action: str, on: Staff, *, days: int = 0) -> None:
 @pytest.mark.parametrize("action", ACTS)
 @pytest.mark.parametrize("by_proposer", [True, False])
 def test_who_made_or_reset_the_other_is_no_second_person(
-    always: None, user: User, first: Staff, second: Staff, action: str, by_proposer: bool
+    always: None,
+    user: User,
+    first: Staff,
+    second: Staff,
+    action: str,
+    by_proposer: bool,  # noqa: FBT001
 ) -> None:
     proposal = propose(user, first)
     act(*((first, action, second) if by_proposer else (second, action, first)))
@@ -332,13 +329,17 @@ def test_no_statement_of_the_serving_role_moves_a_user_without_two_people(
         "UPDATE users_proposal SET created_at = now() WHERE id = %(proposal)s",
         "DELETE FROM users_proposal WHERE id = %(proposal)s",
         "TRUNCATE users_proposal CASCADE",
-        "INSERT INTO users_approvalrule (from_status, to_status, condition)"
-        " VALUES ('pendingCompliance', 'active', 'never')",
+        (
+            "INSERT INTO users_approvalrule (from_status, to_status, condition)"
+            " VALUES ('pendingCompliance', 'active', 'never')"
+        ),
         "UPDATE users_approvalrule SET condition = 'never'",
         "DELETE FROM users_approvalrule",
-        "INSERT INTO users_proposal (id, user_id, from_status, to_status, by_id, reason, state, ended_by_id)"
-        " SELECT gen_random_uuid(), %(user)s, status, 'active', %(by)s, 'x', 'approved', %(by)s FROM users_user"
-        " WHERE id = %(user)s",
+        (
+            "INSERT INTO users_proposal (id, user_id, from_status, to_status, by_id, reason, state, ended_by_id)"
+            " SELECT gen_random_uuid(), %(user)s, status, 'active', %(by)s, 'x', 'approved', %(by)s FROM users_user"
+            " WHERE id = %(user)s"
+        ),
     ],
 )
 def test_the_serving_role_cannot_get_around_it(

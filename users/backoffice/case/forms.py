@@ -1,6 +1,6 @@
 """The forms and buttons of decisions. The rules are in users/services/compliance.py."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -66,6 +66,20 @@ class NoteForm(forms.Form):
         super().__init__(data, auto_id="add-note-%s")
 
 
+class DeclineForm(forms.Form):
+    """Why a proposal is declined."""
+
+    note = forms.CharField(
+        label=_("Note"),
+        max_length=compliance.MAX_NOTE_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="decline-%s")
+
+
 class ReviewForm(forms.Form):
     """The note of a review of a changed name or birth date."""
 
@@ -99,6 +113,13 @@ _BUTTONS = {
     (Status.SUSPENDED, Status.ACTIVE): Button(_("Reinstate"), _CONVERTS, "case-good"),
     (Status.REJECTED, Status.PENDING_COMPLIANCE): Button(_("Reopen"), _("The case returns to the queue.")),
 }
+_SECOND_PERSON = _("Another person approves or declines it, within 72 hours.")
+# Where a move takes two people.
+_PROPOSALS = {
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE): Button(_("Propose approval"), _SECOND_PERSON, "case-good", "a"),
+    (Status.SUSPENDED, Status.ACTIVE): Button(_("Propose reinstatement"), _SECOND_PERSON, "case-good"),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE): Button(_("Propose reopening"), _SECOND_PERSON),
+}
 _CLOSE = Button(_("Close account"), _("Final: a closed account cannot be reopened."), "bo-danger")
 
 
@@ -112,12 +133,25 @@ class Move:
     is_open: bool
 
 
-def moves(user: User, *, refused: DecisionForm | None = None, is_open: bool = False) -> Iterator[Move]:
-    """Yield the moves that the rules allow. refused: a form to show again, in an open dialog if is_open."""
+def moves(
+    user: User,
+    *,
+    of_two: Collection[Status] = (),
+    proposed: str = "",
+    refused: DecisionForm | None = None,
+    is_open: bool = False,
+) -> Iterator[Move]:
+    """Yield the moves that the rules allow, but the one that is proposed already.
+
+    of_two: those that take two people. refused: a form to show again, in an open dialog if is_open.
+    """
     present = Status(user.status)
     for to_status in compliance.allowed_moves(present):
+        if to_status == proposed:
+            continue
         was_refused = refused is not None and refused.to_status is to_status
         # A new form: the user's status, and with it the reasons, may have changed since.
         data = refused.data if refused and was_refused else None
         form = DecisionForm(present=present, to_status=to_status, data=data)
-        yield Move(to_status, _BUTTONS.get((present, to_status), _CLOSE), form, was_refused and is_open)
+        buttons = _PROPOSALS if to_status in of_two else _BUTTONS
+        yield Move(to_status, buttons.get((present, to_status), _CLOSE), form, was_refused and is_open)

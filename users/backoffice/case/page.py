@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from users.backoffice.access import staff_of
-from users.backoffice.case.forms import DecisionForm, NoteForm, ReviewForm, moves
+from users.backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm, moves
+from users.backoffice.case.proposal_panel import panel_of
 from users.backoffice.case.sections import SECTIONS, Section
 from users.backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from users.backoffice.lists import QUEUE, url_for
@@ -18,6 +19,7 @@ from users.backoffice.waiting_time import age_of
 from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.services import compliance
+from users.services.approval_rules import moves_of_two
 from users.services.changes import version_of
 from users.services.decision_basis import shown_to
 from users.services.labels import LABELS, display_birth_date, display_value
@@ -38,11 +40,12 @@ def case_context(
     form: DecisionForm | None = None,
     note_form: NoteForm | None = None,
     review: ReviewForm | None = None,
+    decline: DeclineForm | None = None,
     refusal: object = None,
 ) -> dict[str, Any]:
     """Return the page's context.
 
-    form, note_form, review: an invalid or refused one, to show again. refusal: why it was refused.
+    form, note_form, review, decline: an invalid or refused one, to show again. refusal: why it was refused.
     """
     reader = staff_of(request)
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
@@ -58,7 +61,7 @@ def case_context(
         "note_form": note_form or NoteForm(),
         "timeline": timeline(user, reader, count=count),
         "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
-        **header_context(user, reader, form=form, review=review, is_open=refusal is None),
+        **header_context(user, reader, form=form, review=review, decline=decline, is_open=refusal is None),
     }
 
 
@@ -68,16 +71,27 @@ def header_context(
     *,
     form: DecisionForm | None = None,
     review: ReviewForm | None = None,
+    decline: DeclineForm | None = None,
     is_open: bool = False,
 ) -> dict[str, Any]:
     """Return the context of the header, flags, changes and dialogs, also shown on the admin's page of a user.
 
-    form, review: an invalid or refused one, to show again, in an open dialog if is_open.
+    form, review, decline: an invalid or refused one, to show again, in an open dialog if is_open.
     """
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
     may_decide = reader.has_perm(compliance.PERMISSION)
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
+    panel = panel_of(user, reader, decline=decline)
+    present = list(
+        moves(
+            user,
+            of_two=moves_of_two(user),
+            proposed=panel.proposal.to_status if panel and panel.is_open else "",
+            refused=form,
+            is_open=is_open,
+        )
+    )
     return {
         "case_user": user,
         "name": user.full_name,
@@ -89,7 +103,8 @@ def header_context(
         "is_claimed_by_other": is_claimed_by_other,
         "may_decide": may_decide,
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
-        "moves": list(moves(user, refused=form, is_open=is_open)) if may_decide and not is_claimed_by_other else [],
+        "moves": present if may_decide and not is_claimed_by_other else [],
+        "panel": panel,
         "review": review or ReviewForm(),
         "review_is_open": review is not None and is_open,
         "version": version_of(user),

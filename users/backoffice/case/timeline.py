@@ -14,7 +14,7 @@ from users.models import AccessKind, AccessRecord, CaseNote, Staff, Status, Stat
 from users.models.columns import IDENTITY_PERMISSION
 from users.services.changes import FieldChange, differences
 from users.services.decision_basis import HISTORY_PERMISSION, Basis, display
-from users.services.reasons import label_of, note_of
+from users.services.reasons import label_of, note_of, people_of
 
 SHOWN = 15
 MORE = 40
@@ -84,7 +84,7 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
         else Source([_created(user.created_at)], None)
     ]
     if reader.has_perm("users.view_statuschange"):
-        decisions = user.status_changes.select_related("by", "basis").order_by("-created_at", "-id")
+        decisions = user.status_changes.select_related("by", "proposal__by", "basis").order_by("-created_at", "-id")
         sources.append(_source(decisions, count, lambda change: _decision(change)._replace(basis=basis_of(change))))
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
@@ -152,7 +152,7 @@ def _origin(event: Any) -> tuple[str, str]:
 def _decision(change: StatusChange) -> Entry:
     before, after = Status(change.from_status), Status(change.to_status)
     title = _("%(from)s → %(to)s") % {"from": before.label, "to": after.label}
-    actor = change.by.get_username()
+    actor = people_of(change)
     return Entry(
         change.created_at,
         (2, change.pk),

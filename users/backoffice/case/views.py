@@ -13,16 +13,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from users.backoffice.access import record_opening, request_id_of, staff_of
-from users.backoffice.case.forms import DecisionForm, NoteForm, ReviewForm
+from users.backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm
 from users.backoffice.case.page import case_context
 from users.backoffice.lists import CHANGED, QUEUE, url_for
 from users.models import AccessRecord, Status, StatusChange, User
-from users.services import case_notes, claims, compliance
+from users.services import case_notes, claims, compliance, proposals
+from users.services.approval_rules import moves_of_two
 from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.staff_login.reauthentication import require_fresh_factor
 
 PERMISSION = "users.view_user"
 # Sent as `decided_on` by the forms on the admin's page of a user, where the person returns to.
 USER_PAGE = "user"
+# How fresh the second factor of the second person is.
+APPROVAL_FRESH_SECONDS = 10 * 60
 _View = Callable[..., HttpResponse]
 
 
@@ -44,6 +48,8 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
     if to_status not in Status.values:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
+    if to_status in moves_of_two(user):
+        return _propose(request, user, form)
     try:
         with convert_lock_timeout():
             change = compliance.decide(
@@ -59,7 +65,72 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _page(request, user_id, status=422, form=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
         return _page(request, user_id, status=409, form=form, refusal=refusal)
-    return _after_decision(request, user, change)
+    return _after_decision(request, user, _now(user, change))
+
+
+def _propose(request: HttpRequest, user: User, form: DecisionForm) -> HttpResponse:
+    """Propose what takes two people."""
+    try:
+        with convert_lock_timeout():
+            proposals.propose(
+                user=user,
+                shown=request.POST.get("version", ""),
+                to_status=form.to_status,
+                **form.reason(),
+                by=staff_of(request),
+                source=f"request {request_id_of(request)}",
+            )
+    except compliance.ReasonMissingError:
+        return _page(request, user.pk, status=422, form=form)
+    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+        return _page(request, user.pk, status=409, form=form, refusal=refusal)
+    done = _("%(user)s waits for a second person.") % {"user": user.external_id}
+    return _after_decision(request, user, done)
+
+
+@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
+def approve_proposal(request: HttpRequest, user_id: UUID, proposal_id: UUID) -> HttpResponse:
+    """Approve another person's proposal, after a fresh second factor; show the page with the reason of a refusal."""
+    user = _user(user_id)
+    if request.method != "POST":
+        return redirect("backoffice_case", user.pk)
+    if (verification := require_fresh_factor(request, within=APPROVAL_FRESH_SECONDS)) is not None:
+        return verification
+    try:
+        with convert_lock_timeout():
+            change = proposals.approve(
+                proposal_id=get_object_or_404(user.proposals, pk=proposal_id).pk,
+                by=staff_of(request),
+                source=f"request {request_id_of(request)}",
+                signed=request.POST.get("shown", ""),
+            )
+    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+        return _page(request, user_id, status=409, refusal=refusal)
+    messages.success(request, _now(user, change))
+    return redirect("backoffice_case", user.pk)
+
+
+@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
+def decline_proposal(request: HttpRequest, user_id: UUID, proposal_id: UUID) -> HttpResponse:
+    """Decline a proposal; after a refusal, show the page with its reason."""
+    user = _user(user_id)
+    if request.method != "POST":
+        return redirect("backoffice_case", user.pk)
+    form = DeclineForm(request.POST)
+    try:
+        with convert_lock_timeout():
+            proposals.decline(
+                proposal_id=get_object_or_404(user.proposals, pk=proposal_id).pk,
+                by=staff_of(request),
+                note=form.cleaned_data["note"] if form.is_valid() else "",
+                source=f"request {request_id_of(request)}",
+            )
+    except compliance.ReasonMissingError:
+        return _page(request, user_id, status=422, decline=form)
+    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+        return _page(request, user_id, status=409, decline=form, refusal=refusal)
+    messages.success(request, _("The proposal is declined."))
+    return redirect("backoffice_case", user.pk)
 
 
 @permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
@@ -162,8 +233,11 @@ def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: 
     return render(request, "backoffice/case/page.html", context, status=status)
 
 
-def _after_decision(request: HttpRequest, user: User, change: StatusChange) -> HttpResponse:
-    done = _("%(user)s is now: %(status)s.") % {"user": user.external_id, "status": Status(change.to_status).label}
+def _now(user: User, change: StatusChange) -> str:
+    return _("%(user)s is now: %(status)s.") % {"user": user.external_id, "status": Status(change.to_status).label}
+
+
+def _after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse:
     # The next case is a real user's.
     if request.POST.get("then") == "stay" or user.is_sandbox:
         messages.success(request, done)

@@ -30,6 +30,8 @@ _DECISION = {
     "from": "from_status",
     "to": "to_status",
     "by": "by__username",
+    "proposedBy": "proposal__by__username",
+    "proposedAt": "proposal__created_at",
     "reasonCode": "reason_code",
     "reason": "reason",
     "waitedSince": "since",

@@ -22,6 +22,8 @@ _HEADINGS = {camel_case(column): label for column, label in LABELS.items()} | {
     "at": _("When"),
     "createdAt": _("Created"),
     "by": _("By"),
+    "proposedBy": _("Proposed by"),
+    "proposedAt": _("Proposed"),
     "from": _("From"),
     "to": _("To"),
     "reasonCode": _("Reason"),
