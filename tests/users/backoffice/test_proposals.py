@@ -120,20 +120,6 @@ def test_a_change_between_page_and_click_is_shown(user: User, first: Staff, seco
     assert "Propose approval" in page
 
 
-def test_approving_asks_for_a_fresh_factor(
-    user: User, first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proposal = propose(first, user)
-    client = client_of(second)
-    monkeypatch.setattr("users.staff_login.reauthentication.time.time", lambda: __import__("time").monotonic() + 1e10)
-    url = reverse("backoffice_approve_proposal", args=(user.pk, proposal.pk))
-    response = client.post(url)
-    assert response.status_code == 302
-    assert "/factors/" in response["Location"]
-    user.refresh_from_db()
-    assert user.status == "pendingCompliance"
-
-
 def test_the_list_has_what_waits_and_the_sidebar_counts_it(user: User, first: Staff, second: Staff) -> None:
     assert "Nothing waits for a second person" in client_of(second).get(WAITING).content.decode()
     propose(first, user)

@@ -1,14 +1,20 @@
 """A second factor given just now: before a key is issued, and before factors are changed."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 from partners.models import ApiKey, Partner
 from tests.support import totp
+from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from tests.support.client import Response
 from tests.users.staff_login.test_login import FACTORS, age, enrolled, inside, where_to
+from users.models import User
+from users.services import proposals
 from users.staff_login.reauthentication import FRESH_SECONDS
 
 pytestmark = pytest.mark.django_db
@@ -21,11 +27,11 @@ def required(settings: Settings) -> None:
     settings.STAFF_MFA_REQUIRED = True
 
 
-def grow_stale(client: Client) -> None:
+def grow_stale(client: Client, seconds: int = FRESH_SECONDS) -> None:
     session = client.session
     records = session["account_authentication_methods"]
     for record in records:
-        record["at"] -= FRESH_SECONDS + 1
+        record["at"] -= seconds + 1
     session["account_authentication_methods"] = records
     session.save()
 
@@ -55,6 +61,23 @@ def test_a_stale_one_is_asked_for_and_then_the_key_is_issued(partner: Partner) -
     assert "psi_secret_" in response.content.decode()
     assert "no-store" in response.headers["Cache-Control"]
     assert ApiKey.objects.get().label == "production"
+
+
+def test_the_second_person_gives_one_of_the_last_ten_minutes(create_user: Callable[..., Response]) -> None:
+    user = User.objects.get(pk=create_user().json()["userId"])
+    with no_rules_left():
+        set_rule("always")
+        # Both first: what the test's one transaction does later is put down to who acted last.
+        first, second = reviewer(), enrolled(role="reviewer")
+        client = inside(second)
+        proposal = proposals.propose(user=user, to_status="active", by=first, reason="Seen.")
+        grow_stale(client, seconds=10 * 60)
+        asked = client.post(reverse("backoffice_approve_proposal", args=(user.pk, proposal.pk)))
+        user.refresh_from_db()
+        assert user.status == "pendingCompliance"
+        confirm(client, asked)
+        user.refresh_from_db()
+        assert user.status == "active"
 
 
 def test_rotating_asks_for_one_too(partner: Partner) -> None:
