@@ -19,11 +19,13 @@ from partners.management.base import ServiceCommand
 from partners.models import AuditEntry, Partner
 from partners.webhooks import addresses
 from tests import factories
+from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
 from tests.users.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
-from users.models import User
+from users.models import Staff, User
+from users.services import proposals
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +66,7 @@ OURS = sorted(
 # They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.
 READING = {
     *("audit_log", "call", "deliver_events", "explain_signature", "list_api_keys", "list_imports", "list_partners"),
-    *("list_staff", "list_webhooks"),
+    *("list_approval_rules", "list_proposals", "list_staff", "list_webhooks"),
 }
 
 Arguments = Callable[["World"], list[str]]
@@ -79,11 +81,17 @@ class World:
         self.webhook = str(factories.WebhookEndpointFactory.create(partner=partner).pk)
         self.user = api.post("/v1/users", factories.user_body()).json()["externalId"]
         self.document = add_document(User.objects.get(external_id=self.user)).document_id
-        self.staff = factories.StaffFactory.create(role="reviewer").username
+        self.staff, self.second = (one.username for one in factories.StaffFactory.create_batch(2, role="reviewer"))
         self.file = files / "statement.pdf"
         self.file.write_bytes(b"%PDF-1.4\n%%EOF\n")
         self.empty = files / "none.ndjson"
         self.empty.write_bytes(b"")
+
+    @property
+    def proposal(self) -> str:
+        """One by the first."""
+        user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
+        return str(proposals.propose(user=user, to_status="active", by=by, reason="Seen.").pk)
 
 
 COMMANDS: dict[str, Arguments] = {
@@ -96,6 +104,10 @@ COMMANDS: dict[str, Arguments] = {
     "reset_staff_mfa": lambda w: [w.staff, "--reason", "Seen in person."],
     "disable_staff": lambda w: [w.staff, "--reason", "Has left."],
     "change_user_status": lambda w: [w.partner, w.user, "active", "--reason", "Seen.", "--by", w.staff],
+    "propose_user_status": lambda w: [w.partner, w.user, "active", "--reason", "Seen.", "--by", w.staff],
+    "approve_proposal": lambda w: [w.proposal, "--by", w.second],
+    "decline_proposal": lambda w: [w.proposal, "--by", w.second, "--note", "Not the same person."],
+    "set_approval_rule": lambda _w: ["suspended", "active", "never"],
     "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
     "withdraw_document": lambda w: [str(w.document), "--reason", "Another person's.", "--by", w.staff],
     "import_conversions": lambda w: [str(w.empty)],
@@ -110,8 +122,9 @@ COMMANDS: dict[str, Arguments] = {
     "seed_demo": lambda _w: ["--users", "1", "--conversions", "1"],
     "setup_database_roles": lambda _w: [],
 }
+OF_TWO = {"propose_user_status", "approve_proposal", "decline_proposal"}
 # They write by other connections or processes; each has a test of its own for its line.
-ELSEWHERE = {"setup_database_roles", "seed_demo", "test_webhook"}
+ELSEWHERE = {"set_approval_rule", "setup_database_roles", "seed_demo", "test_webhook"}
 
 
 def test_every_command_is_here() -> None:
@@ -119,13 +132,18 @@ def test_every_command_is_here() -> None:
 
 
 @pytest.fixture
-def world(api: PartnerClient, partner: Partner, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(
+    api: PartnerClient, partner: Partner, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
     monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
-    return World(api, partner, tmp_path)
+    with no_rules_left():
+        yield World(api, partner, tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - ELSEWHERE))
 def test_a_command_that_changes_data_leaves_a_trail(name: str, world: World) -> None:
+    if name in OF_TWO:
+        set_rule("always")
     with leaves_a_trail(name):
         call_command(name, *COMMANDS[name](world), verbosity=0)
 

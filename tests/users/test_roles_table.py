@@ -21,11 +21,24 @@ from partners.authentication import keys
 from partners.models import ApiKey, AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import addresses, endpoints
 from tests import factories
+from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
 from transactions.models import Conversion, Document
-from users.models import AccessKind, AccessRecord, CaseNote, Claim, Staff, Status, StatusChange, User, UserEvent
+from users.models import (
+    AccessKind,
+    AccessRecord,
+    CaseNote,
+    Claim,
+    Proposal,
+    Staff,
+    Status,
+    StatusChange,
+    User,
+    UserEvent,
+)
+from users.services import proposals
 from users.services.bulk_approval import Choice
 from users.services.changes import version_of
 
@@ -74,16 +87,24 @@ class World:
     left: Staff
     group: Group
     entry: AuditEntry
+    proposal: Proposal
+    affiliate: User
 
 
 @pytest.fixture
-def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+    with no_rules_left():
+        set_rule("ciroAffiliate")
+        yield make_world(api, partner)
 
-    def create() -> User:
-        return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
+
+def make_world(api: PartnerClient, partner: Partner) -> World:
+    def create(**fields: Any) -> User:
+        return User.objects.get(pk=api.post("/v1/users", factories.user_body(**fields)).json()["userId"])
 
     user, held, changed = create(), create(), create()
+    proposed, affiliate = create(isCiroAffiliate=True), create(isCiroAffiliate=True)
     colleague, left = factories.StaffFactory.create_batch(2, role="viewer")
     Staff.objects.filter(pk=left.pk).update(is_active=False)
     Claim.objects.create(
@@ -118,6 +139,13 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
         left=left,
         group=Group.objects.get(name="viewer"),
         entry=entry,
+        proposal=proposals.propose(
+            user=proposed,
+            to_status="active",
+            by=factories.StaffFactory.create(role="reviewer"),
+            reason="Seen.",
+        ),
+        affiliate=affiliate,
     )
 
 
@@ -261,6 +289,33 @@ TABLE: tuple[Page | Action, ...] = (
         lambda _w: {"text": "Called the partner."},
         lambda w: w.user.case_notes.filter(text="Called the partner.").exists(),
     ),
+    Action(
+        "Propose",
+        at("/admin/cases/{w.affiliate.pk}/decide/"),
+        DECIDERS,
+        lambda w: {
+            "version": present_version(w.affiliate),
+            "to_status": "active",
+            "reason_code": "verified",
+            "then": "stay",
+        },
+        lambda w: w.affiliate.proposals.exists(),
+    ),
+    Action(
+        "Approve a proposal",
+        at("/admin/cases/{w.proposal.user_id}/proposal/approve/"),
+        DECIDERS,
+        lambda w: {"proposal": str(w.proposal.pk)},
+        lambda w: StatusChange.objects.filter(proposal=w.proposal).exists(),
+    ),
+    Action(
+        "Decline a proposal",
+        at("/admin/cases/{w.proposal.user_id}/proposal/decline/"),
+        DECIDERS,
+        lambda w: {"proposal": str(w.proposal.pk), "note": "No."},
+        lambda w: Proposal.objects.filter(pk=w.proposal.pk, state="declined").exists(),
+    ),
+    Page("For a second person", rows_of("users/proposal"), IDENTITY),
     Action("Claim", at("/admin/cases/{w.user.pk}/claim/"), DECIDERS, is_done=is_claimed),
     Action(
         "Release",

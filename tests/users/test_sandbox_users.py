@@ -26,7 +26,7 @@ from tests.users.deciding import case_of, decide_url, decision
 from transactions.imports.metrics import imports
 from transactions.models import Conversion, Document
 from users.admin.filters import ModeFilter
-from users.models import AccessRecord, Claim, QueuedUser, Staff, Status, StatusChange, User, UserEvent
+from users.models import AccessRecord, Claim, Proposal, QueuedUser, Staff, Status, StatusChange, User, UserEvent
 from users.services import claims, modes
 from users.services.bulk_approval import users_with_unseen_flags
 from users.services.risk_flags import risk_flag_codes
@@ -36,12 +36,15 @@ BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of t
 # The age of a case, which may be of the next minute.
 AGE = re.compile(r"\d+ (min|h)\b")
 
-# The models whose rows belong to users.
+# The models whose rows belong to users. Sandbox users have no proposals: their moves take one person.
 LISTS: dict[type, str] = {
     model: reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     for model in admin.site._registry
-    if issubclass(model, User)
-    or any(field.related_model is User for field in model._meta.get_fields() if not field.auto_created)
+    if model is not Proposal
+    and (
+        issubclass(model, User)
+        or any(field.related_model is User for field in model._meta.get_fields() if not field.auto_created)
+    )
 }
 QUERIES = (
     *("", "?q=ada@example.com", "?q=same-id", "?q=Ada", "?q=cv-same"),

@@ -6,6 +6,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -35,6 +36,13 @@ class ProposalAdmin(ReadOnlyAdmin):
     actions = ("approve_selected",)
     empty_title = _("Nothing waits for a second person")
     empty_text = _("A proposal appears here where a decision takes two people.")
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list alone: a row's page is the case."""
+        return [path("", self.admin_site.admin_view(self.changelist_view), name="users_proposal_changelist")]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": _("For a second person")} | (extra_context or {}))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return proposals.waiting()

@@ -18,12 +18,12 @@ urlpatterns: list[URLPattern] = [
     path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
     path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
     path(
-        "cases/<uuid:user_id>/proposals/<uuid:proposal_id>/approve/",
+        "cases/<uuid:user_id>/proposal/approve/",
         _staff(case.approve_proposal),
         name="backoffice_approve_proposal",
     ),
     path(
-        "cases/<uuid:user_id>/proposals/<uuid:proposal_id>/decline/",
+        "cases/<uuid:user_id>/proposal/decline/",
         _staff(case.decline_proposal),
         name="backoffice_decline_proposal",
     ),

@@ -105,10 +105,7 @@ class Proposal(models.Model):
 
     serving_privileges = (
         "SELECT",
-        (
-            "INSERT (id, user_id, from_status, to_status, user_updated_at, by_id, reason, reason_code, created_at,"
-            " state, ended_by_id, ended_at, note)"
-        ),
+        "INSERT",
         "UPDATE (state, ended_by_id, note)",
     )
 

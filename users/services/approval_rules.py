@@ -5,7 +5,7 @@ The database holds the rules by the same SQL (users/models/approval_triggers.py)
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import Permission
 from django.db import connection, transaction
@@ -75,9 +75,22 @@ def needs_two(user: User, to_status: str) -> bool:
     return bool(User.objects.filter(pk=user.pk).values_list(expression, flat=True).first())
 
 
-def moves_of_two(user: User) -> frozenset[Status]:
-    """The statuses to which a move of this user takes two people."""
-    return frozenset(end for start, end in RULED_MOVES if start == user.status and needs_two(user, end))
+class Standing(NamedTuple):
+    """The moves of a user that take two people, and whether a proposal is stored as open."""
+
+    of_two: frozenset[Status]
+    is_proposed: bool
+
+
+def standing_of(user: User) -> Standing:
+    """What the rules and proposals are to this user; one statement."""
+    ends = sorted({end for _start, end in RULED_MOVES})
+    sql = ", ".join(takes_two("users_user", "users_user.status", "%s") for _end in ends)
+    proposed = "EXISTS (SELECT FROM users_proposal WHERE user_id = users_user.id AND state = 'open')"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {proposed}, {sql} FROM users_user WHERE id = %s", [*ends, user.pk])
+        row: Any = cursor.fetchone()
+    return Standing(frozenset(end for end, of_two in zip(ends, row[1:], strict=True) if of_two), bool(row[0]))
 
 
 def why_not_together(first: Staff, second: Staff) -> str:

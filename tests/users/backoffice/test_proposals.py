@@ -47,8 +47,8 @@ def propose(staff: Staff, user: User) -> Proposal:
 
 
 def act(client: Client, proposal: Proposal, name: str, **fields: str) -> tuple[int, str]:
-    url = reverse(f"backoffice_{name}_proposal", args=(proposal.user_id, proposal.pk))
-    response = client.post(url, fields, follow=True)
+    url = reverse(f"backoffice_{name}_proposal", args=(proposal.user_id,))
+    response = client.post(url, {"proposal": str(proposal.pk)} | fields, follow=True)
     return response.status_code, response.content.decode()
 
 

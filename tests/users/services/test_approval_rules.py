@@ -21,7 +21,7 @@ from users.services import compliance, proposals
 from users.services.compliance import DecisionRefusedError
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
-APPROVED = {"reason": "Papers seen."}
+APPROVED: dict[str, Any] = {"reason": "Papers seen."}
 
 
 @pytest.fixture(autouse=True)

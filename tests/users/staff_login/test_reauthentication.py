@@ -72,7 +72,7 @@ def test_the_second_person_gives_one_of_the_last_ten_minutes(create_user: Callab
         client = inside(second)
         proposal = proposals.propose(user=user, to_status="active", by=first, reason="Seen.")
         grow_stale(client, seconds=10 * 60)
-        asked = client.post(reverse("backoffice_approve_proposal", args=(user.pk, proposal.pk)))
+        asked = client.post(reverse("backoffice_approve_proposal", args=(user.pk,)), {"proposal": str(proposal.pk)})
         user.refresh_from_db()
         assert user.status == "pendingCompliance"
         confirm(client, asked)

@@ -19,7 +19,7 @@ from users.backoffice.waiting_time import age_of
 from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.services import compliance
-from users.services.approval_rules import moves_of_two
+from users.services.approval_rules import standing_of
 from users.services.changes import version_of
 from users.services.decision_basis import shown_to
 from users.services.labels import LABELS, display_birth_date, display_value
@@ -82,11 +82,12 @@ def header_context(
     may_decide = reader.has_perm(compliance.PERMISSION)
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
-    panel = panel_of(user, reader, decline=decline)
+    standing = standing_of(user)
+    panel = panel_of(user, reader, decline=decline) if standing.is_proposed else None
     present = list(
         moves(
             user,
-            of_two=moves_of_two(user),
+            of_two=standing.of_two,
             proposed=panel.proposal.to_status if panel and panel.is_open else "",
             refused=form,
             is_open=is_open,

@@ -48,7 +48,7 @@ class Panel:
 
 
 def panel_of(user: User, reader: Staff, *, decline: DeclineForm | None = None) -> Panel | None:
-    """The proposal that waits, or ended without anybody's act; one statement where there is none.
+    """The proposal that waits, or ended without anybody's act.
 
     decline: a refused form, to show again.
     """

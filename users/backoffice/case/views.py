@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -16,9 +16,8 @@ from users.backoffice.access import record_opening, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm
 from users.backoffice.case.page import case_context
 from users.backoffice.lists import CHANGED, QUEUE, url_for
-from users.models import AccessRecord, Status, StatusChange, User
+from users.models import AccessRecord, Proposal, Status, StatusChange, User
 from users.services import case_notes, claims, compliance, proposals
-from users.services.approval_rules import moves_of_two
 from users.services.lock_timeouts import LockTimeoutError, convert_lock_timeout
 from users.staff_login.reauthentication import require_fresh_factor
 
@@ -48,8 +47,6 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
     if to_status not in Status.values:
         return _page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
-    if to_status in moves_of_two(user):
-        return _propose(request, user, form)
     try:
         with convert_lock_timeout():
             change = compliance.decide(
@@ -61,6 +58,8 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
                 by=staff_of(request),
                 source=f"request {request_id_of(request)}",
             )
+    except compliance.TwoPeopleError:
+        return _propose(request, user, form)
     except compliance.ReasonMissingError:
         return _page(request, user_id, status=422, form=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
@@ -89,7 +88,7 @@ def _propose(request: HttpRequest, user: User, form: DecisionForm) -> HttpRespon
 
 
 @permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def approve_proposal(request: HttpRequest, user_id: UUID, proposal_id: UUID) -> HttpResponse:
+def approve_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Approve another person's proposal, after a fresh second factor; show the page with the reason of a refusal."""
     user = _user(user_id)
     if request.method != "POST":
@@ -99,7 +98,7 @@ def approve_proposal(request: HttpRequest, user_id: UUID, proposal_id: UUID) -> 
     try:
         with convert_lock_timeout():
             change = proposals.approve(
-                proposal_id=get_object_or_404(user.proposals, pk=proposal_id).pk,
+                proposal_id=_proposal_of(request, user).pk,
                 by=staff_of(request),
                 source=f"request {request_id_of(request)}",
                 signed=request.POST.get("shown", ""),
@@ -111,7 +110,7 @@ def approve_proposal(request: HttpRequest, user_id: UUID, proposal_id: UUID) -> 
 
 
 @permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def decline_proposal(request: HttpRequest, user_id: UUID, proposal_id: UUID) -> HttpResponse:
+def decline_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Decline a proposal; after a refusal, show the page with its reason."""
     user = _user(user_id)
     if request.method != "POST":
@@ -120,7 +119,7 @@ def decline_proposal(request: HttpRequest, user_id: UUID, proposal_id: UUID) -> 
     try:
         with convert_lock_timeout():
             proposals.decline(
-                proposal_id=get_object_or_404(user.proposals, pk=proposal_id).pk,
+                proposal_id=_proposal_of(request, user).pk,
                 by=staff_of(request),
                 note=form.cleaned_data["note"] if form.is_valid() else "",
                 source=f"request {request_id_of(request)}",
@@ -256,6 +255,15 @@ def _after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse
 
 def _user(user_id: UUID) -> User:
     return get_object_or_404(User.objects.select_related("partner"), pk=user_id)
+
+
+def _proposal_of(request: HttpRequest, user: User) -> Proposal:
+    """The proposal that the form names. Raises Http404."""
+    try:
+        wanted = UUID(request.POST.get("proposal", ""))
+    except ValueError:
+        raise Http404 from None
+    return get_object_or_404(user.proposals, pk=wanted)
 
 
 def _back(request: HttpRequest, default: str) -> HttpResponse:
