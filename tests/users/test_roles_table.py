@@ -18,6 +18,7 @@ from django.test import Client
 from django.utils import timezone
 
 from partners.authentication import keys
+from partners.db import history_context
 from partners.models import ApiKey, AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import addresses, endpoints
 from tests import factories
@@ -96,7 +97,10 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
     monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
     with no_rules_left():
         set_rule("ciroAffiliate")
-        yield make_world(api, partner)
+        world = make_world(api, partner)
+        # Whom the test makes later was not made by the proposer.
+        history_context.set_context()
+        yield world
 
 
 def make_world(api: PartnerClient, partner: Partner) -> World:
