@@ -12,12 +12,14 @@ from django.db import DatabaseError, connections, transaction
 
 from partners.db import serving_role
 from partners.models import AuditEntry, Mode, Partner
+from partners.monitoring import probes
 from tests import factories
 from tests.conftest import database_url
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, refusal
 from users.models import Proposal, ProposalState, Staff, StatusChange, User
 from users.services import compliance, proposals
+from users.services import proposal_metrics as metrics
 from users.services.compliance import DecisionRefusedError
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
@@ -376,6 +378,20 @@ def test_of_two_approvals_at_once_one_succeeds(always: None, user: User, first: 
     assert results[1] == "approved"
     assert "has" in results[0]
     assert StatusChange.objects.filter(user=user).count() == 1
+
+
+def test_metrics_tell_what_waits(always: None, user: User, first: Staff) -> None:
+    def value(name: str) -> float:
+        with probes.connect() as session:
+            return next(metric.samples[0].value for metric in metrics.proposals(session) if metric.name == name)
+
+    before = value("psi_proposals_waiting")
+    proposal = propose(user, first)
+    make_older(proposal, hours=50)
+    assert value("psi_proposals_waiting") == before + 1
+    assert value("psi_proposal_oldest_seconds") >= 50 * 3600
+    User.objects.filter(pk=user.pk).update(city="Ottawa")
+    assert value("psi_proposals_waiting") == before
 
 
 # --- Commands ---

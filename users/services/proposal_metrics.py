@@ -1,0 +1,23 @@
+"""Metrics of decisions that wait for a second person."""
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from partners.monitoring.probes import Session
+from users.models.approval_triggers import PROPOSAL_HOURS
+
+# The ages of those that can be approved: by the index of open proposals, of which each user has one at most.
+_WAITING = f"""
+    SELECT count(*), coalesce(max(extract(epoch FROM now() - proposal.created_at)), 0)::float8
+      FROM users_proposal proposal JOIN users_user u ON u.id = proposal.user_id
+     WHERE proposal.state = 'open' AND proposal.created_at > now() - interval '{PROPOSAL_HOURS} hours'
+       AND u.updated_at = proposal.user_updated_at
+"""
+
+
+def proposals(database: Session) -> list[Metric]:
+    """How many proposals wait, and for how long the oldest has."""
+    count, oldest = database.execute(_WAITING).fetchone() or (0, 0.0)
+    return [
+        GaugeMetricFamily("psi_proposals_waiting", "Proposals that wait for a second person.", value=count),
+        GaugeMetricFamily("psi_proposal_oldest_seconds", "How long the oldest has waited.", value=oldest),
+    ]
