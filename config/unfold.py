@@ -105,12 +105,12 @@ def _item(link: Link, request: HttpRequest) -> dict[str, Any]:
     if link is USERS and request.user.has_perm("users.decide_user"):
         address += "?status__exact=pendingCompliance"
     item = {"title": link.title, "icon": link.icon, "link": address, "active": is_active}
-    if link is SECOND_PERSON:
-        item |= {"badge": _count_of_proposals, "badge_variant": "warning"}
+    if link is SECOND_PERSON and (count := _count_of_proposals()):
+        item |= {"badge": count, "badge_variant": "warning"}
     return item
 
 
-def _count_of_proposals(_request: HttpRequest) -> str:
+def _count_of_proposals() -> str:
     """Return how many proposals wait; empty without any."""
     from partners.admin.bounded_lists import MAX_COUNT, bounded_count  # noqa: PLC0415 - settings load this module
     from users.services import proposals  # noqa: PLC0415

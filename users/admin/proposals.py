@@ -17,7 +17,7 @@ from users.backoffice.access import request_id_of, staff_of
 from users.backoffice.case.views import APPROVAL_FRESH_SECONDS
 from users.models import Proposal, Status
 from users.services import compliance, proposals
-from users.services.reasons import label_of
+from users.services.reasons import label_of, note_of
 from users.staff_login.reauthentication import require_fresh_factor
 
 MAX_APPROVED = 50
@@ -27,7 +27,7 @@ MAX_APPROVED = 50
 class ProposalAdmin(ReadOnlyAdmin):
     """The open proposals, longest waiting first; the name leads to the case, where they are approved or declined."""
 
-    list_display = ("waiting", "of_user", "partner", "move", "by", "reason_label", "reason_line")
+    list_display = ("waiting", "of_user", "partner", "move", "by", "reason_label", "note")
     list_display_links = None
     list_select_related = ("by", "user__partner")
     # The order of the index proposal_open.
@@ -71,8 +71,8 @@ class ProposalAdmin(ReadOnlyAdmin):
         return one_line(label_of(proposal.reason_code))
 
     @admin.display(description=_("note"))
-    def reason_line(self, proposal: Proposal) -> str:
-        return one_line(proposal.reason)
+    def note(self, proposal: Proposal) -> str:
+        return one_line(note_of(proposal))
 
     @admin.action(description=_("Approve"), permissions=["decide"])
     def approve_selected(self, request: HttpRequest, _queryset: QuerySet[Proposal]) -> HttpResponse | None:

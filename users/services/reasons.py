@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override, pgettext_lazy
 
-from users.models import Status, StatusChange
+from users.models import Proposal, Status, StatusChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def move_of(decision: StatusChange) -> Any:
     return _MOVES[Status(decision.from_status), Status(decision.to_status)]
 
 
-def note_of(decision: StatusChange) -> str:
+def note_of(decision: StatusChange | Proposal) -> str:
     """What the person wrote; empty where the recorded reason is the text of the code alone."""
     move = (Status(decision.from_status), Status(decision.to_status))
     texts = {reason.text() for reason in reasons_for(*move) if reason.code == decision.reason_code}

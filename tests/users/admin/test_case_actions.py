@@ -197,7 +197,7 @@ def test_the_page_that_asks_takes_as_many_statements_for_many_users_as_for_one(
     users = [make() for _ in range(4)]
     act(client, "approve_selected", users[0])
     for chosen in (users[:1], users):
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(12):
             act(client, "approve_selected", *chosen)
 
 
@@ -262,7 +262,7 @@ def test_a_users_page_takes_as_many_statements_for_a_long_history_as_for_a_short
     client.get(page_of(user))
     for city in ("Ottawa", "Toronto", "Ottawa"):
         api.patch(f"/v1/users/{user.external_id}", {"city": city})
-        with django_assert_num_queries(18):
+        with django_assert_num_queries(19):
             client.get(page_of(user))
 
 

@@ -79,7 +79,7 @@ def test_a_page_of_the_history_takes_as_many_statements_for_many_users_as_for_on
     client = client_as("reviewer")
     client.get(EVENTS)
     for _ in range(2):
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             assert client.get(EVENTS).status_code == 200
         create_user()
 

@@ -193,11 +193,11 @@ def test_the_list_takes_as_many_statements_for_many_users_as_for_one(
     client = client_as("reviewer")
     create_user()
     client.get(USERS)
-    with django_assert_num_queries(6):  # session, staff, two of permissions, partners, rows
+    with django_assert_num_queries(7):  # session, staff, two of permissions, partners, rows
         client.get(USERS)
     for _ in range(5):
         create_user()
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         client.get(USERS)
 
 

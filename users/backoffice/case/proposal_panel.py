@@ -11,7 +11,7 @@ from users.models.columns import IDENTITY_PERMISSION
 from users.services import compliance, proposals
 from users.services.approval_rules import why_not_together
 from users.services.changes import FieldChange, differences
-from users.services.reasons import label_of
+from users.services.reasons import label_of, note_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class Panel:
     def reason_label(self) -> str:
         """The reason's code in words; empty without one."""
         return label_of(self.proposal.reason_code)
+
+    @property
+    def note(self) -> str:
+        """What the person wrote; empty where the reason is the code's text alone."""
+        return note_of(self.proposal)
 
     @property
     def expires_at(self) -> datetime:
