@@ -20,6 +20,8 @@ from transactions.models import Document
 from users import queries
 from users.api.serializers import UserSerializer
 from users.models import Staff, Status, User
+from users.services import proposals
+from users.services.approval_rules import needs_two
 from users.services.compliance import PERMISSION, change_status
 from users.services.profile import create_user, update_user
 from users.services.roles import ROLES
@@ -104,7 +106,7 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Event]]) -> No
     for external_id in [external_id for external_id in people if external_id not in existing]:
         for event in people[external_id]:
             if isinstance(event, Status):
-                _decide(partner, external_id, event, by=next(reviewers))
+                _decide(partner, external_id, event, by=next(reviewers), second=next(reviewers))
             else:
                 _save_user(partner, external_id, event)
 
@@ -122,7 +124,12 @@ def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) ->
             create_user(partner_id=partner.pk, external_id=external_id, profile=serializer.profile)
 
 
-def _decide(partner: Partner, external_id: str, status: Status, *, by: Staff) -> None:
+def _decide(partner: Partner, external_id: str, status: Status, *, by: Staff, second: Staff) -> None:
     user = partner.users.get(external_id=external_id)
     code, reason = REASONS[Status(user.status), status]
-    change_status(user=user, to_status=status, by=by, reason=reason, reason_code=code, source=COMMAND)
+    decision: dict[str, Any] = {"to_status": status, "reason": reason, "reason_code": code, "source": COMMAND}
+    # An earlier demo has set a rule.
+    if needs_two(user, status):
+        proposals.approve(proposal_id=proposals.propose(user=user, by=by, **decision).pk, by=second, source=COMMAND)
+    else:
+        change_status(user=user, by=by, **decision)

@@ -136,6 +136,17 @@ class Walk:
         altered = received._replace(body=received.body.replace(b"suspended", b"active"))
         self.check(not _is_valid(webhook, altered), "an altered body is not valid")
 
+    def run_two(self, reinstate: Callable[[str], None]) -> None:
+        """Take the step of two people, after those of events. Raises UnexpectedResponseError.
+
+        reinstate: has one person propose to reinstate a suspended user, and another approve it.
+        """
+        self.step("Reinstating takes two people: one proposes, another approves (manage.py, or the back office)")
+        reinstate(self.external_id)
+        answer = self.expect(200, "GET", f"/v1/users/{self.external_id}").json()
+        self.check(answer["status"] == "active", "the user is active again")
+        self.read_feed("active")
+
     def read_feed(self, status: str) -> dict[str, Any]:
         """Read the feed on until it has the user's change to this status; show that page and return the event."""
         deadline = time.monotonic() + EVENT_SECONDS

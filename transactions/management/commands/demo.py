@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -67,6 +68,7 @@ class Command(BaseCommand):
             try:
                 walk.run()
                 walk.run_events(receiver, self.add_webhook)
+                walk.run_two(self.reinstate)
             except (UnexpectedResponseError, NoResponseError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps passed: each response is what the contract says.\n")
@@ -82,6 +84,23 @@ class Command(BaseCommand):
         output = io.StringIO()
         call_command("change_user_status", PARTNER, user, status, by="demo-reviewer", reason=reason, stdout=output)
         self.say(f"   {output.getvalue().strip()}")
+
+    def reinstate(self, user: str) -> None:
+        rule = ("suspended", "active", "always")
+        self.show("set_approval_rule", *rule)
+        by_first = ("--reason", "The phone was found.", "--by", "demo-reviewer")
+        proposed = self.show("propose_user_status", PARTNER, user, "active", *by_first)
+        proposal_id = proposed.split()[1]
+        self.show("approve_proposal", proposal_id, "--by", "demo-reviewer-2")
+
+    def show(self, name: str, *arguments: str) -> str:
+        """Run a command as it is shown; return what it printed."""
+        self.say(f"   $ manage.py {shlex.join((name, *arguments))}")
+        output = io.StringIO()
+        call_command(name, *arguments, stdout=output)
+        printed = output.getvalue().strip()
+        self.say(f"   {printed}")
+        return printed
 
     def add_webhook(self, url: str) -> str:
         self.say(f"   $ manage.py add_webhook {PARTNER} {url}")
