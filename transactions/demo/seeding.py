@@ -101,12 +101,14 @@ def _staff_account(username: str, role: str) -> Mapping[str, str]:
 def _create_users(partner: Partner, people: Mapping[str, Sequence[Event]]) -> None:
     """Create the missing users with their events."""
     deciders = [username for username, role in ACCOUNTS.items() if PERMISSION in ROLES[role]]
-    reviewers = cycle(Staff.objects.filter(username__in=deciders).order_by("pk"))
+    staff = list(Staff.objects.filter(username__in=deciders).order_by("pk"))
+    # Who decides, and the second person where it takes two.
+    pairs = cycle(zip(staff, staff[1:] + staff[:1], strict=True))
     existing = set(User.objects.filter(partner=partner).values_list("external_id", flat=True))
     for external_id in [external_id for external_id in people if external_id not in existing]:
         for event in people[external_id]:
             if isinstance(event, Status):
-                _decide(partner, external_id, event, by=next(reviewers), second=next(reviewers))
+                _decide(partner, external_id, event, *next(pairs))
             else:
                 _save_user(partner, external_id, event)
 
@@ -124,7 +126,7 @@ def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) ->
             create_user(partner_id=partner.pk, external_id=external_id, profile=serializer.profile)
 
 
-def _decide(partner: Partner, external_id: str, status: Status, *, by: Staff, second: Staff) -> None:
+def _decide(partner: Partner, external_id: str, status: Status, by: Staff, second: Staff) -> None:
     user = partner.users.get(external_id=external_id)
     code, reason = REASONS[Status(user.status), status]
     decision: dict[str, Any] = {"to_status": status, "reason": reason, "reason_code": code, "source": COMMAND}
