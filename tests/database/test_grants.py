@@ -50,10 +50,13 @@ GRANTS = {
     "users_statuschange": READ
     | {
         (
-            "INSERT (by_id, created_at, from_status, is_sandbox, partner_id, reason, reason_code, since, to_status,"
-            " user_id)"
+            "INSERT (by_id, created_at, from_status, is_sandbox, partner_id, proposal_id, reason, reason_code, since,"
+            " to_status, user_id)"
         )
     },
+    # The owner sets the rules. A proposal ends once, as a trigger has it.
+    "users_approvalrule": READ,
+    "users_proposal": ADD | {"UPDATE (ended_by_id, note, state)"},
     "users_accessrecord": ADD,
     "users_casenote": ADD,
     "users_decisionbasis": READ

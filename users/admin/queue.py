@@ -20,7 +20,7 @@ from users.backoffice.access import staff_of
 from users.backoffice.lists import MODE
 from users.models import ChangedUser, Claim, QueuedUser, Status, User
 from users.models.columns import IDENTITY_PERMISSION
-from users.services import compliance, modes
+from users.services import compliance, modes, proposals
 from users.services.changes import version_of
 from users.services.risk_flags import risk_flag_codes
 
@@ -84,7 +84,10 @@ class CaseListAdmin(CaseActionsAdmin):
         mode = filters.mode_of(request)
         if request.method == "GET" and self.has_view_permission(request):
             context |= {
-                "tabs": [self._tab(model, mode) for model in (QueuedUser, ChangedUser)],
+                "tabs": [
+                    *(self._tab(model, mode) for model in (QueuedUser, ChangedUser)),
+                    *self._second_person(request),
+                ],
                 "may_claim": self.has_claim_permission(request),
                 "claimed_url": self._url(QueuedUser, mode, claimed=filters.ME),
                 "claimed_count": bounded_count(modes.in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
@@ -98,9 +101,17 @@ class CaseListAdmin(CaseActionsAdmin):
         return {
             "title": page.list_title,
             "url": self._url(model, mode),
-            "count": f"{number_format(MAX_COUNT, force_grouping=True)}+" if count > MAX_COUNT else count,
+            "count": _shown(count),
             "is_present": page is self,
         }
+
+    @staticmethod
+    def _second_person(request: HttpRequest) -> list[dict[str, Any]]:
+        """The tab of the proposals; sandbox users have none."""
+        if filters.mode_of(request) == Mode.SANDBOX or not request.user.has_perm("users.view_proposal"):
+            return []
+        url = reverse("admin:users_proposal_changelist")
+        return [{"title": _("For a second person"), "url": url, "count": _shown(bounded_count(proposals.waiting()))}]
 
     @staticmethod
     def _url(model: type[User], mode: Mode, **query: str) -> str:
@@ -152,6 +163,10 @@ class CaseListAdmin(CaseActionsAdmin):
         link = '<a class="bo-button bo-plain" href="{}" aria-label="{}">{}</a> {}'
         case = reverse("backoffice_case", args=(user.pk,))
         return format_html(link, case, _("Review %(name)s") % name, _("Review"), buttons)
+
+
+def _shown(count: int) -> int | str:
+    return f"{number_format(MAX_COUNT, force_grouping=True)}+" if count > MAX_COUNT else count
 
 
 @admin.register(QueuedUser)

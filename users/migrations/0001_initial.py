@@ -660,4 +660,151 @@ class Migration(migrations.Migration):
             model_name='staffroleevent',
             trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM users_staffroleevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'staffRole.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, (SELECT username FROM users_staff WHERE id = NEW.staff_id),\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'role\', (SELECT name FROM auth_group WHERE id = NEW.group_id), \'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[]::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='11b87c72e820d200fca3451bcc8346442f005d1b', operation='INSERT', pgid='pgtrigger_audit_f28e2', table='users_staffroleevent', when='AFTER')),
         ),
+        migrations.CreateModel(
+            name='ApprovalRule',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('from_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], max_length=20, verbose_name='from')),
+                ('to_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], max_length=20, verbose_name='to')),
+                ('condition', models.CharField(choices=[('never', 'No user'), ('always', 'Every user'), ('ciroAffiliate', 'CIRO affiliates'), ('countryNotCanada', 'Users with an address outside Canada')], max_length=20, verbose_name='condition')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+            ],
+            options={
+                'verbose_name': 'approval rule',
+                'verbose_name_plural': 'approval rules',
+                'default_permissions': ('view',),
+            },
+        ),
+        migrations.CreateModel(
+            name='Proposal',
+            fields=[
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='id')),
+                ('from_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], editable=False, max_length=20, verbose_name='from')),
+                ('to_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], max_length=20, verbose_name='to')),
+                ('user_updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='version of the user')),
+                ('reason', models.CharField(max_length=2000, verbose_name='reason')),
+                ('reason_code', models.CharField(blank=True, db_default='', max_length=50, verbose_name='reason code')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('state', models.CharField(choices=[('open', 'Open'), ('approved', 'Approved'), ('declined', 'Declined'), ('expired', 'Expired'), ('overtaken', 'Overtaken by a change')], db_default='open', editable=False, max_length=10, verbose_name='state')),
+                ('ended_at', models.DateTimeField(editable=False, null=True, verbose_name='ended at')),
+                ('note', models.CharField(blank=True, db_default='', editable=False, max_length=500, verbose_name='note')),
+            ],
+            options={
+                'verbose_name': 'proposal',
+                'verbose_name_plural': 'proposals',
+                'default_permissions': ('view',),
+            },
+        ),
+        migrations.AddIndex(
+            model_name='approvalrule',
+            index=models.Index(fields=['from_status', 'to_status', 'id'], include=('condition',), name='approval_rule_of_move'),
+        ),
+        migrations.AddConstraint(
+            model_name='approvalrule',
+            constraint=models.CheckConstraint(condition=models.Q(('condition__in', ['never', 'always', 'ciroAffiliate', 'countryNotCanada'])), name='approval_rule_condition_known'),
+        ),
+        migrations.AddConstraint(
+            model_name='approvalrule',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('from_status', 'pendingCompliance'), ('to_status', 'active')), models.Q(('from_status', 'suspended'), ('to_status', 'active')), models.Q(('from_status', 'rejected'), ('to_status', 'pendingCompliance')), _connector='OR'), name='approval_rule_of_move_that_lets_through'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='approvalrule',
+            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'approvalRule.set', NEW.from_status || ' → ' || NEW.to_status,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', jsonb_build_object('condition', jsonb_build_array((\n                    SELECT earlier.condition FROM users_approvalrule earlier\n                     WHERE earlier.from_status = NEW.from_status AND earlier.to_status = NEW.to_status\n                       AND earlier.id < NEW.id ORDER BY earlier.id DESC LIMIT 1), NEW.condition))))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='5ba2ceca0c6079cd794b2f52b9749891a1053dfe', operation='INSERT', pgid='pgtrigger_audit_67b88', table='users_approvalrule', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='approvalrule',
+            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f13c54a6d29acf4425699432ef2b691c31d9cd8f', operation='UPDATE', pgid='pgtrigger_no_update_66991', table='users_approvalrule', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='approvalrule',
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='95371f31e113056ec472715a336bbcc58755799b', operation='DELETE', pgid='pgtrigger_no_delete_5b5ad', table='users_approvalrule', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='approvalrule',
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='80fc457cbee604c71055e3af427659dc90ca8113', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_05918', table='users_approvalrule', when='BEFORE')),
+        ),
+        migrations.AddField(
+            model_name='proposal',
+            name='by',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
+        ),
+        migrations.AddField(
+            model_name='proposal',
+            name='ended_by',
+            field=models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='ended by'),
+        ),
+        migrations.AddField(
+            model_name='proposal',
+            name='user',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='proposals', to='users.user', verbose_name='user'),
+        ),
+        migrations.AddField(
+            model_name='statuschange',
+            name='proposal',
+            field=models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='users.proposal', verbose_name='proposal'),
+        ),
+        migrations.AddConstraint(
+            model_name='statuschange',
+            constraint=models.UniqueConstraint(condition=models.Q(('proposal__isnull', False)), fields=('proposal',), name='status_change_of_proposal'),
+        ),
+        migrations.AddIndex(
+            model_name='proposal',
+            index=models.Index(fields=['user', 'created_at'], name='proposal_of_user'),
+        ),
+        migrations.AddIndex(
+            model_name='proposal',
+            index=models.Index(condition=models.Q(('state', 'open')), fields=['created_at', 'id'], name='proposal_open'),
+        ),
+        migrations.AddIndex(
+            model_name='proposal',
+            index=models.Index(fields=['by', 'created_at'], name='proposal_by_staff'),
+        ),
+        migrations.AddConstraint(
+            model_name='proposal',
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('user',), name='proposal_one_open'),
+        ),
+        migrations.AddConstraint(
+            model_name='proposal',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'approved', 'declined', 'expired', 'overtaken'])), name='proposal_state_known'),
+        ),
+        migrations.AddConstraint(
+            model_name='proposal',
+            constraint=models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='proposal_reason_given'),
+        ),
+        migrations.AddConstraint(
+            model_name='proposal',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('ended_by', None), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='proposal_ended_or_open'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='proposal',
+            trigger=pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE present users_user%ROWTYPE;', func="\n            SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;\n            NEW.from_status := present.status;\n            NEW.user_updated_at := present.updated_at;\n            NEW.created_at := clock_timestamp();\n            IF NEW.state <> 'open' OR NEW.ended_by_id IS NOT NULL OR NEW.ended_at IS NOT NULL OR NEW.note <> '' THEN\n                RAISE EXCEPTION 'A proposal begins open.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            IF NOT \n        (NOT present.is_sandbox AND coalesce((\n            SELECT CASE rule.condition\n                       WHEN 'always' THEN true\n                       WHEN 'ciroAffiliate' THEN present.is_ciro_affiliate\n                       WHEN 'countryNotCanada' THEN present.country <> 'CA'\n                       ELSE false END\n              FROM users_approvalrule rule WHERE rule.from_status = NEW.from_status AND rule.to_status = NEW.to_status\n             ORDER BY rule.id DESC LIMIT 1), false))\n     THEN\n                RAISE EXCEPTION 'This move takes one person: there is no rule for it.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='83757a2df4f8bcf66ab07ef78a3d718fd50dd3d3', operation='INSERT', pgid='pgtrigger_of_present_ee2c3', table='users_proposal', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='proposal',
+            trigger=pgtrigger.compiler.Trigger(name='ends_once', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE present users_user%ROWTYPE;', func="\n            IF OLD.state <> 'open' OR NEW.state = 'open' OR ROW(OLD.id, OLD.user_id, OLD.from_status, OLD.to_status, OLD.user_updated_at, OLD.by_id, OLD.reason, OLD.reason_code, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.user_id, NEW.from_status, NEW.to_status, NEW.user_updated_at, NEW.by_id, NEW.reason, NEW.reason_code, NEW.created_at) THEN\n                RAISE EXCEPTION 'A proposal ends once, and nothing else of it changes.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            SELECT * INTO present FROM users_user WHERE id = NEW.user_id;\n            NEW.ended_at := clock_timestamp();\n            IF NEW.state = 'approved' THEN\n                IF NEW.ended_by_id IS DISTINCT FROM (\n                    SELECT by_id FROM users_statuschange WHERE proposal_id = NEW.id) THEN\n                    RAISE EXCEPTION 'A proposal is approved by a decision that names it.' USING ERRCODE = 'integrity_constraint_violation';\n                END IF;\n            ELSIF NEW.state = 'expired' THEN\n                IF OLD.created_at > now() - interval '72 hours' OR NEW.ended_by_id IS NOT NULL THEN\n                    RAISE EXCEPTION 'This proposal has not expired.' USING ERRCODE = 'integrity_constraint_violation';\n                END IF;\n                NEW.ended_at := OLD.created_at + interval '72 hours';\n            ELSIF NEW.state = 'overtaken' THEN\n                IF present.updated_at = OLD.user_updated_at OR NEW.ended_by_id IS NOT NULL THEN\n                    RAISE EXCEPTION 'The user has not changed since this proposal.' USING ERRCODE = 'integrity_constraint_violation';\n                END IF;\n                NEW.ended_at := (\n                    SELECT min(event.updated_at) FROM users_userevent event\n                     WHERE event.pgh_obj_id = NEW.user_id AND event.updated_at > OLD.user_updated_at);\n            ELSIF NEW.ended_by_id IS NULL OR NEW.note !~ '\\S' THEN\n                RAISE EXCEPTION 'Somebody declines a proposal, with a note.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='02a755df444c1751723dd43ca098c85a1af6ef43', operation='UPDATE', pgid='pgtrigger_ends_once_9df08', table='users_proposal', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='proposal',
+            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.proposed', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status)), 'reason', NEW.reason, 'reasonCode', nullif(NEW.reason_code, ''), 'proposal', NEW.id))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='ad1edfb6f7b06049e9058bd24fc32505c7aee35e', operation='INSERT', pgid='pgtrigger_audit_dfced', table='users_proposal', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='proposal',
+            trigger=pgtrigger.compiler.Trigger(name='audit_end', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.state <> 'approved')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.proposalEnded', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('state', NEW.state, 'note', nullif(NEW.note, ''), 'proposal', NEW.id))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.ended_by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='cf062ab4c9bdf9eff33376f15dcb3b9eaff51eae', operation='UPDATE', pgid='pgtrigger_audit_end_4cc6e', table='users_proposal', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='proposal',
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6d99f74fbe87556695720f69fc59f8a88ae0177f', operation='DELETE', pgid='pgtrigger_no_delete_513a5', table='users_proposal', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='proposal',
+            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7a1669340dcde470b4ceccd92ddc880f83589d29', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_82ddf', table='users_proposal', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='statuschange',
+            trigger=pgtrigger.compiler.Trigger(name='two_people', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE present users_user%ROWTYPE; proposal users_proposal%ROWTYPE;', func="\n            SELECT * INTO present FROM users_user WHERE id = NEW.user_id;\n            IF NOT \n        (NOT present.is_sandbox AND coalesce((\n            SELECT CASE rule.condition\n                       WHEN 'always' THEN true\n                       WHEN 'ciroAffiliate' THEN present.is_ciro_affiliate\n                       WHEN 'countryNotCanada' THEN present.country <> 'CA'\n                       ELSE false END\n              FROM users_approvalrule rule WHERE rule.from_status = NEW.from_status AND rule.to_status = NEW.to_status\n             ORDER BY rule.id DESC LIMIT 1), false))\n     THEN\n                IF NEW.proposal_id IS NOT NULL THEN\n                    RAISE EXCEPTION 'This move takes one person: there is no rule for it.' USING ERRCODE = 'integrity_constraint_violation';\n                END IF;\n                RETURN NEW;\n            END IF;\n            SELECT * INTO proposal FROM users_proposal WHERE id = NEW.proposal_id FOR UPDATE;\n            IF NOT FOUND OR proposal.user_id <> NEW.user_id OR proposal.from_status <> NEW.from_status\n                OR proposal.to_status <> NEW.to_status OR proposal.state <> 'open'\n                OR proposal.created_at <= clock_timestamp() - interval '72 hours'\n                OR proposal.user_updated_at <> present.updated_at THEN\n                RAISE EXCEPTION 'This move takes two people: an open proposal of this very move, on the user as it is.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            IF proposal.by_id = NEW.by_id\n                OR (SELECT count(*) FROM users_staff WHERE id IN (NEW.by_id, proposal.by_id) AND is_active) < 2 THEN\n                RAISE EXCEPTION 'This move takes two people, each with an active account.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            IF \n        EXISTS (\n            SELECT FROM users_staff one, users_staff other, partners_auditentry act\n             WHERE one.id = NEW.by_id AND other.id = proposal.by_id AND act.action IN ('staff.created', 'staff.invited', 'staff.passwordChanged', 'staff.factorReset', 'staffRole.created', 'staffRole.changed', 'staffRole.removed')\n               AND act.at > now() - interval '30 days' AND act.actor_kind = 'staff'\n               AND (act.object = one.username AND act.actor = other.username\n                    OR act.object = other.username AND act.actor = one.username)\n        )\n     THEN\n                RAISE EXCEPTION 'One of the two accounts made, changed the roles of, or reset the other within 30 days.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='794d533ceeed536b48b1bef207478b4359cf93ba', operation='INSERT', pgid='pgtrigger_two_people_33b47', table='users_statuschange', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='statuschange',
+            trigger=pgtrigger.compiler.Trigger(name='ends_proposal', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (NEW.proposal_id IS NOT NULL)', func="\n            UPDATE users_proposal SET state = 'approved', ended_by_id = NEW.by_id WHERE id = NEW.proposal_id;\n            RETURN NULL;\n        ", hash='732ea105cca81c9849a224513cf9e40b720d257c', operation='INSERT', pgid='pgtrigger_ends_proposal_0f04d', table='users_statuschange', when='AFTER')),
+        ),
     ]

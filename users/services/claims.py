@@ -6,11 +6,14 @@ The access log has every claim and release. A decision ends the claim (users/ser
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import statements
-from users.models import AccessKind, AccessRecord, Claim, Staff, Status, User
+from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, Staff, Status, User
+from users.models.approvals import PROPOSAL_LIFETIME
 from users.services.modes import live
 
 PERMISSION = "users.claim_user"
@@ -131,8 +134,15 @@ def _lock(user: User) -> User:
 
 
 def _longest_waiting() -> User | None:
+    # Those that wait for a second person have a list of their own.
+    proposed = Proposal.objects.filter(
+        user=OuterRef("pk"),
+        state=ProposalState.OPEN,
+        user_updated_at=OuterRef("updated_at"),
+        created_at__gt=Now() - PROPOSAL_LIFETIME,
+    )
     return (
-        live(User.objects.filter(status=Status.PENDING_COMPLIANCE, claim__isnull=True))
+        live(User.objects.filter(~Exists(proposed), status=Status.PENDING_COMPLIANCE, claim__isnull=True))
         .order_by("status_since", "id")
         .select_for_update(no_key=True, skip_locked=True, of=("self",))
         .first()

@@ -11,7 +11,7 @@ from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of
-from tests.users.deciding import decide_url, decision, page_of
+from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.models import Proposal, Staff, StatusChange, User
 from users.services import proposals
 
@@ -104,7 +104,33 @@ def test_declining_needs_a_note(user: User, first: Staff, second: Staff) -> None
     assert "The proposal is declined." in page
     proposal.refresh_from_db()
     assert (proposal.state, proposal.ended_by) == ("declined", second)
-    assert "Propose approval" in page_of(client_of(first), user)
+    shown = page_of(client_of(first), user)
+    assert "Propose approval" in shown
+    # In the timeline, for whoever looks at the case later.
+    timeline = shown.partition('class="case-timeline"')[2]
+    for text in ("Proposed: Pending compliance → Active", "Proposal declined", "The photo is of somebody else."):
+        assert text in timeline
+
+
+def test_the_next_case_is_not_one_that_waits_for_a_second_person(
+    user: User, first: Staff, second: Staff, create_user: Callable[..., Response]
+) -> None:
+    propose(first, user)
+    other = create_user(externalId="grace").json()["userId"]
+    for staff in (first, second):
+        response = client_of(staff).post(reverse("backoffice_next"))
+        expected = (
+            case_of(User.objects.get(pk=other)) if staff == first else reverse("admin:users_queueduser_changelist")
+        )
+        assert response["Location"] == expected
+    User.objects.filter(pk=user.pk).update(city="Ottawa")
+    assert client_of(second).post(reverse("backoffice_next"))["Location"] == case_of(user)
+
+
+def test_the_queue_has_a_tab_of_what_waits_for_a_second_person(user: User, first: Staff) -> None:
+    propose(first, user)
+    page = client_of(first).get(reverse("admin:users_queueduser_changelist")).content.decode()
+    assert re.search(r'href="/admin/users/proposal/"[^>]*>For a second person <span class="bo-badge">1</span>', page)
 
 
 def test_a_change_between_page_and_click_is_shown(user: User, first: Staff, second: Staff, api: PartnerClient) -> None:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from users.backoffice.change_origin import made_by, made_through
 from users.backoffice.waiting_time import format_open_time
-from users.models import AccessKind, AccessRecord, CaseNote, Staff, Status, StatusChange, User, UserEvent
+from users.models import AccessKind, AccessRecord, CaseNote, ProposalState, Staff, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 from users.services.changes import FieldChange, differences
 from users.services.decision_basis import HISTORY_PERMISSION, Basis, display
@@ -86,6 +86,8 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     if reader.has_perm("users.view_statuschange"):
         decisions = user.status_changes.select_related("by", "proposal__by", "basis").order_by("-created_at", "-id")
         sources.append(_source(decisions, count, lambda change: _decision(change)._replace(basis=basis_of(change))))
+    if reader.has_perm("users.view_proposal"):
+        sources.append(_proposals(user, count))
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
@@ -164,6 +166,29 @@ def _decision(change: StatusChange) -> Entry:
     )
 
 
+def _proposals(user: User, count: int) -> Source:
+    """What was proposed, and what was declined: an approval is a decision, which has an entry of its own."""
+    rows = list(user.proposals.select_related("by", "ended_by").order_by("-created_at")[: count + 1])
+    entries = [
+        Entry(
+            one.created_at,
+            (5, 0),
+            "proposed",
+            _("Proposed: %(move)s") % {"move": f"{Status(one.from_status).label} → {Status(one.to_status).label}"},
+            one.by.get_username(),
+            text=note_of(one),
+            reason=label_of(one.reason_code),
+        )
+        for one in rows[:count]
+    ]
+    entries += [
+        Entry(one.ended_at, (6, 0), "declined", _("Proposal declined"), one.ended_by.get_username(), text=one.note)
+        for one in rows[:count]
+        if one.state == ProposalState.DECLINED and one.ended_by and one.ended_at
+    ]
+    return Source(entries, rows[count - 1].created_at if len(rows) > count else None)
+
+
 def _note(note: CaseNote) -> Entry:
     return Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
 
@@ -178,6 +203,8 @@ _ICONS = {
     "created": "person_add",
     "change": "edit",
     "note": "sticky_note_2",
+    "proposed": "group_add",
+    "declined": "group_off",
     Status.ACTIVE: "check_circle",
     Status.REJECTED: "cancel",
     Status.SUSPENDED: "pause_circle",
