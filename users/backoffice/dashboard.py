@@ -16,10 +16,11 @@ from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from partners.models import Partner
-from users.backoffice import reviewer_figures
+from users.backoffice import proposal_figures, reviewer_figures
 from users.backoffice.access import staff_of
 from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, PartnerFigures, Percentiles, gather
 from users.backoffice.lists import DECISIONS, QUEUE
+from users.backoffice.proposal_figures import ProposerFigures
 from users.backoffice.reviewer_figures import ReviewerFigures
 from users.backoffice.waiting_time import AgeState, format_duration, format_open_time, hours_label
 from users.models import Staff, Status
@@ -85,6 +86,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         ],
         "partners": [_partner_row(figures, one) for one in figures.partners],
         "reviewers": _reviewers(staff_of(request), figures),
+        "proposers": _proposers(staff_of(request), figures),
         "sees_all_reviewers": request.user.has_perm(OVERSIGHT_PERMISSION),
         "charts": _charts(figures),
     }
@@ -106,6 +108,13 @@ def _reviewers(reader: Staff, figures: Figures) -> list[tuple[ReviewerFigures, s
     only = None if reader.has_perm(OVERSIGHT_PERMISSION) else reader
     found = reviewer_figures.gather(figures.begins, only=only)
     return [(one, "–" if one.median_seconds is None else format_open_time(one.median_seconds)) for one in found]
+
+
+def _proposers(reader: Staff, figures: Figures) -> list[tuple[ProposerFigures, str]]:
+    """Return the figures of each person's proposals that the reader may see, with the median time to an answer."""
+    only = None if reader.has_perm(OVERSIGHT_PERMISSION) else reader
+    found = proposal_figures.gather(figures.begins, only=only)
+    return [(one, format_open_time(one.median_seconds)) for one in found]
 
 
 def _partner_row(figures: Figures, one: PartnerFigures) -> dict[str, Any]:

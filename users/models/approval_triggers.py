@@ -120,7 +120,9 @@ PROPOSAL_TRIGGERS = [
                     {refuse("A proposal is approved by a decision that names it.")}
                 END IF;
             ELSIF NEW.state = 'expired' THEN
-                IF OLD.created_at > now() - interval '{PROPOSAL_HOURS} hours' OR NEW.ended_by_id IS NOT NULL THEN
+                -- A minute is for the clocks of other machines.
+                IF OLD.created_at > clock_timestamp() - interval '{PROPOSAL_HOURS} hours' + interval '1 minute'
+                    OR NEW.ended_by_id IS NOT NULL THEN
                     {refuse("This proposal has not expired.")}
                 END IF;
                 NEW.ended_at := OLD.created_at + interval '{PROPOSAL_HOURS} hours';
