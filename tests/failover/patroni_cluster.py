@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,6 +18,7 @@ from typing import Any
 
 import psutil
 import psycopg
+import pytest
 import yaml
 from django.conf import settings
 
@@ -28,6 +30,32 @@ from tests.support.watched import wait_until
 DEPLOYED = Path(settings.BASE_DIR) / "deploy" / "patroni"
 # For a failover, and for a node to come back, on a busy machine.
 HEALTHY_SECONDS = 240.0
+PACKAGES = sysconfig.get_path("purelib")
+
+
+def _account() -> Any:
+    """Options of subprocess, for a program that refuses to run as root."""
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def python_of_account() -> str:
+    """A Python that the account can run with this environment's packages, in PYTHONPATH; skips the test without one.
+
+    That of the virtual environment may lie where root alone comes, such as pyenv's.
+    """
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for candidate in (sys.executable, f"/usr/bin/{version}", f"/usr/local/bin/{version}"):
+        with suppress(OSError, subprocess.CalledProcessError):
+            subprocess.run(
+                [candidate, "-c", "import patroni.__main__, psycopg"],
+                env={"PYTHONPATH": PACKAGES},
+                cwd="/",
+                capture_output=True,
+                check=True,
+                **_account(),
+            )
+            return candidate
+    pytest.skip(f"Nobody but root can run {sys.executable}, and there is no {version} beside it.")
 
 
 class Process:
@@ -38,7 +66,6 @@ class Process:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        account: Any = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
         with self._log.open("ab") as output:
             self._process = subprocess.Popen(
                 self._command,
@@ -48,7 +75,7 @@ class Process:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                **account,
+                **_account(),
             )
 
     def signal(self, number: int) -> None:
@@ -68,7 +95,7 @@ class Process:
 class Node:
     """A node: Patroni and its PostgreSQL."""
 
-    def __init__(self, name: str, folder: Path, etcd: str) -> None:
+    def __init__(self, name: str, folder: Path, etcd: str, python: str) -> None:
         self.name, self.folder = name, folder
         self.port, self.rest_port = free_port(), free_port()
         self.data = folder / "data"
@@ -85,8 +112,8 @@ class Node:
         )
         self.patroni = Process(
             folder / "patroni.log",
-            *(sys.executable, "-m", "patroni", str(folder / "patroni.yml")),
-            environment=environment,
+            *(python, "-m", "patroni", str(folder / "patroni.yml")),
+            environment=environment | {"PYTHONPATH": PACKAGES},
         )
 
     def write_configuration(self) -> None:
@@ -153,7 +180,7 @@ def _environment_of_a_node(**values: str) -> dict[str, str]:
 class PatroniCluster:
     """etcd and three nodes."""
 
-    def __init__(self, folder: Path, etcd_program: str) -> None:
+    def __init__(self, folder: Path, etcd_program: str, python: str) -> None:
         client, peer = free_port(), free_port()
         self.etcd = Process(
             folder / "etcd.log",
@@ -164,7 +191,9 @@ class PatroniCluster:
             *("--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}"),
             *("--initial-cluster", f"etcd1=http://127.0.0.1:{peer}"),
         )
-        self.nodes = [Node(f"db{number}", folder / f"db{number}", f"127.0.0.1:{client}") for number in (1, 2, 3)]
+        self.nodes = [
+            Node(f"db{number}", folder / f"db{number}", f"127.0.0.1:{client}", python) for number in (1, 2, 3)
+        ]
         self.folder = folder
 
     def start(self) -> None:
@@ -173,8 +202,6 @@ class PatroniCluster:
             folder.mkdir(exist_ok=True)
             if os.geteuid() == 0:
                 shutil.chown(folder, "nobody", "nogroup")
-        # Lets the account reach the programs.
-        EmbeddedServer(self.folder).make_reachable()
         for node in self.nodes:
             node.write_configuration()
         self.etcd.start()
@@ -263,7 +290,9 @@ def running_cluster() -> Iterator[PatroniCluster]:
     """Run a cluster in a temporary folder, which remains if the test fails."""
     # Not pytest's folder, into which no other account can look.
     folder = Path(mkdtemp(prefix="psi-failover-"))
-    cluster = PatroniCluster(folder, program("etcd"))
+    # Lets the account reach programs and packages.
+    EmbeddedServer(folder).make_reachable()
+    cluster = PatroniCluster(folder, program("etcd"), python_of_account())
     with ExitStack() as at_end:
         at_end.callback(cluster.stop)
         cluster.start()
