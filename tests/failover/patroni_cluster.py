@@ -39,7 +39,7 @@ def _account() -> Any:
 
 
 def python_of_account() -> str:
-    """A Python that the account can run with this environment's packages, in PYTHONPATH; skips the test without one.
+    """A Python that the account can run with -S and this environment's packages; skips the test without one.
 
     That of the virtual environment may lie where root alone comes, such as pyenv's.
     """
@@ -47,7 +47,7 @@ def python_of_account() -> str:
     for candidate in (sys.executable, f"/usr/bin/{version}", f"/usr/local/bin/{version}"):
         with suppress(OSError, subprocess.CalledProcessError):
             subprocess.run(
-                [candidate, "-c", "import patroni.__main__, psycopg"],
+                [candidate, "-S", "-c", "import patroni.__main__, patroni.dcs.etcd3, psycopg"],
                 env={"PYTHONPATH": PACKAGES},
                 cwd="/",
                 capture_output=True,
@@ -112,7 +112,7 @@ class Node:
         )
         self.patroni = Process(
             folder / "patroni.log",
-            *(python, "-m", "patroni", str(folder / "patroni.yml")),
+            *(python, "-S", "-m", "patroni", str(folder / "patroni.yml")),
             environment=environment | {"PYTHONPATH": PACKAGES},
         )
 
