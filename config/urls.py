@@ -12,6 +12,8 @@ from partners.api.views import IdempotencyKeyItem, Ping
 from partners.events.views import EventList
 from transactions.api.sandbox import SimulatedDocuments, SimulatedTransactions
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
+from users.api.requirements import RequirementResponses
+from users.api.simulated_requirements import SimulatedClosing, SimulatedRequirements
 from users.api.simulated_status import SimulatedStatus
 from users.api.views import UserCollection, UserItem
 from users.staff_login.views import nothing
@@ -27,6 +29,12 @@ api_urlpatterns = [
     path("v1/users/<str:external_id>/documents/<str:document_id>", DocumentFile.as_view()),
     path("v1/sandbox/users/<str:external_id>/transactions", SimulatedTransactions.as_view()),
     path("v1/sandbox/users/<str:external_id>/documents", SimulatedDocuments.as_view()),
+    path("v1/users/<str:external_id>/requirements/<str:requirement_id>/response", RequirementResponses.as_view()),
+    path("v1/sandbox/users/<str:external_id>/requirements", SimulatedRequirements.as_view()),
+    path(
+        "v1/sandbox/users/<str:external_id>/requirements/<str:requirement_id>/close",
+        SimulatedClosing.as_view(),
+    ),
     path("v1/users", UserCollection.as_view()),
     path("v1/users/<str:external_id>", UserItem.as_view()),
     path("v1/sandbox/users/<str:external_id>/status", SimulatedStatus.as_view()),

@@ -9,16 +9,30 @@ from typing import Any, NamedTuple
 
 from partners.db import statements
 from partners.db.statements import Query
+from partners.db.triggers import json_object
 from users.models.columns import PROFILE_COLUMNS, Profile
+from users.models.requirement_columns import QueueSection
+from users.models.requirement_triggers import STATE
 
 
 class UserSummary(NamedTuple):
-    """The columns of a user in responses. updated_at: in PostgreSQL's text (rfc_3339_from_text)."""
+    """A user in responses. Times: in PostgreSQL's text (rfc_3339_from_text). requirements: JSON."""
 
     id: str
     external_id: str
     status: str
     updated_at: str
+    status_since: str
+    status_reason_code: str
+    requirements: str
+
+
+class NewUser(NamedTuple):
+    """A user that was just stored."""
+
+    id: str
+    external_id: str
+    status: str
 
 
 class ListedUser(NamedTuple):
@@ -29,6 +43,7 @@ class ListedUser(NamedTuple):
     status: str
     created_at: str
     updated_at: str
+    open_requirements: str
 
 
 class StoredUser(NamedTuple):
@@ -38,17 +53,32 @@ class StoredUser(NamedTuple):
     profile: Profile
 
 
-_SUMMARY = ", ".join(UserSummary._fields)
+# SQL of a requirement `r` as JSON, with times in PostgreSQL's text.
+_REQUIREMENT = json_object(
+    {name: f"r.{name}" for name in ("id", "code", "fields", "message")}
+    | {"state": STATE.format(id="r.id"), "created_at": "r.created_at::text", "due_at": "r.due_at::text"}
+)
+NO_REQUIREMENTS = "[]"
+# Of those that are not closed, oldest first. No join where there are none.
+_REQUIREMENTS = f"""
+    CASE WHEN queue_section = {QueueSection.COMPLIANCE:d} THEN '{NO_REQUIREMENTS}' ELSE (
+        SELECT coalesce(jsonb_agg({_REQUIREMENT} ORDER BY r.created_at, r.id)::text, '{NO_REQUIREMENTS}')
+          FROM users_requirement r
+         WHERE r.user_id = users_user.id
+           AND NOT EXISTS (SELECT FROM users_requirementclosure c WHERE c.requirement_id = r.id)) END
+"""
+_SUMMARY = ", ".join(UserSummary._fields[:-1]) + f", {_REQUIREMENTS}"
 _PROFILE = ", ".join(PROFILE_COLUMNS)
 
 _INSERT = f"""
     INSERT INTO users_user (id, partner_id, external_id, {_PROFILE})
     VALUES (%s, %s, %s{", %s" * len(PROFILE_COLUMNS)})
         ON CONFLICT (partner_id, external_id) DO NOTHING
- RETURNING {_SUMMARY}
+ RETURNING {", ".join(NewUser._fields)}
 """
 _FIND = f"SELECT {_SUMMARY} FROM users_user WHERE partner_id = %s AND external_id = %s"
 # NO KEY: an import that refers to the user need not wait.
+_REREAD = f"SELECT {_SUMMARY} FROM users_user WHERE id = %s"
 _LOCK = f"SELECT {_SUMMARY}, {_PROFILE} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE"
 _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)} WHERE id = %s
@@ -97,14 +127,21 @@ def without_placeholder(rows: list[ListedUser]) -> list[ListedUser]:
     return rows if rows and rows[0].id else []
 
 
-def insert(partner_id: int, external_id: str, profile: Profile) -> UserSummary | None:
+def insert(partner_id: int, external_id: str, profile: Profile) -> NewUser | None:
     """Store a new user; None where the partner has one with this externalId."""
-    return _first(Query(_INSERT, (uuid.uuid4(), partner_id, external_id, *profile), UserSummary._make, as_text=True))
+    return _first(Query(_INSERT, (uuid.uuid4(), partner_id, external_id, *profile), NewUser._make, as_text=True))
 
 
 def find(partner_id: int, external_id: str) -> Query[UserSummary]:
     """The partner's user of this externalId."""
     return Query(_FIND, (partner_id, external_id), UserSummary._make, as_text=True)
+
+
+def find_requirement(requirement_id: str) -> Query[tuple[str]]:
+    """A requirement as JSON, a closed one too."""
+    return Query(
+        f"SELECT ({_REQUIREMENT})::text FROM users_requirement r WHERE r.id = %s", (requirement_id,), as_text=True
+    )
 
 
 def lock(partner_id: int, external_id: str) -> StoredUser | None:
@@ -118,6 +155,14 @@ def update(user_id: str, profile: Profile) -> UserSummary:
     if updated is None:
         raise LookupError("No such user: it was not locked.")
     return updated
+
+
+def reread(user_id: str) -> UserSummary:
+    """The user after its requirements changed in this transaction. Raises LookupError if there is no such row."""
+    found = _first(Query(_REREAD, (user_id,), UserSummary._make, as_text=True))
+    if found is None:
+        raise LookupError("No such user.")
+    return found
 
 
 def _first(query: Query[statements.T]) -> statements.T | None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from bench.load.people import Person, people
 from partners.db import serving_role
 from partners.models import Partner
-from users.models import Staff, Status, User, UserEvent
+from users.models import Staff, Status, UserEvent
 from users.services.staff import create_staff
 
 PREFIX = "load-"
@@ -110,7 +110,8 @@ def _text(value: object) -> str:
 
 def _write_history(cursor: Any) -> None:
     """Write what the triggers would: each user as they were created, and as the last change left them."""
-    columns = [str(field.column) for field in User._meta.concrete_fields]  # noqa: SLF001 - Django's public name
+    fields = UserEvent._meta.concrete_fields  # noqa: SLF001 - Django's public name
+    columns = [str(field.column) for field in fields if not field.name.startswith("pgh_")]
     as_created = {
         "status": f"'{Status.PENDING_COMPLIANCE.value}'",
         "status_since": "created_at",

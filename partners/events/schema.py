@@ -23,13 +23,23 @@ _EVENT = {
     "eventId": "0d6f2f6a-8a53-4c3e-9b0e-3f2d6a1c7b95",
     "type": EventType.STATUS_CHANGED.value,
     "createdAt": "2026-01-15T10:30:00.123456Z",
-    "data": {**_USER, "status": "active", "updatedAt": "2026-01-15T10:30:00.123456Z"},
+    "data": {**_USER, "status": "active", "statusReason": "verified", "updatedAt": "2026-01-15T10:30:00.123456Z"},
 }
 PAGE = {
     "nextCursor": _CURSOR,
     "hasMore": False,
     "items": [
         _EVENT,
+        {
+            "eventId": "c9d0a4c1-7a0e-4b39-8d6a-21c6b0f4e5a7",
+            "type": EventType.REQUIREMENTS_CHANGED.value,
+            "createdAt": "2026-01-15T10:30:30.000000Z",
+            "data": {
+                **_USER,
+                "openRequirements": 1,
+                "openedRequirementId": "8a6e0f6c-5f0a-4d1c-9c55-2f6f0a7d9b31",
+            },
+        },
         {
             "eventId": "6a4d1f0c-55c1-4c5e-8f43-9f1f2e7d3a10",
             "type": EventType.TRANSACTIONS_RECORDED.value,

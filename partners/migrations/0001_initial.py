@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
                 ('user_id', models.UUIDField(verbose_name='user')),
                 ('event_id', models.UUIDField(db_default=models.Func(function='gen_random_uuid'), verbose_name='eventId')),
-                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40, verbose_name='type')),
+                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40, verbose_name='type')),
                 ('created_at', models.DateTimeField(verbose_name='created at')),
                 ('data', models.JSONField(verbose_name='data')),
                 ('position', models.BigIntegerField(verbose_name='position')),
@@ -95,7 +95,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
-                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40)),
+                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40)),
                 ('created_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
                 ('user_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
                 ('external_ids', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
@@ -124,7 +124,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='webhookId')),
                 ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='partners.partner', verbose_name='partner')),
                 ('url', models.CharField(max_length=500, verbose_name='URL')),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
                 ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
                 ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It responded with 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
@@ -195,10 +195,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='event',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='event_type_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='event',
             constraint=models.UniqueConstraint(fields=('partner', 'position'), name='event_position'),
         ),
         pgtrigger.migrations.AddTrigger(
@@ -228,10 +224,6 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='outboxentry',
             index=models.Index(condition=models.Q(('data', None)), fields=['transaction_id'], name='outbox_of_transaction'),
-        ),
-        migrations.AddConstraint(
-            model_name='outboxentry',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='outbox_type_known'),
         ),
         migrations.AddIndex(
             model_name='usedsignature',
@@ -342,7 +334,7 @@ class Migration(migrations.Migration):
                 ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
                 ('pgh_context', pghistory.utils.JSONField(null=True)),
                 ('url', models.CharField(max_length=500, verbose_name='URL')),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
                 ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
                 ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It responded with 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
                 ('removed_at', models.DateTimeField(editable=False, null=True, verbose_name='removed at')),
@@ -544,5 +536,13 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='webhooksecretevent',
             trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_webhooksecretevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'webhookSecret.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.endpoint_id::text,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'expires_at\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='eb1fbf20caeca510711724cd9c9dd2f31fe257f7', operation='INSERT', pgid='pgtrigger_audit_faba7', table='partners_webhooksecretevent', when='AFTER')),
+        ),
+        migrations.AddConstraint(
+            model_name='event',
+            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.requirementsChanged', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='event_type_known'),
+        ),
+        migrations.AddConstraint(
+            model_name='outboxentry',
+            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.requirementsChanged', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='outbox_type_known'),
         ),
     ]

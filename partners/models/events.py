@@ -17,6 +17,7 @@ class EventType(models.TextChoices):
     """The types of events, as on the wire."""
 
     STATUS_CHANGED = "user.statusChanged", _("Status changed")
+    REQUIREMENTS_CHANGED = "user.requirementsChanged", _("Requirements changed")
     TRANSACTIONS_RECORDED = "user.transactionsRecorded", _("Transactions recorded")
     DOCUMENT_PUBLISHED = "user.documentPublished", _("Document published")
     DOCUMENT_WITHDRAWN = "user.documentWithdrawn", _("Document withdrawn")

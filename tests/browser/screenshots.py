@@ -115,7 +115,8 @@ def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") ->
             shown = user
             assert client.patch(f"/v1/users/{user.external_id}", {"occupation": "Architect"}).status == 200
             user.refresh_from_db()
-        move_back("users_user", "status_since", user.pk, timezone.now() - timedelta(hours=hours))
+        for column in ("status_since", "section_since"):
+            move_back("users_user", column, user.pk, timezone.now() - timedelta(hours=hours))
     claims.claim(
         user=User.objects.get(last_name="Gagnon", status=Status.PENDING_COMPLIANCE),
         staff=factories.StaffFactory.create(username="sam.okafor"),

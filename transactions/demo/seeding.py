@@ -121,7 +121,7 @@ def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) ->
         serializer = UserSerializer(stored and stored.profile, data=dict(fields), partial=bool(stored))
         serializer.is_valid(raise_exception=True)
         if stored:
-            update_user(user=stored, profile=serializer.profile)
+            update_user(user=stored, profile=serializer.profile, columns=serializer.validated_data.keys())
         else:
             create_user(partner_id=partner.pk, external_id=external_id, profile=serializer.profile)
 

@@ -10,6 +10,8 @@ from users.services import field_rules
 BAD_PATH = invalid_parameter("externalId", field_rules.NOT_STRIPPED)
 BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
 KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED, "inconsistent")
+NOT_A_UUID = "Must be a UUID."
+BAD_REQUIREMENT_ID = invalid_parameter("requirementId", NOT_A_UUID)
 TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")
 
 
@@ -21,6 +23,11 @@ def external_id_taken() -> ConflictError:
 def user_not_found() -> NotFoundError:
     """The error for a user that this partner does not have, whether or not another partner does."""
     return NotFoundError("User not found.")
+
+
+def requirement_not_found() -> NotFoundError:
+    """The error for a requirement that this user does not have."""
+    return NotFoundError("Requirement not found.")
 
 
 def external_id_errors(external_id: str) -> list[FieldError]:

@@ -41,7 +41,15 @@ REPLAYED = response_header(
     statuses=[200, 201],
     required=False,
 )
+REQUIREMENT_ID_IN_PATH = OpenApiParameter(
+    "requirement_id",
+    type={"type": "string", "format": "uuid"},
+    location=OpenApiParameter.PATH,
+    description="The requirementId of one of the user's requirements.",
+    examples=[OpenApiExample("requirementId", value="8a6e0f6c-5f0a-4d1c-9c55-2f6f0a7d9b31")],
+)
 USER_WRITE_PARAMETERS = [EXTERNAL_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED]
+REQUIREMENT_WRITE_PARAMETERS = [EXTERNAL_ID_IN_PATH, REQUIREMENT_ID_IN_PATH, IDEMPOTENCY_KEY, REPLAYED]
 USER_WRITE_ERRORS = (
     errors.BAD_PATH,
     errors.KEY_REUSED,
@@ -77,10 +85,36 @@ CREATED_USER = {
     "externalId": "cust-1001",
     "status": "pendingCompliance",
 }
-USER_SUMMARY = CREATED_USER | {"updatedAt": "2026-01-15T10:30:00.123456Z"}
+REQUIREMENT = {
+    "requirementId": "8a6e0f6c-5f0a-4d1c-9c55-2f6f0a7d9b31",
+    "code": "addressUnclear",
+    "fields": ["addressLine1", "postalCode"],
+    "message": "The postal code is not in the province.",
+    "state": "open",
+    "createdAt": "2026-01-15T10:30:00.123456Z",
+    "dueAt": "2026-01-29T10:30:00.123456Z",
+}
+USER_SUMMARY = CREATED_USER | {
+    "statusReason": None,
+    "statusChangedAt": "2026-01-14T09:00:00.123456Z",
+    "requirements": [REQUIREMENT],
+    "updatedAt": "2026-01-15T10:30:00.123456Z",
+}
+ACTIVE_USER = USER_SUMMARY | {
+    "status": "active",
+    "statusReason": "verified",
+    "statusChangedAt": "2026-01-15T10:30:00.123456Z",
+    "requirements": [],
+}
 
-_CURSOR = CURSOR.write("2026-01-15T10:30:00.123456Z", UUID(CREATED_USER["userId"]).int)
-USER_PAGE = {"nextCursor": _CURSOR, "items": [{**USER_SUMMARY, "createdAt": "2026-01-15T10:30:00.123456Z"}]}
+_CREATED_AT = "2026-01-14T09:00:00.123456Z"
+LISTED_USER = CREATED_USER | {
+    "createdAt": _CREATED_AT,
+    "updatedAt": "2026-01-15T10:30:00.123456Z",
+    "openRequirements": 1,
+}
+_CURSOR = CURSOR.write(_CREATED_AT, UUID(CREATED_USER["userId"]).int)
+USER_PAGE = {"nextCursor": _CURSOR, "items": [LISTED_USER]}
 LIST_PARAMETERS = [
     OpenApiParameter(
         "status",
@@ -140,7 +174,7 @@ _DESCRIPTIONS = {
     " province and postalCode are accepted in any letter case.",
     "UserChanges": "The fields to change. The user that results is validated like a new one: a new country needs its"
     " province and postal code.",
-    "UserSummary": "The status of a user.",
+    "UserSummary": "The status of a user, why, and what compliance needs from you.",
 }
 # A component is for one direction, and an update has no defaults.
 _OMITTED = {"readOnly", "writeOnly", "default"}

@@ -1,9 +1,11 @@
 """Users as JSON: the fields in camelCase, and their columns."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import get_error_detail
@@ -11,10 +13,14 @@ from rest_framework.fields import get_error_detail
 from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.pagination import MAX_LIMIT
 from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
+from users import queries
 from users.api.pagination import CURSOR
+from users.api.requirement_serializers import RequirementSerializer
 from users.api.serializer_fields import ExternalIdField, NullableTextField, RuleField, TextField
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS, Profile
+from users.models.requirement_triggers import MAX_REQUIREMENTS
+from users.models.status_reasons import StatusReason, status_reason
 from users.queries import ListedUser, UserSummary
 from users.services import field_rules
 from users.services.addresses import rules_for
@@ -23,6 +29,32 @@ UNDER_AGE = "under_age"
 
 USER_ID_HELP = "The service's identifier of the user."
 STATUS_HELP = "The status of the user, which only compliance staff changes."
+UPDATED_AT_HELP = "When the profile or the status last changed."
+
+
+@extend_schema_field({"type": ["string", "null"], "enum": [*StatusReason.values, None]})
+class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
+    """Why a user, a row or a model, has its status, as far as a partner may be told."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault(
+            "help_text",
+            "Why the user has this status, as far as you may be told; null: the user waits for a decision. Values may"
+            " be added.",
+        )
+        super().__init__(**kwargs)
+
+    def to_representation(self, value: UserSummary | User) -> str | None:
+        return status_reason(value.status, value.status_reason_code)
+
+
+@extend_schema_field(RequirementSerializer(many=True))
+class RequirementsField(serializers.Field[Any, Any, Any, Any]):
+    """The requirements of a user, a row or a model, that are not closed."""
+
+    def to_representation(self, value: UserSummary | User) -> list[dict[str, Any]]:
+        text = queries.reread(str(value.pk)).requirements if isinstance(value, User) else value.requirements
+        return [] if text == queries.NO_REQUIREMENTS else list(RequirementSerializer(json.loads(text), many=True).data)
 
 
 class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
@@ -36,9 +68,16 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
     userId = serializers.UUIDField(source="id", read_only=True, help_text=USER_ID_HELP)
     externalId = ExternalIdField(source="external_id")
     status = serializers.ChoiceField(Status.values, read_only=True, help_text=STATUS_HELP)
-    updatedAt = InstantField(
-        source="updated_at", read_only=True, help_text="When the profile or the status last changed."
+    statusReason = StatusReasonField(source="*", read_only=True)
+    statusChangedAt = InstantField(
+        source="status_since", read_only=True, help_text="When the status began; of a new user, the registration."
     )
+    requirements = RequirementsField(
+        source="*",
+        read_only=True,
+        help_text="What compliance needs from you, oldest first; empty if nothing.",
+    )
+    updatedAt = InstantField(source="updated_at", read_only=True, help_text=UPDATED_AT_HELP)
 
     email = RuleField(
         field_rules.email,
@@ -164,7 +203,36 @@ class ListedUserSerializer(RowSerializer[ListedUser]):
     externalId = ExternalIdField(source="external_id")
     status = serializers.ChoiceField(Status.values, help_text=STATUS_HELP)
     createdAt = InstantField(source="created_at", help_text="When the user was registered.")
-    updatedAt = InstantField(source="updated_at", help_text="When the profile or the status last changed.")
+    updatedAt = InstantField(source="updated_at", help_text=UPDATED_AT_HELP)
+    openRequirements = serializers.IntegerField(
+        source="open_requirements",
+        min_value=0,
+        max_value=MAX_REQUIREMENTS,
+        help_text="How many requirements wait for your answer.",
+    )
+
+
+class StatusChangedSerializer(serializers.Serializer[Any]):
+    """The data of user.statusChanged."""
+
+    userId = serializers.UUIDField(help_text=USER_ID_HELP)
+    externalId = ExternalIdField()
+    status = serializers.ChoiceField(Status.values, help_text=STATUS_HELP)
+    statusReason = StatusReasonField()
+    updatedAt = InstantField(help_text=UPDATED_AT_HELP)
+
+
+class RequirementsChangedSerializer(serializers.Serializer[Any]):
+    """The data of user.requirementsChanged."""
+
+    userId = serializers.UUIDField(help_text=USER_ID_HELP)
+    externalId = ExternalIdField()
+    openRequirements = serializers.IntegerField(
+        min_value=0, max_value=MAX_REQUIREMENTS, help_text="How many requirements wait for your answer now."
+    )
+    openedRequirementId = serializers.UUIDField(
+        allow_null=True, help_text="The requirement that compliance opened; null if it closed some."
+    )
 
 
 class UserPageSerializer(serializers.Serializer[Any]):

@@ -14,11 +14,11 @@ from partners.api.views import SandboxView
 from partners.db import statements
 from users import queries
 from users.api import errors, schema
-from users.api.serializer_fields import ChoiceField
+from users.api.serializer_fields import ChoiceField, TextField
 from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
 from users.models import Status, User
-from users.services.compliance import DecisionRefusedError
+from users.services.compliance import REASON_CODE_LENGTH, DecisionRefusedError
 from users.services.simulated_decisions import simulate_decision
 
 
@@ -26,6 +26,14 @@ class SimulatedDecisionSerializer(StrictSerializer[Any]):
     """A decision of compliance, simulated."""
 
     status = ChoiceField(Status, help_text="The new status.")
+    reasonCode = TextField(
+        source="reason_code",
+        min_length=0,
+        max_length=REASON_CODE_LENGTH,
+        default="",
+        help_text="The code of the decision, of which the table in section 13 of the contract makes `statusReason`; any"
+        " other text has the reason of `other`.",
+    )
 
 
 class SandboxUserView(SandboxView):
@@ -51,9 +59,12 @@ class SimulatedStatus(SandboxUserView):
         summary="Simulate a decision of compliance",
         description="Moves the status as compliance would, with its event. For sandbox partners only.",
         parameters=schema.USER_WRITE_PARAMETERS,
-        examples=[OpenApiExample("Approval", value={"status": "active"}, request_only=True)],
+        examples=[
+            OpenApiExample("Approval", value={"status": "active"}, request_only=True),
+            OpenApiExample("Rejection", value={"status": "rejected", "reasonCode": "duplicate"}, request_only=True),
+        ],
         responses={
-            200: success(UserSerializer, "The status of the user.", schema.USER_SUMMARY | {"status": "active"}),
+            200: success(UserSerializer, "The status of the user.", schema.ACTIVE_USER),
             **error_responses(
                 *schema.USER_WRITE_ERRORS,
                 ConflictError("A user who is closed cannot become active; allowed: nothing: it is final."),
@@ -68,7 +79,10 @@ class SimulatedStatus(SandboxUserView):
             serializer.is_valid(raise_exception=True)
             try:
                 simulate_decision(
-                    user=user, to_status=serializer.validated_data["status"], request_id=request.request_id
+                    user=user,
+                    to_status=serializer.validated_data["status"],
+                    reason_code=serializer.validated_data["reason_code"],
+                    request_id=request.request_id,
                 )
             except DecisionRefusedError as error:
                 raise ConflictError(str(error)) from None

@@ -113,7 +113,8 @@ class UserItem(UserView):
         operation_id="getUser",
         tags=["Users"],
         summary="Get a user's status",
-        description="Returns the status of the user, which changes when compliance decides. It has no personal data.",
+        description="Returns the status of the user, which changes when compliance decides, and what compliance needs"
+        " from you. It has no personal data.",
         parameters=[schema.EXTERNAL_ID_IN_PATH],
         responses={
             200: success(UserSerializer, "The status of the user.", schema.USER_SUMMARY),
@@ -127,8 +128,9 @@ class UserItem(UserView):
         operation_id="updateUser",
         tags=["Users"],
         summary="Update a user",
-        description="Changes the fields of the body and leaves the others. Without an Idempotency-Key, a signature is"
-        " accepted once: sign a retry again.",
+        description="Changes the fields of the body and leaves the others. An update that has every one of a"
+        " requirement's `fields`, with new values or the present ones, sets it to submitted. Without an"
+        " Idempotency-Key, a signature is accepted once: sign a retry again.",
         parameters=schema.USER_WRITE_PARAMETERS,
         examples=[
             OpenApiExample("Moved house", value=schema.MOVED_HOUSE, request_only=True),
@@ -147,7 +149,9 @@ class UserItem(UserView):
                 raise errors.user_not_found()
             serializer = self.serializer_class(stored.profile, data=request.data, partial=True)
             serializer.is_valid(raise_exception=True)
-            user = profile.update_user(user=stored, profile=serializer.profile)
+            user = profile.update_user(
+                user=stored, profile=serializer.profile, columns=serializer.validated_data.keys()
+            )
             return StoredResponse(200, self.renderer.render(self.serializer_class(user).data))
 
         return self.write(update)

@@ -17,7 +17,7 @@ def find_user(slug: str, external_id: str) -> User:
         raise CommandError(f"Partner {slug} has no user {external_id!r}.") from None
 
 
-def proposal_id(text: str) -> UUID:
+def uuid_argument(text: str) -> UUID:
     """A type for argparse."""
     try:
         return UUID(text)

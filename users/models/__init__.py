@@ -2,6 +2,14 @@
 
 from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
 from users.models.case import AccessKind, AccessRecord, CaseNote, ChangedUser, Claim, DecisionBasis, QueuedUser
+from users.models.requirement_columns import QueueSection
+from users.models.requirements import (
+    Requirement,
+    RequirementClosure,
+    RequirementCode,
+    RequirementResponse,
+    RequirementState,
+)
 from users.models.staff_history import SecondFactor, StaffRole
 from users.models.statuses import Status
 from users.models.user import Staff, StatusChange, User, UserEvent
@@ -17,7 +25,13 @@ __all__ = (
     "DecisionBasis",
     "Proposal",
     "ProposalState",
+    "QueueSection",
     "QueuedUser",
+    "Requirement",
+    "RequirementClosure",
+    "RequirementCode",
+    "RequirementResponse",
+    "RequirementState",
     "SecondFactor",
     "Staff",
     "StaffRole",

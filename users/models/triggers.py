@@ -14,6 +14,8 @@ from partners.db.triggers import PermanentTrigger, append_only, json_object, ref
 from partners.events.outbox import insert_entry, wire_time
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
+from users.models.requirement_columns import QueueSection
+from users.models.status_reasons import status_reason_sql
 from users.models.statuses import TRANSITIONS, Status
 
 _ALLOWED_MOVES = ", ".join(f"('{start.value}', '{end.value}')" for start, ends in TRANSITIONS.items() for end in ends)
@@ -34,6 +36,7 @@ _STATUS_CHANGED = insert_entry(
         "externalId": "u.external_id",
         "userId": "u.id",
         "status": "u.status",
+        "statusReason": status_reason_sql("u.status", "u.status_reason_code"),
         "updatedAt": wire_time("u.updated_at"),
     },
 )
@@ -70,13 +73,17 @@ USER_TRIGGERS = [
         operation=pgtrigger.UpdateOf("status"),  # type: ignore[no-untyped-call]
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         func=f"""
-            SELECT latest.created_at INTO NEW.status_since
+            SELECT latest.created_at, latest.reason_code INTO NEW.status_since, NEW.status_reason_code
               FROM (SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY created_at DESC LIMIT 1) AS latest
              WHERE from_status = OLD.status AND to_status = NEW.status AND created_at > OLD.status_since;
             IF NOT FOUND THEN
                 {refuse("A status moves by a row in users_statuschange.")}
             END IF;
             NEW.identity_changed_at := NULL;
+            NEW.partner_wait := interval '0';
+            IF NEW.queue_section <> {QueueSection.ANSWERED:d} THEN
+                NEW.section_since := NEW.status_since;
+            END IF;
             RETURN NEW;
         """,
     ),
@@ -137,10 +144,13 @@ STATUS_CHANGE_TRIGGERS = [
             ) THEN
                 {refuse("The user is not in the status that this row moves it from.")}
             END IF;
-            SELECT u.status_since, u.partner_id, u.is_sandbox INTO NEW.since, NEW.partner_id, NEW.is_sandbox
-              FROM users_user u WHERE u.id = NEW.user_id;
             -- Not the transaction's time: one that began earlier may decide later.
-            NEW.created_at := greatest(clock_timestamp(), NEW.since + interval '1 microsecond');
+            SELECT u.status_since, greatest(clock_timestamp(), u.status_since + interval '1 microsecond'),
+                   u.partner_wait + CASE WHEN u.queue_section = {QueueSection.PARTNER:d}
+                       THEN greatest(clock_timestamp() - u.section_since, interval '0') ELSE interval '0' END,
+                   u.partner_id, u.is_sandbox
+              INTO NEW.since, NEW.created_at, NEW.partner_wait, NEW.partner_id, NEW.is_sandbox
+              FROM users_user u WHERE u.id = NEW.user_id;
             RETURN NEW;
         """,
     ),

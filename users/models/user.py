@@ -1,9 +1,11 @@
 """Partners' users with their history and decisions, and the staff who decide."""
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pghistory
+import pgtrigger
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVector
@@ -21,6 +23,8 @@ from partners.models import Partner
 from users.models.approval_triggers import DECISION_TRIGGERS
 from users.models.columns import PROFILE_COLUMNS
 from users.models.indexes import newest_of_each_mode
+from users.models.requirement_columns import REQUIREMENT_COLUMNS, QueueSection, RequirementColumns
+from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
 from users.models.statuses import Status
 from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
@@ -68,7 +72,7 @@ class Staff(AbstractUser):
             raise ValidationError({"username": _("This name is reserved for simulated decisions.")})
 
 
-class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
+class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
     """A person registered by a partner: contract, section 2."""
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
@@ -89,7 +93,9 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     occupation = models.CharField(_("occupation"), max_length=100)
     is_ciro_affiliate = models.BooleanField(_("CIRO affiliate"))
     status = models.CharField(_("status"), max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
-    # Triggers set the next three, by which the queue is ordered and filtered.
+    # Triggers set the next four.
+    # The code of the decision that led to the status.
+    status_reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="", editable=False)
     status_since = models.DateTimeField(_("status since"), db_default=Now(), editable=False)
     profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
     # Set where name or birth date change while the user is active; null again after a review.
@@ -122,9 +128,28 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             # GET /v1/users, without a status and with one; the export of users.
             models.Index(fields=("partner", "created_at", "id"), name="user_of_partner"),
             models.Index(fields=("partner", "status", "created_at", "id"), name="user_of_partner_status"),
-            # The queue: longest waiting first. An index-only scan for the dashboard.
+            # The queue: answered ones first, then the longest waiting. An index-only scan for the dashboard.
             models.Index(
-                fields=("is_sandbox", "status", "status_since", "id"), include=("partner",), name="user_waiting"
+                fields=("is_sandbox", "status", "queue_section", "section_since", "id"),
+                include=("partner",),
+                name="user_waiting",
+            ),
+            # Those whose partner has answered, or has to, in any status.
+            models.Index(
+                fields=("is_sandbox", "section_since", "id"),
+                condition=Q(queue_section=QueueSection.ANSWERED),
+                name="user_answered",
+            ),
+            models.Index(
+                fields=("is_sandbox", "requirements_due_at", "id"),
+                condition=Q(queue_section=QueueSection.PARTNER),
+                name="user_waiting_for_partner",
+            ),
+            # The command list_requirements.
+            models.Index(
+                fields=("partner", "id"),
+                condition=~Q(queue_section=QueueSection.COMPLIANCE),
+                name="user_with_requirements",
             ),
             models.Index(
                 fields=("is_sandbox", "identity_changed_at", "id"),
@@ -164,7 +189,15 @@ class UserEvent(
     pghistory.create_event_model(  # type: ignore[misc]
         User,
         InsertEvent(),
-        UpdateEvent(),
+        # Each change of profile or status moves the first, each review the second. Not what triggers keep of
+        # requirements, which have rows of their own.
+        UpdateEvent(
+            condition=pgtrigger.Condition(
+                "ROW(OLD.updated_at, OLD.identity_changed_at)"
+                " IS DISTINCT FROM ROW(NEW.updated_at, NEW.identity_changed_at)"
+            )
+        ),
+        exclude=[*REQUIREMENT_COLUMNS, "status_reason_code"],
         context_field=pghistory.ContextJSONField(),
         context_id_field=None,
         append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can
@@ -222,8 +255,10 @@ class StatusChange(models.Model):
         null=True,
         editable=False,
     )
-    # Triggers set `since`, the time of the previous status, and the partner and mode, which are the user's.
+    # Triggers set `since`, the time of the previous status, how much of the time since then the case waited for the
+    # partner, and the partner and mode, which are the user's.
     since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
+    partner_wait = models.DurationField(_("time waiting for the partner"), db_default=timedelta(0), editable=False)
     partner = models.ForeignKey(
         Partner,
         models.PROTECT,
@@ -241,8 +276,8 @@ class StatusChange(models.Model):
     serving_privileges = (
         "SELECT",
         (
-            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, since, partner_id,"
-            " is_sandbox, created_at)"
+            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, since,"
+            " partner_wait, partner_id, is_sandbox, created_at)"
         ),
     )
 
@@ -255,7 +290,7 @@ class StatusChange(models.Model):
             # An index-only scan for the dashboard.
             models.Index(
                 fields=("is_sandbox", "created_at"),
-                include=("partner", "from_status", "to_status", "since", "user"),
+                include=("partner", "from_status", "to_status", "since", "partner_wait", "user"),
                 name="status_change_by_day",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
@@ -268,7 +303,7 @@ class StatusChange(models.Model):
             models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
             models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="status_change_reason_given"),
         )
-        triggers = [*STATUS_CHANGE_TRIGGERS, *DECISION_TRIGGERS]
+        triggers = [*STATUS_CHANGE_TRIGGERS, *DECISION_TRIGGERS, *DECISION_REQUIREMENT_TRIGGERS]
 
     def __str__(self) -> str:
         return f"{Status(self.from_status).label} → {Status(self.to_status).label}"

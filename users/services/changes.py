@@ -57,10 +57,12 @@ class ConcurrentChanges:
 def version_of(state: Any) -> str:
     """The version of a user that a page shows: another one after each change of profile or status, and each review.
 
-    state: a user, or an event of the history.
+    Of a user also after each answer of the partner to a requirement. state: a user, or an event of the history, which
+    has no answers.
     """
     reviewed = state.identity_changed_at.isoformat() if state.identity_changed_at else ""
-    return f"{state.updated_at.isoformat()}/{reviewed}"
+    answered = getattr(state, "answered_at", None)
+    return f"{state.updated_at.isoformat()}/{reviewed}" + (f"/{answered.isoformat()}" if answered else "")
 
 
 def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
@@ -91,7 +93,8 @@ def since_decision(user: User, decision: StatusChange | None, *, sees_identity: 
 def changes_since(user: User, shown: str, *, sees_identity: bool) -> ConcurrentChanges:
     """The changes since a page showed this version; none where it is not among the user's latest EVENTS_COMPARED."""
     events = UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[:EVENTS_COMPARED]
-    loaded: Any = next((event for event in events if version_of(event) == shown), None)
+    profile_shown = "/".join(shown.split("/")[:2])
+    loaded: Any = next((event for event in events if version_of(event) == profile_shown), None)
     if loaded is None:
         return ConcurrentChanges((), (), None)
     decisions = user.status_changes.filter(created_at__gt=loaded.status_since).select_related("by")

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import statements
-from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, Staff, Status, User
+from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, QueueSection, Staff, Status, User
 from users.models.approvals import PROPOSAL_LIFETIME
 from users.services.modes import live
 
@@ -49,7 +49,7 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
 
 
 def next_case(*, staff: Staff, request_id: str = "") -> User | None:
-    """The waiting case that this person has claimed, or else the longest-waiting free one, which they claim.
+    """The waiting case that this person has claimed, or else the first free one of the queue, which they claim.
 
     Only cases of real users. None where there is neither. Two simultaneous callers get different cases. Raises
     ClaimRefusedError.
@@ -71,8 +71,10 @@ def current_case(staff: Staff) -> User | None:
     """The longest-waiting of the cases of real users that this person has claimed, or None."""
     # The few claims first, then by primary key: for a join the planner may scan all waiting users.
     claimed = live(Claim.objects.filter(staff=staff)).values_list("user_id", flat=True)[:MAX_CLAIMS_READ]
-    waiting = User.objects.filter(pk__in=list(claimed), status=Status.PENDING_COMPLIANCE)
-    return waiting.order_by("status_since", "id").first()
+    waiting = User.objects.filter(
+        pk__in=list(claimed), status=Status.PENDING_COMPLIANCE, queue_section__lt=QueueSection.PARTNER
+    )
+    return waiting.order_by("queue_section", "section_since", "id").first()
 
 
 def release(*, user: User, staff: Staff, request_id: str = "") -> None:
@@ -134,7 +136,7 @@ def _lock(user: User) -> User:
 
 
 def _longest_waiting() -> User | None:
-    # Those that wait for a second person have a list of their own.
+    # Those that wait for a second person or for the partner have lists of their own.
     proposed = Proposal.objects.filter(
         user=OuterRef("pk"),
         state=ProposalState.OPEN,
@@ -142,8 +144,15 @@ def _longest_waiting() -> User | None:
         created_at__gt=Now() - PROPOSAL_LIFETIME,
     )
     return (
-        live(User.objects.filter(~Exists(proposed), status=Status.PENDING_COMPLIANCE, claim__isnull=True))
-        .order_by("status_since", "id")
+        live(
+            User.objects.filter(
+                ~Exists(proposed),
+                status=Status.PENDING_COMPLIANCE,
+                queue_section__lt=QueueSection.PARTNER,
+                claim__isnull=True,
+            )
+        )
+        .order_by("queue_section", "section_since", "id")
         .select_for_update(no_key=True, skip_locked=True, of=("self",))
         .first()
     )

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from partners.db import history_context
 from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User
@@ -87,6 +88,7 @@ def change_status(
         check_move(present, to_status)
         check_reason(reason, reason_code)
         _check_people(locked, to_status, proposal)
+        _check_requirements(locked, to_status)
         # Simulated decisions are nobody's.
         is_simulated = by.username == Staff.SANDBOX
         basis = None if is_simulated else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
@@ -194,6 +196,19 @@ def _check_people(user: User, to_status: str, proposal: Proposal | None) -> None
             raise TwoPeopleError(_("This move takes two people: propose it (propose_user_status).") + " " + open_one)
     elif proposal is not None:
         raise DecisionRefusedError(_("This move takes one person by now: decline the proposal and decide."))
+
+
+def _check_requirements(user: User, to_status: str) -> None:
+    """Refuse to let a user through while the partner has to answer (contract, section 13)."""
+    if to_status == Status.ACTIVE and user.open_requirements:
+        raise DecisionRefusedError(
+            ngettext(
+                "%(count)s requirement is open: wait for the partner's answer, or close it first.",
+                "%(count)s requirements are open: wait for the partner's answers, or close them first.",
+                user.open_requirements,
+            )
+            % {"count": user.open_requirements}
+        )
 
 
 def check_reason(reason: str, reason_code: str) -> None:

@@ -50,6 +50,16 @@ def text(value: Any, *, shortest: int, longest: int) -> str:
     return stripped
 
 
+def note(value: Any, *, longest: int, shortest: int = 1) -> str:
+    """As `text`, with line breaks in it."""
+    if isinstance(value, str):
+        clean_text(value.replace("\r", "").replace("\n", ""))
+        stripped = value.strip()
+        text(stripped.replace("\r", " ").replace("\n", " "), shortest=shortest, longest=longest)
+        return stripped
+    return clean_text(value)
+
+
 def external_id(value: Any) -> str:
     """A partner's own identifier, exactly as sent."""
     identifier = clean_text(value)
@@ -112,6 +122,15 @@ def choice(value: Any, *, among: type[Choice]) -> Choice:
     if value not in among.values:
         raise ValidationError(f"Must be one of: {', '.join(among.values)}.", code="notAllowed" if value else "length")
     return among(value)
+
+
+def whole_number(value: Any, *, least: int, most: int) -> int:
+    """A JSON integer."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValidationError("Must be a whole number.", code="type")
+    if not least <= value <= most:
+        raise ValidationError(f"Must be from {least} to {most}.", code="range")
+    return value
 
 
 def boolean(value: Any) -> bool:

@@ -32,7 +32,7 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
 ) -> None:
     create_user(externalId="ada")
     user = dict(User.objects.values().get())
-    assert all(user.pop(name) for name in ("id", "created_at", "updated_at", "status_since"))
+    assert all(user.pop(name) for name in ("id", "created_at", "updated_at", "status_since", "section_since"))
     assert json.loads(json.dumps(user, default=str)) == {
         "partner_id": partner.pk,
         "external_id": "ada",

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
-from users.management.base import proposal_id
+from users.management.base import uuid_argument
 from users.models import Proposal, ProposalState
 from users.services import proposals
 from users.services.compliance import DecisionRefusedError
@@ -15,7 +15,9 @@ class Command(ServiceCommand):
     help = "Approves another person's proposal: the user's status moves."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("proposal", metavar="PROPOSAL_ID", type=proposal_id, help="as propose_user_status shows it")
+        parser.add_argument(
+            "proposal", metavar="PROPOSAL_ID", type=uuid_argument, help="as propose_user_status shows it"
+        )
         parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="the second of two people")
 
     def perform(self, *, proposal: Any, by: str, **_: Any) -> Outcome:

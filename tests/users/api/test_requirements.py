@@ -1,0 +1,462 @@
+"""Reasons and requirements as a partner sees them: contract, section 13."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from partners.models import Mode
+from tests import factories
+from tests.support.client import PartnerClient, Transport
+from tests.support.events import place_events
+from tests.support.responses import assert_error
+from tests.support.transports import transport
+from users.models import Requirement, RequirementResponse, Status, StatusChange, User
+from users.models.status_reasons import STATUS_REASONS, status_reason
+from users.services.reasons import REASONS
+
+__all__ = ("transport",)
+
+USER = "/v1/users/ada"
+SANDBOX_USER = "/v1/sandbox/users/ada"
+REQUIREMENTS = f"{SANDBOX_USER}/requirements"
+ADDRESS = {
+    "code": "addressUnclear",
+    "fields": ["postalCode", "addressLine1"],
+    "message": "The postal code is not in the province.",
+}
+NEW_ADDRESS = {"addressLine1": "1 Elgin St", "postalCode": "K1P 5W1"}
+
+
+@pytest.fixture
+def sandbox(db: None, transport: Transport) -> PartnerClient:
+    client = factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
+    assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    return client
+
+
+def ask(client: PartnerClient, **body: Any) -> dict[str, Any]:
+    response = client.post(REQUIREMENTS, ADDRESS | body)
+    assert response.status == 201, response.body
+    requirement: dict[str, Any] = response.json()
+    return requirement
+
+
+def response_path(requirement: dict[str, Any]) -> str:
+    return f"{USER}/requirements/{requirement['requirementId']}/response"
+
+
+def close(client: PartnerClient, requirement: dict[str, Any]) -> Any:
+    return client.post(f"{REQUIREMENTS}/{requirement['requirementId']}/close", {})
+
+
+def move(client: PartnerClient, status: str, reason_code: str | None = None) -> Any:
+    body = {"status": status} | ({} if reason_code is None else {"reasonCode": reason_code})
+    return client.post(f"{SANDBOX_USER}/status", body)
+
+
+def shown(client: PartnerClient) -> dict[str, Any]:
+    user: dict[str, Any] = client.get(USER).json()
+    return user
+
+
+def codes(response: Any) -> dict[str, str]:
+    return {error["field"]: error["code"] for error in assert_error(response, 400)["fieldErrors"]}
+
+
+def events(client: PartnerClient) -> list[tuple[str, dict[str, Any]]]:
+    place_events()
+    return [(item["type"], item["data"]) for item in client.get("/v1/events").json()["items"]]
+
+
+# Reasons
+
+
+def test_every_code_of_staff_has_a_row() -> None:
+    for (_start, end), reasons in REASONS.items():
+        rows = STATUS_REASONS[end]
+        # To active any code is verified, and there is no reason to wait for a decision.
+        if end not in {Status.ACTIVE, Status.PENDING_COMPLIANCE}:
+            assert {reason.code for reason in reasons} <= rows.keys()
+
+
+MOVES = {
+    "active": {"": "verified", "verified": "verified", "riskFlagsExplained": "verified", "other": "verified"},
+    "rejected": {
+        "notVerified": "notVerified",
+        "duplicate": "duplicate",
+        **dict.fromkeys(("notServed", "listed", "fraudSuspected", "other", "", "any text"), "notServed"),
+    },
+    "suspended": {
+        "profileChanged": "informationMissing",
+        "partnerRequest": "partnerRequest",
+        **dict.fromkeys(("unusualActivity", "fraudSuspected", "listed", "other", "", "any text"), "underReview"),
+    },
+    "closed": {
+        **{code: code for code in ("userRequest", "partnerRequest", "duplicate")},
+        **dict.fromkeys(("notServed", "fraudConfirmed", "listed", "other", "", "any text"), "notServed"),
+    },
+}
+
+
+@pytest.mark.parametrize(("status", "code"), [(status, code) for status, row in MOVES.items() for code in row])
+def test_the_partner_reads_the_reason_of_the_table(sandbox: PartnerClient, status: str, code: str) -> None:
+    if status in {"suspended", "closed"}:
+        assert move(sandbox, "active").status == 200
+
+    moved = move(sandbox, status, code)
+
+    reason = MOVES[status][code]
+    user = shown(sandbox)
+    assert moved.json() == user
+    assert user["statusReason"] == status_reason(status, code) == reason
+    assert user["statusChangedAt"] <= user["updatedAt"]
+    assert sandbox.patch(USER, {"city": "Ottawa"}).json()["statusReason"] == reason
+    kind, data = events(sandbox)[-1]
+    assert (kind, data["statusReason"], data["status"]) == ("user.statusChanged", reason, status)
+
+
+def test_without_a_decision_there_is_no_reason(sandbox: PartnerClient) -> None:
+    assert shown(sandbox)["statusReason"] is None
+    move(sandbox, "rejected", "duplicate")
+    assert move(sandbox, "pendingCompliance", "newInformation").json()["statusReason"] is None
+
+
+def test_status_changed_at_moves_with_the_status_alone(sandbox: PartnerClient) -> None:
+    created = shown(sandbox)
+    assert created["statusChangedAt"] == created["updatedAt"]
+    changed = sandbox.patch(USER, {"city": "Ottawa"}).json()
+    assert changed["statusChangedAt"] == created["statusChangedAt"] != changed["updatedAt"]
+    assert move(sandbox, "active").json()["statusChangedAt"] > created["statusChangedAt"]
+
+
+def test_a_reason_code_of_the_sandbox_is_any_short_text(sandbox: PartnerClient) -> None:
+    assert codes(move(sandbox, "active", "x" * 51)) == {"reasonCode": "length"}
+    assert codes(sandbox.post(f"{SANDBOX_USER}/status", {"status": "active", "reasonCode": 1})) == {
+        "reasonCode": "type"
+    }
+    assert move(sandbox, "active", "x" * 50).status == 200
+
+
+# Requirements
+
+
+def test_a_requirement_has_its_exact_form(sandbox: PartnerClient) -> None:
+    before = shown(sandbox)
+
+    requirement = ask(sandbox)
+
+    row = Requirement.objects.get()
+    assert requirement == {
+        "requirementId": str(row.pk),
+        "code": "addressUnclear",
+        # In the order of the profile.
+        "fields": ["addressLine1", "postalCode"],
+        "message": "The postal code is not in the province.",
+        "state": "open",
+        "createdAt": row.created_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "dueAt": (row.created_at + timedelta(days=14)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
+    assert list(requirement) == ["requirementId", "code", "fields", "message", "state", "createdAt", "dueAt"]
+    # Nothing else of the user changes.
+    assert shown(sandbox) == before | {"requirements": [requirement]}
+    assert User.objects.get().events.count() == 1
+
+
+def test_a_requirement_may_have_a_code_alone(sandbox: PartnerClient) -> None:
+    response = sandbox.post(REQUIREMENTS, {"code": "sourceOfFunds", "message": None, "dueInDays": 90})
+    assert response.status == 201
+    requirement = response.json()
+    assert (requirement["fields"], requirement["message"]) == ([], None)
+    assert Requirement.objects.get().due_in_days == 90
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, {"code": "required"}),
+        ({"code": "nothing"}, {"code": "notAllowed"}),
+        ({"code": "other", "fields": ["city", "town"]}, {"fields[1]": "notAllowed"}),
+        ({"code": "other", "fields": ["externalId"]}, {"fields[0]": "notAllowed"}),
+        ({"code": "other", "fields": "city"}, {"fields": "type"}),
+        ({"code": "other", "fields": [1]}, {"fields[0]": "type"}),
+        ({"code": "other", "fields": [{"city": 1}]}, {"fields[0]": "type"}),
+        ({"code": "other", "fields": None}, {"fields": "type"}),
+        ({"code": "other", "fields": ["city"] * 13}, {"fields": "length"}),
+        ({"code": "other", "message": "x" * 501}, {"message": "length"}),
+        ({"code": "other", "message": 1}, {"message": "type"}),
+        ({"code": "other", "message": "a\tb"}, {"message": "format"}),
+        ({"code": "other", "message": "We suspect you."}, {"message": "notAllowed"}),
+        ({"code": "other", "dueInDays": 0}, {"dueInDays": "range"}),
+        ({"code": "other", "dueInDays": 91}, {"dueInDays": "range"}),
+        ({"code": "other", "dueInDays": True}, {"dueInDays": "type"}),
+        ({"code": "other", "dueInDays": None}, {"dueInDays": "type"}),
+        ({"code": "other", "dueInDays": "14"}, {"dueInDays": "type"}),
+        ({"code": "other", "due": 1}, {"due": "unknown"}),
+    ],
+)
+def test_a_bad_requirement_changes_nothing(
+    sandbox: PartnerClient, body: dict[str, Any], expected: dict[str, str]
+) -> None:
+    assert codes(sandbox.post(REQUIREMENTS, body)) == expected
+    assert not Requirement.objects.exists()
+
+
+def test_ten_requirements_are_the_most(sandbox: PartnerClient) -> None:
+    asked = [ask(sandbox) for _ in range(10)]
+    assert_error(sandbox.post(REQUIREMENTS, ADDRESS), 409)
+    # Those that wait for compliance count too.
+    sandbox.patch(USER, NEW_ADDRESS)
+    assert_error(sandbox.post(REQUIREMENTS, ADDRESS), 409)
+    assert [one["requirementId"] for one in shown(sandbox)["requirements"]] == [one["requirementId"] for one in asked]
+    assert close(sandbox, asked[3]).status == 200
+    assert sandbox.post(REQUIREMENTS, ADDRESS).status == 201
+
+
+@pytest.mark.parametrize("status", ["rejected", "closed"])
+def test_nothing_is_asked_of_who_is_rejected_or_closed(sandbox: PartnerClient, status: str) -> None:
+    if status == "closed":
+        move(sandbox, "active")
+    move(sandbox, status)
+    assert_error(sandbox.post(REQUIREMENTS, ADDRESS), 409)
+
+
+def test_the_list_of_users_counts_the_open_ones(sandbox: PartnerClient) -> None:
+    def counted() -> int:
+        [item] = sandbox.get("/v1/users").json()["items"]
+        count: int = item["openRequirements"]
+        return count
+
+    assert counted() == 0
+    first = ask(sandbox)
+    ask(sandbox, code="other", fields=[])
+    assert counted() == 2
+    sandbox.patch(USER, NEW_ADDRESS)
+    assert counted() == 1
+    close(sandbox, first)
+    assert counted() == 1
+
+
+# Answers by an update
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        (NEW_ADDRESS, "submitted"),
+        # The present values confirm them.
+        ({"addressLine1": "100 King St W", "postalCode": "M5X 1A9"}, "submitted"),
+        (NEW_ADDRESS | {"city": "Ottawa"}, "submitted"),
+        ({"addressLine1": "1 Elgin St"}, "open"),
+        ({"city": "Ottawa"}, "open"),
+        ({}, "open"),
+    ],
+)
+def test_an_update_of_every_field_answers(sandbox: PartnerClient, body: dict[str, Any], state: str) -> None:
+    ask(sandbox)
+    response = sandbox.patch(USER, body)
+    assert response.status == 200
+    assert [one["state"] for one in response.json()["requirements"]] == [state]
+    assert response.json() == shown(sandbox)
+
+
+def test_two_updates_with_half_of_the_fields_each_do_not_answer(sandbox: PartnerClient) -> None:
+    ask(sandbox)
+    for name, value in NEW_ADDRESS.items():
+        response = sandbox.patch(USER, {name: value})
+    assert [one["state"] for one in response.json()["requirements"]] == ["open"]
+
+
+def test_an_update_answers_each_requirement_that_it_covers(sandbox: PartnerClient) -> None:
+    ask(sandbox)
+    ask(sandbox, code="nameUnclear", fields=["firstName"])
+    ask(sandbox, code="purposeOfUse", fields=[])
+    response = sandbox.patch(USER, NEW_ADDRESS | {"firstName": "Augusta"})
+    assert [one["state"] for one in response.json()["requirements"]] == ["submitted", "submitted", "open"]
+
+
+def test_a_failed_update_answers_nothing(sandbox: PartnerClient) -> None:
+    ask(sandbox)
+    assert_error(sandbox.patch(USER, NEW_ADDRESS | {"email": "nobody"}), 400)
+    assert shown(sandbox)["requirements"][0]["state"] == "open"
+
+
+def test_confirming_does_not_move_updated_at(sandbox: PartnerClient) -> None:
+    ask(sandbox)
+    before = shown(sandbox)
+    after = sandbox.patch(USER, {"addressLine1": "100 King St W", "postalCode": "M5X 1A9"}).json()
+    assert after["updatedAt"] == before["updatedAt"]
+
+
+def test_a_repeated_update_answers_once(sandbox: PartnerClient) -> None:
+    ask(sandbox)
+    key = str(uuid.uuid4())
+    responses = [sandbox.patch(USER, NEW_ADDRESS, key=key) for _ in range(2)]
+    assert [one.json() for one in responses] == [responses[0].json()] * 2
+    assert responses[1].header("Idempotent-Replayed") == "true"
+    assert RequirementResponse.objects.count() == 1
+    # Another update of a requirement that is submitted changes nothing of it.
+    sandbox.patch(USER, NEW_ADDRESS)
+    assert RequirementResponse.objects.count() == 1
+
+
+# Answers by a note
+
+
+def test_a_note_answers(sandbox: PartnerClient) -> None:
+    requirement = ask(sandbox, code="sourceOfFunds", fields=[])
+    before = shown(sandbox)
+
+    response = sandbox.post(response_path(requirement), {"note": "  Salary.\r\nAnd savings.  "})
+
+    assert (response.status, response.json()) == (200, requirement | {"state": "submitted"})
+    assert RequirementResponse.objects.get().note == "Salary.\r\nAnd savings."
+    assert shown(sandbox) == before | {"requirements": [response.json()]}
+    # Further notes are welcome.
+    assert sandbox.post(response_path(requirement), {"note": "And a gift."}).json() == response.json()
+    assert RequirementResponse.objects.count() == 2
+
+
+def test_an_answer_names_who_sent_it(sandbox: PartnerClient) -> None:
+    requirement = ask(sandbox)
+    noted = sandbox.post(response_path(requirement), {"note": "A note."})
+    slug = sandbox.get("/v1/ping").json()["partner"]
+    context = RequirementResponse.objects.get().context
+    assert (context["partner"], context["requestId"]) == (slug, noted.header("X-Request-Id"))
+    assert sandbox.api_key.startswith(context["key"])
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, {"note": "required"}),
+        ({"note": ""}, {"note": "length"}),
+        ({"note": " \n "}, {"note": "length"}),
+        ({"note": "x" * 1001}, {"note": "length"}),
+        ({"note": None}, {"note": "type"}),
+        ({"note": ["x"]}, {"note": "type"}),
+        ({"note": "a\tb"}, {"note": "format"}),
+        ({"note": "a\x85b"}, {"note": "format"}),
+        ({"note": "\ud800"}, {"note": "format"}),
+        ({"note": "\0"}, {"note": "format"}),
+        ({"note": "x", "more": 1}, {"more": "unknown"}),
+    ],
+)
+def test_a_bad_note_changes_nothing(sandbox: PartnerClient, body: dict[str, Any], expected: dict[str, str]) -> None:
+    requirement = ask(sandbox)
+    assert codes(sandbox.post(response_path(requirement), body)) == expected
+    assert not RequirementResponse.objects.exists()
+
+
+def test_a_note_may_be_a_thousand_characters_of_lines(sandbox: PartnerClient) -> None:
+    requirement = ask(sandbox)
+    assert sandbox.post(response_path(requirement), {"note": "😀\n" * 499 + "ab"}).status == 200
+
+
+def test_a_closed_requirement_takes_no_note(sandbox: PartnerClient) -> None:
+    requirement = ask(sandbox)
+    close(sandbox, requirement)
+    body = assert_error(sandbox.post(response_path(requirement), {"note": "Late."}), 409)
+    assert body["message"] == "This requirement is closed."
+
+
+def test_the_checks_come_in_the_order_of_the_contract(sandbox: PartnerClient, other_api: PartnerClient) -> None:
+    requirement, nothing = ask(sandbox), {"note": ""}
+    path = response_path(requirement)
+    bad = sandbox.post(f"{USER}/requirements/1/response", nothing)
+    assert codes(bad) == {"requirementId": "format"}
+    both = sandbox.post("/v1/users/%20/requirements/1/response", nothing)
+    assert codes(both) == {"externalId": "format", "requirementId": "format"}
+    for target in (f"{USER}/requirements/{uuid.uuid4()}/response", path.replace("ada", "nobody")):
+        assert_error(sandbox.post(target, nothing), 404)
+    # Another user's, and another partner's.
+    sandbox.post("/v1/users", factories.user_body(externalId="bob"))
+    assert_error(sandbox.post(path.replace("ada", "bob"), nothing), 404)
+    other_api.post("/v1/users", factories.user_body(externalId="ada"))
+    assert_error(other_api.post(path, nothing), 404)
+    close(sandbox, requirement)
+    assert codes(sandbox.post(path, nothing)) == {"note": "length"}
+    assert sandbox.get(path).header("Allow") == "POST"
+
+
+def test_a_note_takes_effect_once(sandbox: PartnerClient) -> None:
+    requirement = ask(sandbox)
+    path, body, key = response_path(requirement), {"note": "Once."}, str(uuid.uuid4())
+    first, again = (sandbox.post(path, body, key=key) for _ in range(2))
+    assert again.json() == first.json()
+    assert again.header("Idempotent-Replayed") == "true"
+    assert RequirementResponse.objects.count() == 1
+    timestamp = first.json()["createdAt"]
+    assert sandbox.post(path, body, timestamp=timestamp).status == 200
+    assert_error(sandbox.post(path, body, timestamp=timestamp), 401)
+    assert RequirementResponse.objects.count() == 2
+
+
+# Closing, and decisions
+
+
+def test_closing_is_seen_by_its_absence(sandbox: PartnerClient) -> None:
+    requirement = ask(sandbox)
+    closed = close(sandbox, requirement)
+    assert (closed.status, closed.json()) == (200, requirement | {"state": "closed"})
+    assert shown(sandbox)["requirements"] == []
+    assert_error(close(sandbox, requirement), 409)
+    assert_error(sandbox.post(f"{REQUIREMENTS}/{uuid.uuid4()}/close", {}), 404)
+    assert codes(sandbox.post(f"{REQUIREMENTS}/1/close", {})) == {"requirementId": "format"}
+
+
+def test_who_is_asked_does_not_become_active(sandbox: PartnerClient) -> None:
+    requirement = ask(sandbox)
+    body = assert_error(move(sandbox, "active"), 409)
+    assert body["message"] == "1 requirement is open: wait for the partner's answer, or close it first."
+    sandbox.post(response_path(requirement), {"note": "An answer."})
+    assert move(sandbox, "active").json()["requirements"] == []
+
+
+@pytest.mark.parametrize("status", ["rejected", "closed"])
+def test_the_end_of_a_user_closes_all(sandbox: PartnerClient, status: str) -> None:
+    if status == "closed":
+        move(sandbox, "active")
+    ask(sandbox)
+    answered = ask(sandbox, fields=[])
+    sandbox.post(response_path(answered), {"note": "An answer."})
+    assert move(sandbox, status).json()["requirements"] == []
+    assert_error(sandbox.post(response_path(answered), {"note": "More."}), 409)
+
+
+def test_a_suspended_user_keeps_its_requirements(sandbox: PartnerClient) -> None:
+    move(sandbox, "active")
+    ask(sandbox)
+    assert len(move(sandbox, "suspended", "profileChanged").json()["requirements"]) == 1
+
+
+# Events
+
+
+def test_opening_and_closing_are_events_and_answering_is_none(sandbox: PartnerClient) -> None:
+    first, second = ask(sandbox), ask(sandbox, code="other", fields=[])
+    sandbox.patch(USER, NEW_ADDRESS)
+    sandbox.post(response_path(second), {"note": "An answer."})
+    close(sandbox, first)
+    user = {"externalId": "ada", "userId": shown(sandbox)["userId"]}
+    assert events(sandbox) == [
+        ("user.requirementsChanged", user | {"openRequirements": count, "openedRequirementId": opened})
+        for count, opened in ((1, first["requirementId"]), (2, second["requirementId"]), (0, None))
+    ]
+
+
+def test_a_decision_that_closes_several_writes_one_event_after_its_own(sandbox: PartnerClient) -> None:
+    for _ in range(3):
+        ask(sandbox)
+    move(sandbox, "rejected")
+    assert [kind for kind, _data in events(sandbox)[3:]] == ["user.statusChanged", "user.requirementsChanged"]
+    assert StatusChange.objects.count() == 1
+
+
+def test_live_partners_have_no_path_of_the_sandbox(api: PartnerClient, sandbox: PartnerClient) -> None:
+    api.post("/v1/users", factories.user_body(externalId="ada"))
+    requirement = ask(sandbox)
+    for method in ("GET", "POST", "PATCH"):
+        for path in (REQUIREMENTS, f"{REQUIREMENTS}/{requirement['requirementId']}/close"):
+            assert_error(api.send(method, path, {} if method != "GET" else None), 404)

@@ -1,0 +1,137 @@
+"""Requirements as JSON: contract, section 13."""
+
+from functools import cache, partial
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from partners.api.serializers import InstantField, ItemsField, StrictSerializer
+from users.api.serializer_fields import ChoiceField, RuleField
+from users.models import RequirementCode, RequirementState
+from users.models.columns import PROFILE_COLUMNS
+from users.models.requirement_triggers import MAX_DUE_DAYS
+from users.models.requirements import MESSAGE_LENGTH, RESPONSE_LENGTH
+from users.services import field_rules
+from users.services.requirement_wording import forbidden_words
+from users.services.requirements import DEFAULT_DUE_DAYS
+
+
+@cache
+def field_names() -> dict[str, str]:
+    """The names on the wire of the profile's columns."""
+    from users.api.serializers import UserSerializer  # noqa: PLC0415 - it imports this module
+
+    names = {str(field.source): name for name, field in UserSerializer().fields.items()}
+    return {column: names[column] for column in PROFILE_COLUMNS}
+
+
+@extend_schema_field({"type": "array", "items": {"type": "string"}, "uniqueItems": True})
+class FieldNamesField(serializers.Field[Any, Any, Any, Any]):
+    """Columns of the profile as names of fields."""
+
+    def to_representation(self, value: list[str]) -> list[str]:
+        names = field_names()
+        return [names[column] for column in value]
+
+
+class MessageField(serializers.CharField):
+    """A text; null where there is none."""
+
+    def to_representation(self, value: str) -> str | None:  # type: ignore[override]
+        return value or None
+
+
+class RequirementSerializer(serializers.Serializer[Any]):
+    """What compliance needs about a user."""
+
+    requirementId = serializers.UUIDField(source="id", help_text="The service's identifier of the requirement.")
+    code = serializers.ChoiceField(
+        RequirementCode.values, help_text="What is needed. Values may be added: treat an unknown one as `other`."
+    )
+    fields = FieldNamesField(  # type: ignore[assignment]  # DRF keeps its own attribute of this name
+        help_text="The fields that an update must have, all in one, to answer it. Empty: it is answered by a note."
+    )
+    message = MessageField(
+        allow_null=True, max_length=MESSAGE_LENGTH, help_text="What compliance says of it, in English; null: nothing."
+    )
+    state = serializers.ChoiceField(
+        RequirementState.values,
+        help_text="`open` until you have answered, then `submitted`. A closed requirement is not listed.",
+    )
+    createdAt = InstantField(source="created_at", help_text="When compliance opened it.")
+    dueAt = InstantField(
+        source="due_at",
+        help_text="When the answer is due. When it passes, nothing happens by itself: compliance decides.",
+    )
+
+
+class ResponseSerializer(StrictSerializer[Any]):
+    """A partner's note on a requirement."""
+
+    note = RuleField(
+        partial(field_rules.note, longest=RESPONSE_LENGTH),
+        schema={"type": "string", "minLength": 1, "maxLength": RESPONSE_LENGTH, "pattern": r"\S"},
+        help_text="Your answer. Line breaks are the only control characters allowed; surrounding white space is removed.",
+    )
+
+
+class FieldNameField(RuleField):
+    """The name of a field that an update takes, as its column."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(_column, schema={"type": "string"}, **kwargs)
+
+
+def _column(value: Any) -> str:
+    names = {name: column for column, name in field_names().items()}
+    name = field_rules.clean_text(value)
+    if name not in names:
+        raise ValidationError(f"Must be one of: {', '.join(names)}.", code="notAllowed")
+    return names[name]
+
+
+class OptionalMessageField(RuleField):
+    """What compliance says to the partner; null means nothing."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        schema = {"type": ["string", "null"], "maxLength": MESSAGE_LENGTH}
+        super().__init__(_message, schema=schema, default="", **kwargs)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Validate null as the empty text; DRF would not call the rule."""
+        return super().run_validation("" if data is None else data)
+
+
+def _message(value: Any) -> str:
+    message = field_rules.note(value, shortest=0, longest=MESSAGE_LENGTH)
+    if words := forbidden_words(message):
+        raise ValidationError(f"Must not contain: {', '.join(words)}.", code="notAllowed")
+    return message
+
+
+class SimulatedRequirementSerializer(StrictSerializer[Any]):
+    """A requirement of compliance, simulated."""
+
+    code = ChoiceField(RequirementCode, help_text="What is needed.")
+    fields = ItemsField(  # type: ignore[assignment]
+        child=FieldNameField(),
+        min_length=0,
+        max_length=len(PROFILE_COLUMNS),
+        default=list,
+        help_text="Names of fields that an update takes; by default none.",
+    )
+    message = OptionalMessageField(
+        help_text="What compliance says of it; by default nothing. Words that name a suspicion are refused, as staff's"
+        " are."
+    )
+    dueInDays = RuleField(
+        partial(field_rules.whole_number, least=1, most=MAX_DUE_DAYS),
+        schema={"type": "integer", "minimum": 1, "maximum": MAX_DUE_DAYS},
+        source="due_in_days",
+        default=DEFAULT_DUE_DAYS,
+        error_messages={"null": "Must be a whole number."},
+        help_text=f"In how many days the answer is due; by default {DEFAULT_DUE_DAYS}.",
+    )

@@ -1,0 +1,94 @@
+"""POST /v1/users/{externalId}/requirements/{requirementId}/response: contract, section 13."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiExample, extend_schema
+
+from partners.api.base import PartnerAPIView
+from partners.api.errors import BadRequestError, ConflictError, FieldError
+from partners.api.idempotency import StoredResponse
+from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
+from partners.db import statements
+from partners.uuids import is_uuid
+from users import queries
+from users.api import errors, schema
+from users.api.requirement_serializers import RequirementSerializer, ResponseSerializer
+from users.models import Requirement
+from users.services import requirements
+from users.services.requirements import RequirementRefusedError
+
+
+def check_path(external_id: str, requirement_id: str) -> None:
+    """Raise BadRequestError where a part of the path is not valid."""
+    field_errors = errors.external_id_errors(external_id)
+    if not is_uuid(requirement_id):
+        field_errors.append(FieldError("requirementId", errors.NOT_A_UUID, "format"))
+    if field_errors:
+        raise BadRequestError(field_errors=field_errors)
+
+
+def find_requirement(user_id: UUID | str, requirement_id: str) -> Requirement:
+    """A user's requirement. Raises NotFoundError."""
+    found = Requirement.objects.filter(user_id=user_id, pk=requirement_id).first()
+    if found is None:
+        raise errors.requirement_not_found()
+    return found
+
+
+def represent(requirement: Requirement) -> dict[str, Any]:
+    """A requirement on the wire, as it is now."""
+    [(text,)] = statements.fetch(queries.find_requirement(str(requirement.pk)))
+    represented: dict[str, Any] = RequirementSerializer(json.loads(text)).data
+    return represented
+
+
+class RequirementResponses(PartnerAPIView):
+    """/v1/users/{externalId}/requirements/{requirementId}/response."""
+
+    serializer_class = ResponseSerializer
+    refuse_signature_reuse = True
+
+    @extend_schema(
+        operation_id="respondToRequirement",
+        tags=["Users"],
+        summary="Answer a requirement with a note",
+        description="For what no field of the user holds, such as the source of funds; fields are answered by an update"
+        " that has them all. The requirement is then submitted, and takes further notes until compliance closes it."
+        " Without an Idempotency-Key, a signature is accepted once: sign a retry again.",
+        parameters=schema.REQUIREMENT_WRITE_PARAMETERS,
+        examples=[OpenApiExample("A note", value={"note": "Salary of the employer named."}, request_only=True)],
+        responses={
+            200: success(RequirementSerializer, "The requirement.", schema.REQUIREMENT | {"state": "submitted"}),
+            **error_responses(
+                *schema.USER_WRITE_ERRORS,
+                errors.BAD_REQUIREMENT_ID,
+                errors.requirement_not_found(),
+                ConflictError("This requirement is closed."),
+                writes=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
+        def respond() -> StoredResponse:
+            check_path(external_id, requirement_id)
+            user = queries.lock(request.user.partner_id, external_id)
+            if user is None:
+                raise errors.user_not_found()
+            requirement = find_requirement(user.summary.id, requirement_id)
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            try:
+                requirements.respond(
+                    requirement=requirement,
+                    user_status=user.summary.status,
+                    note=serializer.validated_data["note"],
+                )
+            except RequirementRefusedError as error:
+                raise ConflictError(str(error)) from None
+            return StoredResponse(200, self.renderer.render(represent(requirement)))
+
+        return self.write(respond)

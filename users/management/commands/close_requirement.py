@@ -1,0 +1,30 @@
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import CommandError
+
+from partners.management.base import Outcome, ServiceCommand
+from users.management.base import uuid_argument
+from users.models import Requirement
+from users.services.compliance import DecisionRefusedError
+from users.services.requirements import RequirementRefusedError, close_requirement
+from users.services.staff import find_staff
+
+
+class Command(ServiceCommand):
+    help = "Closes a requirement: it was answered to satisfaction, or is withdrawn."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("requirement_id", metavar="REQUIREMENT_ID", type=uuid_argument, help="the requirement's id")
+        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        parser.add_argument("--note", default="", metavar="TEXT", help="for staff, stored permanently")
+
+    def perform(self, *, requirement_id: UUID, by: str, note: str, **_: Any) -> Outcome:
+        try:
+            close_requirement(requirement_id=requirement_id, by=find_staff(by), note=note)
+        except Requirement.DoesNotExist:
+            raise CommandError(f"There is no requirement {requirement_id}.") from None
+        except (RequirementRefusedError, DecisionRefusedError) as error:
+            raise CommandError(str(error)) from error
+        return Outcome({"requirementId": str(requirement_id)}, [f"Requirement {requirement_id} is closed."])

@@ -1,0 +1,70 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from partners.management.base import Outcome, ServiceCommand, whole_number
+from partners.rfc_3339 import format_timestamp
+from users.api.requirement_serializers import field_names
+from users.management.base import find_user
+from users.models import RequirementCode
+from users.models.requirement_triggers import MAX_DUE_DAYS
+from users.services.compliance import DecisionRefusedError
+from users.services.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, open_requirement
+from users.services.staff import find_staff
+
+
+class Command(ServiceCommand):
+    help = "Asks a partner for information about a user: opens a requirement, with the rules of the back office."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
+        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
+        parser.add_argument("--code", required=True, choices=RequirementCode.values, help="what is needed")
+        parser.add_argument(
+            "--field",
+            action="append",
+            default=[],
+            dest="fields",
+            metavar="NAME",
+            choices=list(field_names().values()),
+            help="a field that an update must have to answer it, such as addressLine1; may be repeated",
+        )
+        parser.add_argument("--message", default="", metavar="TEXT", help="for the partner, in English")
+        parser.add_argument(
+            "--due-in-days",
+            type=whole_number(1, MAX_DUE_DAYS),
+            default=DEFAULT_DUE_DAYS,
+            metavar="DAYS",
+            help=f"1 to {MAX_DUE_DAYS}; {DEFAULT_DUE_DAYS} by default",
+        )
+        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+
+    def perform(
+        self,
+        *,
+        slug: str,
+        external_id: str,
+        code: str,
+        fields: list[str],
+        message: str,
+        due_in_days: int,
+        by: str,
+        **_: Any,
+    ) -> Outcome:
+        try:
+            requirement = open_requirement(
+                user=find_user(slug, external_id),
+                code=code,
+                fields=[column for column, name in field_names().items() if name in fields],
+                message=message,
+                due_in_days=due_in_days,
+                by=find_staff(by),
+            )
+        except (RequirementRefusedError, DecisionRefusedError) as error:
+            raise CommandError(str(error)) from error
+        due_at = format_timestamp(requirement.due_at)
+        return Outcome(
+            {"requirementId": str(requirement.pk), "dueAt": due_at},
+            [f"Requirement {requirement.pk} waits for the partner's answer, due {due_at}."],
+        )
