@@ -74,7 +74,7 @@ class ResponseSerializer(StrictSerializer[Any]):
     note = RuleField(
         partial(field_rules.note, longest=RESPONSE_LENGTH),
         schema={"type": "string", "minLength": 1, "maxLength": RESPONSE_LENGTH, "pattern": r"\S"},
-        help_text="Your answer. Line breaks are the only control characters allowed; surrounding white space is removed.",
+        help_text="Your answer. Of control characters, only line breaks are allowed; white space around it is removed.",
     )
 
 

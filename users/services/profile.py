@@ -1,6 +1,6 @@
 """Creating and updating users, in the transaction of the caller."""
 
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 
 from users import queries
 from users.models.columns import Profile
@@ -20,7 +20,7 @@ def create_user(*, partner_id: int, external_id: str, profile: Profile) -> NewUs
     return user
 
 
-def update_user(*, user: StoredUser, profile: Profile, columns: Set[str]) -> UserSummary:
+def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]) -> UserSummary:
     """Store the profile of a locked user, unless it is the same: then nothing changes, updated_at included.
 
     columns: that the partner sent. They answer requirements of these fields (contract, section 13).

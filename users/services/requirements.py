@@ -4,7 +4,8 @@ The back office, the commands and the sandbox call open_requirement and close_re
 submit_by_update. Triggers keep what follows from their rows (users/models/requirement_triggers.py).
 """
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from uuid import UUID
 
 from django.db import transaction
@@ -126,7 +127,7 @@ def respond(*, requirement: Requirement, user_status: str, note: str) -> Require
     return response
 
 
-def submit_by_update(*, user_id: UUID | str, columns: Set[str]) -> bool:
+def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> bool:
     """Set each open requirement of a locked user to submitted whose fields an update has all; returns whether any was.
 
     columns: that the update has, those with the present values included.
