@@ -28,6 +28,7 @@ from partners.models import (
 )
 from partners.webhooks import addresses, endpoints
 from tests.support.client import PartnerClient, Transport
+from tests.support.internal import REASON
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType, ImportRun
 from users.models import AccessKind, AccessRecord, Claim, Staff, Status, StatusChange, User
@@ -38,7 +39,6 @@ from users.services.compliance import change_status
 from users.services.staff import create_staff
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
-REASON = "Papers seen."
 
 _DECISIONS: dict[str, tuple[Status, ...]] = {
     Status.PENDING_COMPLIANCE: (),

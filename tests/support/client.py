@@ -15,7 +15,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from partners.authentication import signing
-from tests.support import drift
+from tests.support import drift, internal
 from tests.support.timeouts import WAIT_SECONDS
 
 Headers = dict[str, str]
@@ -200,4 +200,5 @@ def _whole(method: str, response: Response) -> Response:
 def _validated(method: str, target: str, response: Response) -> Response:
     if method != "HEAD" or response.body:  # servers leave its body out
         drift.check(method, target, response.status, response.headers, response.body)
+        internal.check(response.body)
     return response

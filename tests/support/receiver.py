@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import trustme
 
+from tests.support import internal
 from transactions.demo import receiver as demo_receiver
 from transactions.demo.receiver import Received
 
@@ -51,6 +52,7 @@ class Receiver(demo_receiver.Receiver):
         return [request.event_id for request in self.requests]
 
     def respond(self, handler: BaseHTTPRequestHandler, received: Received) -> None:
+        internal.check(received.body)
         with self._lock:
             self.open += 1
             self.most_open = max(self.most_open, self.open)

@@ -41,7 +41,8 @@ def test_a_decision_is_an_event() -> None:
     user.refresh_from_db()
 
     updated_at = f"{user.updated_at:%Y-%m-%dT%H:%M:%S.%f}Z"
-    data = {"externalId": user.external_id, "userId": str(user.id), "status": "active", "updatedAt": updated_at}
+    data = {"externalId": user.external_id, "userId": str(user.id), "status": "active"}
+    data |= {"statusReason": "verified", "updatedAt": updated_at}
     assert events() == [("user.statusChanged", data)]
 
 

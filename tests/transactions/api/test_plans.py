@@ -15,6 +15,7 @@ from partners.db.statements import Query
 from partners.models import Partner
 from tests import factories
 from tests.support.documents import add_documents
+from tests.support.internal import REASON
 from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without
 from tests.support.tables import vacuum
 from transactions import keyset
@@ -52,7 +53,7 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
 def _approve(users: list[User]) -> None:
     by, start, end = factories.StaffFactory.create(), Status.PENDING_COMPLIANCE, Status.ACTIVE
     StatusChange.objects.bulk_create(
-        [StatusChange(user=user, from_status=start, to_status=end, by=by, reason=factories.REASON) for user in users]
+        [StatusChange(user=user, from_status=start, to_status=end, by=by, reason=REASON) for user in users]
     )
 
 

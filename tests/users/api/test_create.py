@@ -52,6 +52,12 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
         "profile_changed_at": None,
         "identity_changed_at": None,
         "is_sandbox": False,
+        "status_reason_code": "",
+        "open_requirements": 0,
+        "requirements_due_at": None,
+        "answered_at": None,
+        "queue_section": 1,
+        "partner_wait": "0:00:00",
     }
 
 

@@ -34,7 +34,7 @@ def test_a_user_is_listed_without_personal_data(api: PartnerClient) -> None:
     body = api.get(USERS).json()
     [item] = body["items"]
     assert body["nextCursor"] is None
-    assert item.keys() == {"userId", "externalId", "status", "createdAt", "updatedAt"}
+    assert item.keys() == {"userId", "externalId", "status", "createdAt", "updatedAt", "openRequirements"}
     assert {name: item[name] for name in created} == created
     assert item["updatedAt"] == api.get(f"{USERS}/ada").json()["updatedAt"]
 

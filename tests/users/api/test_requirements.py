@@ -322,7 +322,7 @@ def test_an_answer_names_who_sent_it(sandbox: PartnerClient) -> None:
     requirement = ask(sandbox)
     noted = sandbox.post(response_path(requirement), {"note": "A note."})
     slug = sandbox.get("/v1/ping").json()["partner"]
-    context = RequirementResponse.objects.get().context
+    context: Any = RequirementResponse.objects.get().context
     assert (context["partner"], context["requestId"]) == (slug, noted.header("X-Request-Id"))
     assert sandbox.api_key.startswith(context["key"])
 

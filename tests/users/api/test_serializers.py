@@ -153,6 +153,9 @@ def test_data_of_a_stored_user_has_no_personal_data() -> None:
         "userId": STORED.id,
         "externalId": "ada",
         "status": "active",
+        "statusReason": "verified",
+        "statusChangedAt": "2026-01-14T09:00:00.000000Z",
+        "requirements": [],
         "updatedAt": "2026-01-15T10:30:00.123400Z",
     }
 
@@ -161,7 +164,9 @@ def test_data_of_a_stored_user_has_no_personal_data() -> None:
 def test_a_model_instance_is_shown_and_updated_too(create_user: Callable[..., Response]) -> None:
     created = create_user(externalId="ada").json()
     user = User.objects.get()
-    assert UserSerializer(user).data == created | {"updatedAt": user.updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+    moment = user.updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    nothing: dict[str, Any] = {"statusReason": None, "requirements": []}
+    assert UserSerializer(user).data == created | nothing | {"statusChangedAt": moment, "updatedAt": moment}
     several: Any = [user]
     render = JsonRenderer().render
     assert render(UserSerializer(several, many=True).data) == render([UserSerializer(user).data])

@@ -1,0 +1,165 @@
+"""A suspicion must not reach the partner: contract, section 13.
+
+Two users live the same life, one under the codes of a suspicion, the other under innocent ones of the same rows. All
+that their partners can observe is compared, but for ids, times and signatures.
+"""
+
+import re
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from django.utils import timezone
+from hypothesis import HealthCheck, example, given, settings
+
+from partners.models import WebhookDelivery, WebhookEndpoint
+from partners.webhooks import fan_out, leases
+from partners.webhooks.attempt_headers import attempt_headers
+from tests import factories
+from tests.support.client import PartnerClient, Response, in_process
+from tests.support.events import place_events
+from users.models import Requirement, Status, User
+from users.services import case_notes, compliance, requirements
+from users.services.compliance import DecisionRefusedError
+from users.services.requirements import RequirementRefusedError
+
+# By status: codes that tell of a suspicion, and what an innocent user has in their place.
+SUSPICIOUS = {
+    Status.REJECTED: ("listed", "fraudSuspected"),
+    Status.SUSPENDED: ("unusualActivity", "fraudSuspected", "listed"),
+    Status.CLOSED: ("fraudConfirmed", "listed"),
+}
+INNOCENT = {Status.REJECTED: "notServed", Status.SUSPENDED: "other", Status.CLOSED: "notServed"}
+SECRETS = ["whsec_" + "c2VjcmV0" * 6]
+
+PAIRS = [(status, code) for status, codes in SUSPICIOUS.items() for code in codes]
+STEP = st.one_of(
+    st.tuples(st.just("suspect"), st.sampled_from(PAIRS)),
+    st.tuples(st.just("clear"), st.sampled_from([Status.ACTIVE, Status.PENDING_COMPLIANCE])),
+    st.sampled_from([("ask", None), ("note", None), ("answer", None), ("close", None), ("confirm", None)]),
+)
+
+
+class Life:
+    """A user of a partner of its own, and all that this partner has observed."""
+
+    def __init__(self, *, is_suspicious: bool) -> None:
+        self.is_suspicious = is_suspicious
+        partner = factories.PartnerFactory.create()
+        self.client: PartnerClient = factories.client_of(partner, in_process)
+        self.endpoint = factories.WebhookEndpointFactory.create(partner=partner, url="https://hooks.example.com/x")
+        self.staff = factories.StaffFactory.create()
+        self.client.post("/v1/users", factories.user_body(externalId="ada"))
+        self.user = User.objects.get(partner=partner)
+        self.observed: list[Any] = []
+        self.cursor = ""
+
+    def live(self, step: str, value: Any) -> None:
+        with suppress(DecisionRefusedError, RequirementRefusedError):
+            getattr(self, step)(value)
+        self.observe()
+
+    def suspect(self, move: tuple[Status, str]) -> None:
+        status, code = move
+        self.decide(status, code if self.is_suspicious else INNOCENT[status])
+        if self.is_suspicious:
+            case_notes.add_note(user=self.user, by=self.staff, text="Fraud ring of the north.")
+
+    def clear(self, status: Status) -> None:
+        self.decide(status, "cleared" if self.is_suspicious else "verified")
+
+    def decide(self, status: Status, code: str) -> None:
+        reason = "Named in the list of May." if self.is_suspicious else "As agreed."
+        compliance.change_status(user=self.user, to_status=status, by=self.staff, reason=reason, reason_code=code)
+
+    def ask(self, _: None) -> None:
+        requirements.open_requirement(
+            user=self.user, code="addressUnclear", fields=["city"], message="Which city?", by=self.staff
+        )
+
+    def close(self, _: None) -> None:
+        if (open_one := self.oldest()) is not None:
+            note = "Report sent." if self.is_suspicious else "Clear."
+            requirements.close_requirement(requirement_id=open_one.pk, by=self.staff, note=note)
+
+    def note(self, _: None) -> None:
+        if (open_one := self.oldest()) is not None:
+            path = f"/v1/users/ada/requirements/{open_one.pk}/response"
+            self.see(self.client.post(path, {"note": "An answer."}))
+
+    def answer(self, _: None) -> None:
+        self.see(self.client.patch("/v1/users/ada", {"city": "Ottawa"}))
+
+    def confirm(self, _: None) -> None:
+        self.see(self.client.patch("/v1/users/ada", {"city": User.objects.get(pk=self.user.pk).city}))
+
+    def oldest(self) -> Requirement | None:
+        return requirements.not_closed(self.user).first()
+
+    def observe(self) -> None:
+        """Read everything there is to read, and receive what is sent."""
+        for path in ("/v1/users/ada", "/v1/users", "/v1/users?status=suspended", "/v1/users/ada/transactions"):
+            self.see(self.client.get(path))
+        place_events()
+        feed = self.client.get(f"/v1/events?limit=100{self.cursor}")
+        self.cursor = f"&cursor={feed.json()['nextCursor']}"
+        self.see(feed)
+        # Each endpoint has its own pauses.
+        WebhookEndpoint.objects.filter(pk=self.endpoint.pk).update(fan_out_after=timezone.now() - timedelta(days=1))
+        fan_out.fan_out()
+        while sent := leases.lease(limit=10):
+            for lease in sent:
+                assert lease.endpoint_id == self.endpoint.pk
+                at = timezone.now()
+                headers = attempt_headers(event_id=lease.event_id, at=at, body=lease.body, secrets=SECRETS)
+                self.observed.append((lease.attempt_count, sorted(headers), without_chance(lease.body)))
+                WebhookDelivery.objects.filter(pk=lease.delivery_id).delete()
+
+    def see(self, response: Response) -> None:
+        headers = {name: value for name, value in response.headers.items() if not name.startswith("RateLimit")}
+        self.observed.append((response.status, without_chance(str(headers)), without_chance(response.body.decode())))
+
+
+def without_chance(text: str) -> str:
+    """Without ids, times and cursors, which differ for each user, but with their lengths."""
+    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uuid>", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(\d+)Z", lambda found: f"<time {len(found[1])}>", text)
+    return re.sub(r'"nextCursor":"\d{16}"', '"nextCursor":"<position>"', text)
+
+
+@pytest.mark.django_db
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(STEP, min_size=1, max_size=8))
+@example([("suspect", (Status.REJECTED, "listed")), ("clear", Status.PENDING_COMPLIANCE), ("ask", None)])
+@example([("clear", Status.ACTIVE), ("ask", None), ("suspect", (Status.CLOSED, "fraudConfirmed"))])
+@example([("clear", Status.ACTIVE), ("suspect", (Status.SUSPENDED, "unusualActivity")), ("answer", None)])
+def test_a_suspicion_and_an_innocent_reason_look_alike(steps: list[tuple[str, Any]]) -> None:
+    suspicious, innocent = Life(is_suspicious=True), Life(is_suspicious=False)
+    for life in (suspicious, innocent):
+        for step, value in steps:
+            life.live(step, value)
+
+    assert suspicious.observed == innocent.observed
+    # Both have lived.
+    assert len(suspicious.observed) >= 5 * len(steps)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("status", "code"), PAIRS)
+def test_each_pair_byte_by_byte(status: Status, code: str) -> None:
+    steps: list[tuple[str, Any]] = [("clear", Status.ACTIVE)] if status != Status.REJECTED else []
+    steps += [("suspect", (status, code)), ("answer", None)]
+    lives = [Life(is_suspicious=suspicious) for suspicious in (True, False)]
+    for life in lives:
+        for step, value in steps:
+            life.live(step, value)
+    assert lives[0].observed == lives[1].observed
+    events = [seen[2] for seen in lives[0].observed if "user.statusChanged" in seen[2]]
+    assert len(events) >= 2
+    assert lives[0].user.status_changes.filter(reason_code=code).exists()
