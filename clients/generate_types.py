@@ -41,7 +41,11 @@ def references(node: Any) -> Iterator[str]:
 
 
 class Types:
-    """The schemas of a description, but those of error responses, whose form is the clients' ApiError."""
+    """The schemas of a description, but those of error responses, whose form is the clients' ApiError.
+
+    A union is of those that `type` tells apart: with the one of all other types in it, a type checker would not
+    narrow it. Programs handle the types that they know, and ignore others.
+    """
 
     def __init__(self, document: Node) -> None:
         everything = document["components"]["schemas"]
@@ -54,6 +58,10 @@ class Types:
             for name in references(response)
         }
         self.schemas: dict[str, Node] = {name: one for name, one in everything.items() if name not in errors}
+        others = {name for name, one in everything.items() if "not" in one.get("properties", {}).get("type", {})}
+        for name, one in self.schemas.items():
+            if kept := [part for part in _alternatives(one) if not others & set(references(part))]:
+                self.schemas[name] = {"description": one.get("description", name), "anyOf": kept}
         self.sent = self._reachable(references([one.get("requestBody") for one in operations]))
         self.alternatives = {name for one in everything.values() for name in references(_alternatives(one))}
 

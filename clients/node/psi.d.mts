@@ -62,7 +62,7 @@ export declare class Client {
   documents(externalId: string, options?: { limit?: number }): AsyncGenerator<Document, void>;
   getDocument(externalId: string, documentId: string, options?: { sha256?: string }): Promise<Buffer>;
   getIdempotencyKey(idempotencyKey: string): Promise<CompletedWrite | null>;
-  events(cursor?: string, options?: { limit?: number; pollMs?: number }): Events;
+  events(cursor?: string | null, options?: { limit?: number; pollMs?: number }): Events;
   pages<Item = any>(path: string, query?: Query): AsyncGenerator<{ items: Item[]; nextCursor: string | null }, void>;
   request(
     method: string,
@@ -80,7 +80,7 @@ export declare class Client {
 
 export declare class Events implements AsyncIterable<Event> {
   private constructor();
-  cursor: string | undefined;
+  cursor: string | null | undefined;
   [Symbol.asyncIterator](): AsyncGenerator<Event, void>;
 }
 

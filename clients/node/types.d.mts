@@ -72,7 +72,7 @@ export interface DocumentWithdrawnEvent {
 }
 
 /** An event, by its type. It contains no personal data but the externalId. */
-export type Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent | OtherEvent;
+export type Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent;
 
 /** A page of the feed. */
 export interface EventPage {

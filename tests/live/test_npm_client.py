@@ -30,6 +30,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     strict = ("--strict", "--allowJs", "--checkJs", "false", "--skipLibCheck", "--types", "node")
     modules = ("--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", "--outDir", "built")
     run(folder, "node_modules/typescript/bin/tsc", *strict, *modules, "walk.ts")
+    shutil.copy(CLIENT / "psi.mjs", folder / "built")
     return folder
 
 

@@ -275,4 +275,4 @@ class WithdrawnDocument(TypedDict):
     documentId: str
 
 
-Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent | OtherEvent
+Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent
