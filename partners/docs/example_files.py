@@ -1,6 +1,5 @@
-"""The files of docs/examples, which partners may copy."""
+"""The files of docs/examples and of the client packages, which partners may copy."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +7,11 @@ from django.conf import settings
 from django.urls import reverse
 
 FOLDER: Path = settings.BASE_DIR / "docs" / "examples"
+# The modules of the packages: each is one file, and works alone under this name.
+_PACKAGED = {
+    "psi.py": settings.BASE_DIR / "clients" / "python" / "src" / "psi" / "__init__.py",
+    "psi.mjs": settings.BASE_DIR / "clients" / "node" / "psi.mjs",
+}
 VECTORS: Path = settings.BASE_DIR / "docs" / "signing-vectors.json"
 
 # The language of each suffix and its name in Pygments, in the order in which they are shown.
@@ -38,32 +42,34 @@ class Sample:
 def files() -> dict[str, Path]:
     """Return the files for download by name, so that no path comes from a request."""
     paths = [*FOLDER.iterdir(), *(path for name in _SUBFOLDERS for path in (FOLDER / name).iterdir())]
-    return {path.name: path for path in sorted(paths) if path.is_file() and not path.name.startswith(".")}
+    found = {path.name: path for path in paths if path.is_file() and not path.name.startswith(".")} | _PACKAGED
+    return dict(sorted(found.items(), key=lambda item: (item[1].parent, item[0])))
 
 
 def clients() -> list[Sample]:
     """Return the whole clients, one in each language and two in Python."""
-    return _samples(path for path in files().values() if path.parent == FOLDER)
+    return _samples({name: path for name, path in files().items() if name in _PACKAGED or path.parent == FOLDER})
 
 
 def samples_in(folder: str) -> dict[str, list[Sample]]:
     """Return the samples of a folder by name, in their order, in each language that has one."""
-    paths = [path for path in files().values() if path.parent.name == folder]
-    return {
-        name: _samples(path for path in paths if path.stem == name) for name in dict.fromkeys(p.stem for p in paths)
-    }
+    found = {name: path for name, path in files().items() if path.parent.name == folder}
+    stems = dict.fromkeys(path.stem for path in found.values())
+    return {stem: _samples({name: path for name, path in found.items() if path.stem == stem}) for stem in stems}
 
 
-def _samples(paths: Iterable[Path]) -> list[Sample]:
+def _samples(found: dict[str, Path]) -> list[Sample]:
     order = list(LANGUAGES)
-    known = [path for path in paths if path.suffix in LANGUAGES]
-    return [_sample(path) for path in sorted(known, key=lambda path: (order.index(path.suffix), path.name))]
+    known = [name for name in found if Path(name).suffix in LANGUAGES]
+    return [
+        _sample(name, found[name]) for name in sorted(known, key=lambda name: (order.index(Path(name).suffix), name))
+    ]
 
 
-def _sample(path: Path) -> Sample:
+def _sample(name: str, path: Path) -> Sample:
     language, syntax = LANGUAGES[path.suffix]
     # A second client in one language is named for the library that it needs.
     _, _, library = path.stem.partition("_") if path.parent == FOLDER else ("", "", "")
     text = path.read_text()
-    href = reverse("docs_example", args=[path.name])
-    return Sample(path.name, f"{language} ({library})" if library else language, syntax, text, text.count("\n"), href)
+    href = reverse("docs_example", args=[name])
+    return Sample(name, f"{language} ({library})" if library else language, syntax, text, text.count("\n"), href)

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods, require_safe
 
 from partners.docs import changelog as changelog_page
-from partners.docs import doctor_page, example_files, openapi, postman
+from partners.docs import client_packages, doctor_page, example_files, openapi, postman
 from partners.docs import go_live as go_live_page
 from partners.docs import guide as guide_page
 from partners.docs import reference as reference_page
@@ -118,6 +118,14 @@ def example(request: HttpRequest, name: str) -> HttpResponse:
     if path is None:
         return not_found(request)
     return public(path.read_bytes(), _TEXT, disposition=f'inline; filename="{name}"')
+
+
+@require_safe
+def client_package(request: HttpRequest, name: str) -> HttpResponse:
+    """A client package, as an archive."""
+    if name not in client_packages.PACKAGES:
+        return not_found(request)
+    return public(client_packages.archive(name), "application/gzip", disposition=f'attachment; filename="{name}"')
 
 
 def not_found(_request: HttpRequest) -> HttpResponse:

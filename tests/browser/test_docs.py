@@ -20,7 +20,7 @@ PAGES = (
     *("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor"),
     *("/docs/changelog", "/docs/search?q=key", "/docs/nowhere"),
 )
-EXAMPLES = Path(settings.BASE_DIR) / "docs" / "examples"
+PSI = Path(settings.BASE_DIR) / "clients" / "python" / "src" / "psi" / "__init__.py"
 
 TIMESTAMP = "2026-01-15T10:30:00Z"
 RIGHT = signing.canonical_request(
@@ -229,7 +229,7 @@ def test_an_example_is_copied_as_it_is(new_context: Callable[..., BrowserContext
     page.goto("/docs")
     page.get_by_role("button", name="Copy psi.py").click()
     expect(page.get_by_role("status")).to_have_text("psi.py: copied")
-    assert page.evaluate("navigator.clipboard.readText()") == (EXAMPLES / "psi.py").read_text()
+    assert page.evaluate("navigator.clipboard.readText()") == PSI.read_text()
 
 
 def test_the_keyboard_skips_to_the_text(page: Page) -> None:
@@ -258,7 +258,7 @@ def test_long_code_can_be_unfolded(new_page: Callable[..., Page], *, script: boo
     code = page.get_by_role("region", name="psi.py", exact=True)
     figure = page.locator('.code[data-name="psi.py"]')
     cut = code.bounding_box()
-    figure.get_by_text(f"Show all {len((EXAMPLES / 'psi.py').read_text().splitlines())} lines").click()
+    figure.get_by_text(f"Show all {len(PSI.read_text().splitlines())} lines").click()
     whole = code.bounding_box()
     figure.get_by_text("Show fewer").click()
     assert cut is not None

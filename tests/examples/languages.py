@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from partners.docs import example_files
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +117,10 @@ class Workshop:
 
 def workshop(folder: Path) -> Workshop:
     """A workshop in a new folder."""
-    for path in (*EXAMPLES.iterdir(), *(EXAMPLES / "snippets").iterdir(), *DRIVERS.iterdir()):
+    for name, path in example_files.files().items():
+        if path.parent.name != "go_live":
+            shutil.copy(path, folder / name)
+    for path in DRIVERS.iterdir():
         if path.is_file() and path.name != "__init__.py":
             shutil.copy(path, folder)
     return Workshop(folder)

@@ -22,7 +22,7 @@ from partners.models import EventFeed
 from tests import factories
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway
-from tests.examples.languages import BASH, NODE, PYTHON, Workshop, require, require_npm_packages, workshop
+from tests.examples.languages import BASH, NODE, PYTHON, Workshop, require, workshop
 from tests.live.conftest import free_port
 from tests.support.client import Response
 from tests.support.events import place_events
@@ -72,10 +72,10 @@ class Follower:
         self.environment = access.environment(PSI_BASE_URL=gateway.url)
         program = place.folder / self.name
         text = program.read_text()
-        for long, short in {"= 2.0": "= 0.1", "= 2;": "= 0.1;", "=2\n": "=0.1\n"}.items():
+        for long, short in {"= 2.0": "= 0.1", "= 2000;": "= 100;", "=2\n": "=0.1\n"}.items():
             text = text.replace(long, short, 1)
         # Pages of two, so that there are several.
-        program.write_text(text.replace('"100"', '"2"').replace("limit=100", "limit=2"))
+        program.write_text(text.replace("limit: 100", "limit: 2").replace("limit=100", "limit=2"))
 
     @contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -256,8 +256,6 @@ def signed(body: bytes, *under: str, age: timedelta = timedelta(0)) -> dict[str,
 
 @pytest.fixture
 def receiver(own_place: Workshop, suffix: str) -> Iterator[Receiver]:
-    if suffix == ".mjs":
-        require_npm_packages(own_place.folder)
     found = (CgiReceiver if suffix == ".sh" else Receiver)(own_place, suffix, new_secret())
     with found.running():
         yield found
@@ -301,8 +299,6 @@ def test_a_body_that_is_too_large_is_refused(receiver: Receiver) -> None:
 
 
 def test_a_receiver_without_a_secret_says_so(own_place: Workshop, suffix: str) -> None:
-    if suffix == ".mjs":
-        require_npm_packages(own_place.folder)
     done = own_place.run((PROGRAMS[suffix][1], f"receive_webhook{suffix}"))
     assert done.returncode != 0
     assert done.stderr.decode().count("PSI_WEBHOOK_SECRET is not set") >= 1

@@ -56,7 +56,7 @@ def snippets(place: Workshop, suffix: str, access: Access, gateway: Gateway) -> 
 
 def test_ping(snippets: Snippets, committed_partner: Partner) -> None:
     exit_status, (line,), complaint = snippets.run("ping")
-    assert (exit_status, line[:3], complaint) == (0, "200", "")
+    assert (exit_status, complaint) == (0, "")
     assert committed_partner.slug in line
 
 
@@ -84,7 +84,7 @@ def test_create_user_prints_the_invalid_fields(snippets: Snippets, user: User) -
 def test_update_user(snippets: Snippets, user: User) -> None:
     exit_status, (line,), complaint = snippets.run("update_user")
     user.refresh_from_db()
-    assert (exit_status, line[:3], complaint) == (0, "200", "")
+    assert (exit_status, "cust-1001" in line, complaint) == (0, True, "")
     assert (user.address_line1, user.city, user.postal_code) == ("1 Elgin St", "Ottawa", "K1P 5W1")
 
 
@@ -116,7 +116,9 @@ def test_get_document_saves_the_newest_byte_for_byte(snippets: Snippets, user: U
 
 @pytest.mark.parametrize("fault", ["cut", "spoilt", 503])
 def test_get_document_saves_no_damaged_file(snippets: Snippets, user: User, fault: Fault) -> None:
-    document, snippets.gateway.faults = add_document(user, PDF), [None, fault]
+    # As often as a client tries.
+    document, snippets.gateway.faults = add_document(user, PDF), [None, *[fault] * 5]
+    snippets.gateway.retry_after = 0
     exit_status, lines, complaint = snippets.run("get_document")
     assert (exit_status != 0, lines, complaint != "") == (True, [], True)
     assert not [path for path in snippets.place.folder.iterdir() if path.name.startswith(str(document.document_id))]
@@ -178,13 +180,13 @@ def test_retry_waits_for_retry_after(snippets: Snippets, user: User) -> None:
 
 def test_retry_gives_up(snippets: Snippets, user: User) -> None:
     snippets.gateway.faults, snippets.gateway.retry_after = [429, 503, 500, 503, 503, 429], 0
-    _exit_status, lines, _complaint = snippets.run("retry")
+    _exit_status, lines, complaint = snippets.run("retry")
     assert len(snippets.gateway.seen) == 5
-    assert [line[:3] for line in lines] == ["503"]
+    assert "503" in "".join(lines) + complaint
 
 
 def test_retry_stops_at_a_refusal(snippets: Snippets) -> None:
-    _exit_status, (line,), _complaint = snippets.run("retry")
-    assert line.startswith("404 ")
-    assert "not_found" in line
+    _exit_status, lines, complaint = snippets.run("retry")
+    assert "404" in "".join(lines) + complaint
+    assert "not_found" in "".join(lines) + complaint
     assert len(snippets.gateway.seen) == 1

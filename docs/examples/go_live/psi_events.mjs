@@ -1,7 +1,7 @@
 // Reads your feed of events, keeps your users' statuses, and remembers where it ended. From step 5 on.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { send } from "./psi.mjs";
+import { Client } from "./psi.mjs";
 
 // In place of your database, where both are best saved in one transaction.
 const CURSOR = "events.cursor";
@@ -10,24 +10,21 @@ const USERS = "users.json";
 // Handles new events: up to one that isLast accepts, for which it waits a minute, or by default all there are.
 export async function follow(isLast) {
   const users = JSON.parse(readFileSync(USERS, "utf8"));
+  const client = new Client();
+  let isDone = !isLast;
   for (let attempt = 0; attempt < 60; attempt++) {
-    const query = new URLSearchParams({ limit: "100" });
-    if (existsSync(CURSOR)) query.set("cursor", readFileSync(CURSOR, "utf8"));
-    const response = await send("GET", `/v1/events?${query}`);
-    const page = await response.json();
-    if (!response.ok) throw new Error(`${response.status} ${page.message}`);
-    let isDone = !isLast && !page.hasMore;
-    for (const event of page.items) {
+    const events = client.events(existsSync(CURSOR) ? readFileSync(CURSOR, "utf8") : undefined);
+    for await (const event of events) {
       const { type, data } = event;
       console.log(type, data.externalId, data.status ?? "");
       if (type === "user.statusChanged") users[data.externalId] = data.status;
       if (isLast && (await isLast(event))) isDone = true;
+      writeFileSync(USERS, JSON.stringify(users));
+      // Only now: after a crash, what was not handled comes again.
+      writeFileSync(CURSOR, events.cursor ?? "");
     }
-    writeFileSync(USERS, JSON.stringify(users));
-    // Only now: after a crash, what was not handled comes again.
-    writeFileSync(CURSOR, page.nextCursor);
     if (isDone) return;
-    if (!page.hasMore) await sleep(1000);
+    await sleep(1000);
   }
   throw new Error("The event did not arrive within a minute.");
 }

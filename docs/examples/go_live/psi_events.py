@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import psi
 
@@ -14,27 +13,23 @@ import psi
 CURSOR, USERS = Path("events.cursor"), Path("users.json")
 
 
-def follow(is_last: Callable[[dict[str, Any]], bool] | None = None) -> None:
+def follow(is_last: Callable[[Any], bool] | None = None) -> None:
     """Handles new events: up to one that is_last accepts, for which it waits a minute, or by default all there are."""
     users = json.loads(USERS.read_text())
+    client, is_done = psi.Client(), is_last is None
     for _ in range(60):
-        query = {"limit": "100"} | ({"cursor": CURSOR.read_text()} if CURSOR.exists() else {})
-        response = psi.send("GET", f"/v1/events?{urlencode(query)}")
-        page = response.json()
-        if response.status != 200:
-            sys.exit(f"{response.status} {page['message']}")
-        is_done = is_last is None and not page["hasMore"]
-        for event in page["items"]:
+        events = client.events(CURSOR.read_text() if CURSOR.exists() else None)
+        event: Any
+        for event in events:
             data = event["data"]
             print(event["type"], data.get("externalId", ""), data.get("status", ""))
             if event["type"] == "user.statusChanged":
                 users[data["externalId"]] = data["status"]
             is_done = bool(is_last and is_last(event)) or is_done
-        USERS.write_text(json.dumps(users))
-        # Only now: after a crash, what was not handled comes again.
-        CURSOR.write_text(page["nextCursor"])
+            USERS.write_text(json.dumps(users))
+            # Only now: after a crash, what was not handled comes again.
+            CURSOR.write_text(events.cursor or "")
         if is_done:
             return
-        if not page["hasMore"]:
-            time.sleep(1)
+        time.sleep(1)
     sys.exit("The event did not arrive within a minute.")

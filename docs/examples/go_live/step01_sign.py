@@ -4,10 +4,10 @@ import sys
 
 import psi
 
-response = psi.send("GET", "/v1/ping")
-result = response.json()
-if response.status != 200:
-    sys.exit(f"{response.status} {result['message']}")
+try:
+    result = psi.Client().ping()
+except (LookupError, psi.PsiError) as error:
+    sys.exit(str(error))
 if result["mode"] != "sandbox":
     sys.exit("This key is live: do not go on with it.")
 print(f"partner {result['partner']}, mode {result['mode']}")

@@ -1,7 +1,7 @@
 // Step 2: create a user, and note it among your own.
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { send } from "./psi.mjs";
+import { Client } from "./psi.mjs";
 
 const USERS = "users.json"; // in place of your database
 const user = {
@@ -19,10 +19,8 @@ const user = {
   isCiroAffiliate: false,
 };
 
-const response = await send("POST", "/v1/users", JSON.stringify(user), randomUUID());
-const result = await response.json();
-if (!response.ok) throw new Error(`${response.status} ${result.message}`);
+const created = await new Client().createUser(user, { idempotencyKey: randomUUID() });
 const users = existsSync(USERS) ? JSON.parse(readFileSync(USERS, "utf8")) : {};
-users[result.externalId] = result.status;
+users[created.externalId] = created.status;
 writeFileSync(USERS, JSON.stringify(users));
-console.log(`${result.externalId} is ${result.status}`);
+console.log(`${created.externalId} is ${created.status}`);

@@ -9,26 +9,28 @@ from pathlib import Path
 import psi
 
 USERS = Path("users.json")  # in place of your database
-user = {
-    "externalId": os.environ["EXTERNAL_ID"],
-    "email": "ada@example.com",
-    "firstName": "Ada",
-    "lastName": "Byron",
-    "dateOfBirth": "1990-12-10",
-    "addressLine1": "100 King St W",
-    "city": "Toronto",
-    "postalCode": "M5X 1A9",
-    "province": "ON",
-    "country": "CA",
-    "occupation": "Engineer",
-    "isCiroAffiliate": False,
-}
 
-response = psi.send("POST", "/v1/users", json.dumps(user).encode(), str(uuid.uuid4()))
-result = response.json()
-if response.status != 201:
-    sys.exit(f"{response.status} {result['message']}")
+try:
+    user = psi.Client().create_user(
+        {
+            "externalId": os.environ["EXTERNAL_ID"],
+            "email": "ada@example.com",
+            "firstName": "Ada",
+            "lastName": "Byron",
+            "dateOfBirth": "1990-12-10",
+            "addressLine1": "100 King St W",
+            "city": "Toronto",
+            "postalCode": "M5X 1A9",
+            "province": "ON",
+            "country": "CA",
+            "occupation": "Engineer",
+            "isCiroAffiliate": False,
+        },
+        idempotency_key=str(uuid.uuid4()),
+    )
+except psi.PsiError as error:
+    sys.exit(str(error))
 users = json.loads(USERS.read_text()) if USERS.exists() else {}
-users[result["externalId"]] = result["status"]
+users[user["externalId"]] = user["status"]
 USERS.write_text(json.dumps(users))
-print(f"{result['externalId']} is {result['status']}")
+print(f"{user['externalId']} is {user['status']}")

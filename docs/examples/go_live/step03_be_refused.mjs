@@ -1,12 +1,16 @@
 // Step 3: be refused, for invalid fields and for a minor.
-import { send } from "./psi.mjs";
+import { ApiError, Client } from "./psi.mjs";
 
+const client = new Client();
 for (const changes of [{ email: "nobody", nickname: "Ada" }, { dateOfBirth: "2020-01-01" }]) {
-  const response = await send("PATCH", `/v1/users/${process.env.EXTERNAL_ID}`, JSON.stringify(changes));
-  const result = await response.json();
-  console.log(`${response.status} ${result.error}: ${result.message}`);
-  for (const { field, code, message } of result.fieldErrors ?? []) {
-    // For your program the code, for people the message.
-    console.log(`  ${field}: ${code}: ${message}`);
+  try {
+    await client.updateUser(process.env.EXTERNAL_ID, changes);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    console.log(`${error.status} ${error.error}: ${error.reason}`);
+    for (const { field, code, message } of error.fieldErrors) {
+      // For your program the code, for people the message.
+      console.log(`  ${field}: ${code}: ${message}`);
+    }
   }
 }

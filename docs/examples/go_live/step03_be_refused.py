@@ -1,14 +1,15 @@
 """Step 3: be refused, for invalid fields and for a minor."""
 
-import json
 import os
 
 import psi
 
+client = psi.Client()
 for changes in ({"email": "nobody", "nickname": "Ada"}, {"dateOfBirth": "2020-01-01"}):
-    response = psi.send("PATCH", f"/v1/users/{os.environ['EXTERNAL_ID']}", json.dumps(changes).encode())
-    result = response.json()
-    print(f"{response.status} {result['error']}: {result['message']}")
-    for problem in result.get("fieldErrors", []):
-        # Your program reads the code, people the message.
-        print(f"  {problem['field']}: {problem['code']}: {problem['message']}")
+    try:
+        client.request("PATCH", psi.user_path(os.environ["EXTERNAL_ID"]), changes)
+    except psi.ApiError as error:
+        print(f"{error.status} {error.error}: {error.message}")
+        for problem in error.field_errors:
+            # Your program reads the code, people the message.
+            print(f"  {problem['field']}: {problem['code']}: {problem['message']}")

@@ -1,10 +1,9 @@
 // Step 4: simulate the decisions of compliance, a rejection and an approval.
-import { send } from "./psi.mjs";
+import { Client } from "./psi.mjs";
 
+const client = new Client();
 const user = process.env.EXTERNAL_ID;
 for (const status of ["rejected", "pendingCompliance", "active"]) {
-  const response = await send("POST", `/v1/sandbox/users/${user}/status`, JSON.stringify({ status }));
-  const result = await response.json();
-  if (!response.ok) throw new Error(`${response.status} ${result.message}`);
-  console.log(`${user} is ${result.status}`);
+  const response = await client.request("POST", `/v1/sandbox/users/${user}/status`, { body: { status } });
+  console.log(`${user} is ${(await response.json()).status}`);
 }

@@ -1,16 +1,14 @@
 """Step 4: simulate the decisions of compliance, a rejection and an approval."""
 
-import json
 import os
 import sys
 
 import psi
 
-user = os.environ["EXTERNAL_ID"]
-for status in ("rejected", "pendingCompliance", "active"):
-    decision = json.dumps({"status": status}).encode()
-    response = psi.send("POST", f"/v1/sandbox/users/{user}/status", decision)
-    result = response.json()
-    if response.status != 200:
-        sys.exit(f"{response.status} {result['message']}")
-    print(f"{user} is {result['status']}")
+client, user = psi.Client(), os.environ["EXTERNAL_ID"]
+try:
+    for status in ("rejected", "pendingCompliance", "active"):
+        result = client.request("POST", f"/v1/sandbox/users/{user}/status", {"status": status}).json()
+        print(f"{user} is {result['status']}")
+except psi.PsiError as error:
+    sys.exit(str(error))

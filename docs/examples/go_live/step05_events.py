@@ -6,7 +6,7 @@ from typing import Any
 import psi_events
 
 
-def is_approval(event: dict[str, Any]) -> bool:
+def is_approval(event: Any) -> bool:
     """Whether it is the approval of our user."""
     data = event["data"]
     return (data.get("externalId"), data.get("status")) == (os.environ["EXTERNAL_ID"], "active")

@@ -1,7 +1,8 @@
 // Step 6: page through conversions while one arrives late, and miss none.
-import { send } from "./psi.mjs";
+import { Client, userPath } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
+const client = new Client();
 const user = process.env.EXTERNAL_ID;
 const CONVERSION = {
   from: { currency: "CAD", amount: "100.00" },
@@ -11,31 +12,16 @@ const CONVERSION = {
 
 // Simulates a conversion, of now unless createdAt is given. Resolves to its conversionId.
 async function record(fields = {}) {
-  const body = JSON.stringify({ items: [{ ...CONVERSION, ...fields }] });
-  const response = await send("POST", `/v1/sandbox/users/${user}/transactions`, body);
-  const result = await response.json();
-  if (!response.ok) throw new Error(`${response.status} ${result.message}`);
-  return result.items[0].conversionId;
-}
-
-// The pages of the list, newest first.
-async function* pages(limit) {
-  const query = new URLSearchParams({ limit });
-  for (;;) {
-    const response = await send("GET", `/v1/users/${user}/transactions?${query}`);
-    const page = await response.json();
-    if (!response.ok) throw new Error(`${response.status} ${page.message}`);
-    yield page.items;
-    if (page.nextCursor === null) return;
-    query.set("cursor", page.nextCursor);
-  }
+  const body = { items: [{ ...CONVERSION, ...fields }] };
+  const response = await client.request("POST", `/v1/sandbox/users/${user}/transactions`, { body });
+  return (await response.json()).items[0].conversionId;
 }
 
 const recorded = [];
 for (let number = 0; number < 5; number++) recorded.push(await record());
 const seen = [];
 let late;
-for await (const items of pages(2)) {
+for await (const { items } of client.pages(userPath(user, "transactions"), { limit: 2 })) {
   seen.push(...items.map((item) => item.conversionId));
   // As old as one that has been read: the following pages do not have it.
   late ??= await record({ createdAt: items[0].createdAt });
@@ -50,10 +36,9 @@ report();
 // Reads from the newest conversion down to the oldest that the event is about.
 async function readAgain({ type, data }) {
   if (type === "user.transactionsRecorded" && data.externalId === user) {
-    for await (const items of pages(100)) {
-      const recent = items.filter((item) => item.createdAt >= data.oldestCreatedAt);
-      seen.push(...recent.map((item) => item.conversionId).filter((id) => !seen.includes(id)));
-      if (recent.length < items.length) break;
+    for await (const { conversionId, createdAt } of client.transactions(user)) {
+      if (createdAt < data.oldestCreatedAt) break;
+      if (!seen.includes(conversionId)) seen.push(conversionId);
     }
   }
   return seen.includes(late);

@@ -2,23 +2,22 @@
 
 import os
 import uuid
-from http.client import HTTPException
 
 import psi
 
-target = f"/v1/users/{os.environ['EXTERNAL_ID']}"
+client, target = psi.Client(), psi.user_path(os.environ["EXTERNAL_ID"])
 changes = b'{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'
 # Store both before you send: a retry needs the same key and the same bytes.
 key = str(uuid.uuid4())
 
+# `send` makes one attempt only: the other methods retry by themselves, under the same key.
 try:
-    psi.send("PATCH", target, changes, key, {"X-Sandbox-Fault": "lostAnswer"})
-except (OSError, HTTPException):
+    client.send("PATCH", target, changes, key, {"X-Sandbox-Fault": "lostAnswer"})
+except psi.NoResponseError:
     print("no response")
 
-found = psi.send("GET", f"/v1/idempotency-keys/{key}")
-# 404: it has not happened so far. Retry it under the same key: under a new one it might happen twice.
-print("it has happened" if found.status == 200 else f"look-up: {found.status}")
+# None: it has not happened so far. Retry it under the same key: under a new one it might happen twice.
+print("it has happened" if client.get_idempotency_key(key) else "it has not happened")
 
-again = psi.send("PATCH", target, changes, key)
+again = client.send("PATCH", target, changes, key)
 print(f"retry: {again.status}, replayed: {again.headers['Idempotent-Replayed']}")

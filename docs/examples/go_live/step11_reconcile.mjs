@@ -1,6 +1,6 @@
 // Step 11: compare all users of the service with your own.
 import { readFileSync } from "node:fs";
-import { send } from "./psi.mjs";
+import { Client } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
 // What the feed still holds is not a difference.
@@ -8,15 +8,7 @@ await follow();
 const own = JSON.parse(readFileSync("users.json", "utf8"));
 
 const service = {};
-const query = new URLSearchParams({ limit: "100" });
-for (;;) {
-  const response = await send("GET", `/v1/users?${query}`);
-  const page = await response.json();
-  if (!response.ok) throw new Error(`${response.status} ${page.message}`);
-  for (const { externalId, status } of page.items) service[externalId] = status;
-  if (page.nextCursor === null) break;
-  query.set("cursor", page.nextCursor);
-}
+for await (const { externalId, status } of new Client().users()) service[externalId] = status;
 
 const ids = [...new Set([...Object.keys(own), ...Object.keys(service)])].sort();
 const different = ids.filter((id) => own[id] !== service[id]);

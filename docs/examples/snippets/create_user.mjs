@@ -1,6 +1,6 @@
 // Registers a user, or prints the field errors.
 import { randomUUID } from "node:crypto";
-import { send } from "./psi.mjs";
+import { ApiError, Client } from "./psi.mjs";
 
 const user = {
   externalId: "cust-1001",
@@ -19,12 +19,12 @@ const user = {
 // Store it with the user before you send: with the same key, a retry is safe.
 const idempotencyKey = randomUUID();
 
-const response = await send("POST", "/v1/users", JSON.stringify(user), idempotencyKey);
-const result = await response.json();
-if (response.status === 201) {
-  console.log(`${result.externalId} is ${result.status}, userId ${result.userId}`);
-} else {
-  for (const { field, message } of result.fieldErrors ?? []) console.log(`${field}: ${message}`);
-  console.error(`${result.error}: ${result.message} Request ${result.requestId}.`);
+try {
+  const created = await new Client().createUser(user, { idempotencyKey });
+  console.log(`${created.externalId} is ${created.status}, userId ${created.userId}`);
+} catch (error) {
+  if (!(error instanceof ApiError)) throw error;
+  for (const { field, message } of error.fieldErrors) console.log(`${field}: ${message}`);
+  console.error(`${error.error}: ${error.reason} Request ${error.requestId}.`);
   process.exitCode = 1;
 }

@@ -1,13 +1,14 @@
 // Follows your events and keeps the latest status of each user. After a restart it continues where it ended.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { send } from "./psi.mjs";
+import { Client } from "./psi.mjs";
 
-const PAUSE_SECONDS = 2;
+const PAUSE_MS = 2000;
 // In place of your database, where cursor and statuses are best saved in one transaction.
 const CURSOR = "events.cursor";
 const STATUSES = "statuses.json";
 
+const client = new Client();
 const statuses = existsSync(STATUSES) ? JSON.parse(readFileSync(STATUSES)) : {};
 
 // Handles an event. After a crash it comes again, so twice must be the same as once.
@@ -40,30 +41,19 @@ function save(path, text) {
 }
 
 for (;;) {
-  const parameters = new URLSearchParams({ limit: "100" });
-  if (existsSync(CURSOR)) parameters.set("cursor", readFileSync(CURSOR, "utf8"));
-  let response, page;
+  const cursor = existsSync(CURSOR) ? readFileSync(CURSOR, "utf8") : undefined;
+  const events = client.events(cursor, { limit: 100, pollMs: PAUSE_MS });
   try {
-    response = await send("GET", `/v1/events?${parameters}`);
-    page = await response.json();
+    for await (const event of events) {
+      handle(event);
+      // Only now: what was not handled is read again.
+      save(STATUSES, JSON.stringify(statuses));
+      if (events.cursor !== undefined) save(CURSOR, events.cursor);
+    }
   } catch (error) {
-    if (!["TypeError", "TimeoutError", "SyntaxError"].includes(error.name)) throw error;
-    console.error("no response:", error.cause?.message ?? error.message);
-    await sleep(PAUSE_SECONDS * 1000);
-    continue;
+    // A cursor that is too old is none of these: read your users again, and remove the file.
+    if (!error.isTemporary) throw error;
+    console.error(error.message);
+    await sleep(PAUSE_MS);
   }
-  if ([429, 500, 503].includes(response.status)) {
-    await sleep(Number(response.headers.get("Retry-After") ?? PAUSE_SECONDS) * 1000);
-    continue;
-  }
-  if (!response.ok) {
-    // A cursor that is too old is one of these: read your users again, and remove the file.
-    console.error(page.message, page.fieldErrors ?? "");
-    process.exit(1);
-  }
-  page.items.forEach(handle);
-  // Only now: what was not handled is read again.
-  save(STATUSES, JSON.stringify(statuses));
-  save(CURSOR, page.nextCursor);
-  if (!page.hasMore) await sleep(PAUSE_SECONDS * 1000);
 }

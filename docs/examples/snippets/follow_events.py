@@ -3,10 +3,8 @@
 import json
 import sys
 import time
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import psi
 
@@ -14,10 +12,11 @@ PAUSE_SECONDS = 2.0
 # In place of your database, where cursor and statuses are best saved in one transaction.
 CURSOR, STATUSES = Path("events.cursor"), Path("statuses.json")
 
+client = psi.Client()
 statuses: dict[str, Any] = json.loads(STATUSES.read_text()) if STATUSES.exists() else {}
 
 
-def handle(event: dict[str, Any]) -> None:
+def handle(event: Any) -> None:
     """Handles an event. After a crash it comes again, so twice must be the same as once."""
     data = event["data"]
     match event["type"]:
@@ -45,26 +44,17 @@ def save(path: Path, text: str) -> None:
 
 
 while True:
-    parameters = {"limit": "100"}
-    if CURSOR.exists():
-        parameters["cursor"] = CURSOR.read_text()
+    events = client.events(CURSOR.read_text() if CURSOR.exists() else None, limit=100, poll_seconds=PAUSE_SECONDS)
     try:
-        response = psi.send("GET", f"/v1/events?{urlencode(parameters)}")
-    except (OSError, HTTPException) as error:
-        print("no response:", error, file=sys.stderr)
-        time.sleep(PAUSE_SECONDS)
-        continue
-    if response.status in {429, 500, 503}:
-        time.sleep(float(response.headers.get("Retry-After", PAUSE_SECONDS)))
-        continue
-    page = response.json()
-    if response.status != 200:
-        # A cursor that is too old is one of these: read your users again, and remove the file.
-        sys.exit(f"{page['message']} {page.get('fieldErrors', '')}")
-    for event in page["items"]:
-        handle(event)
-    # Only now: what was not handled is read again.
-    save(STATUSES, json.dumps(statuses))
-    save(CURSOR, page["nextCursor"])
-    if not page["hasMore"]:
+        for event in events:
+            handle(event)
+            # Only now: what was not handled is read again.
+            save(STATUSES, json.dumps(statuses))
+            if events.cursor is not None:
+                save(CURSOR, events.cursor)
+    except psi.PsiError as error:
+        # A cursor that is too old is none of these: read your users again, and remove the file.
+        if not error.is_temporary:
+            sys.exit(str(error))
+        print(error, file=sys.stderr, flush=True)
         time.sleep(PAUSE_SECONDS)

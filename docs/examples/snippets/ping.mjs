@@ -1,5 +1,9 @@
 // The first call: prints the partner of the key and the service's time.
-import { send } from "./psi.mjs";
+import { Client } from "./psi.mjs";
 
-const response = await send("GET", "/v1/ping");
-console.log(response.status, await response.text());
+try {
+  console.log(JSON.stringify(await new Client().ping()));
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}

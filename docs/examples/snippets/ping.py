@@ -1,6 +1,10 @@
 """The first call: prints the partner of the key and the service's time."""
 
+import sys
+
 import psi
 
-response = psi.send("GET", "/v1/ping")
-print(response.status, response.json())
+try:
+    print(psi.Client().ping())
+except (LookupError, psi.PsiError) as error:
+    sys.exit(str(error))

@@ -1,13 +1,14 @@
-// Receives webhooks and verifies them. Needs a package: npm install standardwebhooks.
+// Receives webhooks and verifies them.
 //
 //     export PSI_WEBHOOK_SECRET=whsec_… PORT=8080
 import { createServer } from "node:http";
-import { Webhook } from "standardwebhooks";
+import { verifyWebhook, WebhookError } from "./psi.mjs";
 
 const MAX_BODY = 64 * 1024;
 const { PSI_WEBHOOK_SECRET, PORT = "8080" } = process.env;
 if (!PSI_WEBHOOK_SECRET) throw new Error("PSI_WEBHOOK_SECRET is not set");
-const webhook = new Webhook(PSI_WEBHOOK_SECRET);
+// While you change from one secret to the next, put both here: either verifies.
+const secrets = [PSI_WEBHOOK_SECRET];
 // In place of your database: what was received, by webhook-id.
 const received = new Map();
 
@@ -24,8 +25,9 @@ async function receive(request) {
   let event;
   try {
     // The bytes as they were sent, not JSON that was parsed and written again.
-    event = webhook.verify(Buffer.concat(chunks).toString(), request.headers);
-  } catch {
+    event = verifyWebhook(Buffer.concat(chunks), request.headers, secrets);
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error;
     return 401;
   }
   // An event may come more than once, and later than a newer one of the same user: keep the greatest updatedAt.

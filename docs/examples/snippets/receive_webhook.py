@@ -1,4 +1,4 @@
-"""Receives webhooks and verifies them. Needs a package: pip install standardwebhooks.
+"""Receives webhooks and verifies them.
 
 export PSI_WEBHOOK_SECRET=whsec_… PORT=8080
 """
@@ -7,14 +7,15 @@ import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from standardwebhooks import Webhook, WebhookVerificationError
+import psi
 
 MAX_BODY = 64 * 1024
 
 secret = os.environ.get("PSI_WEBHOOK_SECRET")
 if not secret:
     raise SystemExit("PSI_WEBHOOK_SECRET is not set")
-webhook = Webhook(secret)
+# While you change from one secret to the next, put both here: either verifies.
+secrets = [secret]
 # In place of your database: what was received, by webhook-id.
 received: dict[str, Any] = {}
 
@@ -31,8 +32,8 @@ class Receiver(BaseHTTPRequestHandler):
         # The bytes as they were sent, not JSON that was parsed and written again.
         body = self.rfile.read(length)
         try:
-            event = webhook.verify(body, dict(self.headers))
-        except (WebhookVerificationError, ValueError):
+            event = psi.verify_webhook(body, dict(self.headers), secrets)
+        except psi.WebhookError:
             self.reply(401)
             return
         # An event may come more than once, and later than a newer one of the same user: keep the greatest updatedAt.

@@ -1,27 +1,19 @@
-// Retries a write until the service accepts or refuses it. It takes effect once.
+// A write that is retried until the service accepts or refuses it. It takes effect once.
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { send } from "./psi.mjs";
+import { Client, PsiError, userPath } from "./psi.mjs";
 
-const ATTEMPTS = 5;
+// Store both before you send: should this program end, the next one goes on with the same key and the same changes.
+const idempotencyKey = randomUUID();
+const body = { city: "Ottawa", postalCode: "K1P 5W1" };
 
-// Each attempt has the same Idempotency-Key and body, and a new signature.
-async function write(method, target, body, idempotencyKey) {
-  for (let attempt = 1; ; attempt++) {
-    let seconds = 2 ** (attempt - 1);
-    try {
-      const response = await send(method, target, body, idempotencyKey);
-      const text = await response.text();
-      if (![429, 500, 503].includes(response.status) || attempt === ATTEMPTS) return { status: response.status, text };
-      seconds = Number(response.headers.get("Retry-After") ?? seconds);
-    } catch (error) {
-      // Without a whole response, the write may have taken effect: retry.
-      if (attempt === ATTEMPTS || !["TypeError", "TimeoutError"].includes(error.name)) throw error;
-    }
-    await sleep(seconds * 1000);
-  }
+const client = new Client({ attempts: 5 });
+try {
+  // The client waits for Retry-After, or a little longer each time. Each attempt has a new signature.
+  const response = await client.request("PATCH", userPath("cust-1001"), { body, idempotencyKey });
+  console.log(response.status, await response.text());
+} catch (error) {
+  if (!(error instanceof PsiError)) throw error;
+  // With isTemporary, later attempts may succeed, under the same key.
+  console.error(error.message);
+  process.exitCode = 1;
 }
-
-const changes = JSON.stringify({ city: "Ottawa", postalCode: "K1P 5W1" });
-const { status, text } = await write("PATCH", "/v1/users/cust-1001", changes, randomUUID());
-console.log(status, text);

@@ -1,33 +1,18 @@
-"""Retries a write until the service accepts or refuses it. It takes effect once."""
+"""A write that is retried until the service accepts or refuses it. It takes effect once."""
 
-import time
+import sys
 import uuid
-from http.client import HTTPException
 
 import psi
 
-ATTEMPTS = 5
-TRY_AGAIN = {429, 500, 503}
+# Store both before you send: should this program end, the next one goes on with the same key and the same changes.
+idempotency_key, changes = str(uuid.uuid4()), {"city": "Ottawa", "postalCode": "K1P 5W1"}
 
-
-def write(method: str, target: str, body: bytes, idempotency_key: str) -> psi.Response:
-    """The response. Each attempt has the same Idempotency-Key and body, and a new signature."""
-    attempt = 1
-    while True:
-        seconds = 2.0 ** (attempt - 1)
-        try:
-            response = psi.send(method, target, body, idempotency_key)
-        except (OSError, HTTPException):
-            # The write may have taken effect: retry.
-            if attempt == ATTEMPTS:
-                raise
-        else:
-            if response.status not in TRY_AGAIN or attempt == ATTEMPTS:
-                return response
-            seconds = float(response.headers.get("Retry-After", seconds))
-        time.sleep(seconds)
-        attempt += 1
-
-
-response = write("PATCH", "/v1/users/cust-1001", b'{"city": "Ottawa", "postalCode": "K1P 5W1"}', str(uuid.uuid4()))
+client = psi.Client(attempts=5)
+try:
+    # The client waits for Retry-After, or a little longer each time. Each attempt has a new signature.
+    response = client.request("PATCH", psi.user_path("cust-1001"), changes, idempotency_key=idempotency_key)
+except psi.PsiError as error:
+    # With is_temporary, later attempts may succeed, under the same key.
+    sys.exit(str(error))
 print(response.status, response.json())

@@ -1,8 +1,5 @@
 // Changes a user's address: send only the fields that change.
-import { send } from "./psi.mjs";
+import { Client } from "./psi.mjs";
 
-const externalId = "cust-1001";
 const changes = { addressLine1: "1 Elgin St", city: "Ottawa", postalCode: "K1P 5W1" };
-
-const response = await send("PATCH", `/v1/users/${encodeURIComponent(externalId)}`, JSON.stringify(changes));
-console.log(response.status, await response.text());
+console.log(JSON.stringify(await new Client().updateUser("cust-1001", changes)));

@@ -22,11 +22,13 @@ from users.services.field_rules import ADULT_YEARS
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 EXAMPLES = DOCS / "examples"
+CLIENTS = Path(settings.BASE_DIR) / "clients"
 FILES = {
     "/openapi.json": "application/json",
     "/docs/signing-vectors.json": "application/json",
     "/docs/examples/psi.py": "text/plain; charset=utf-8",
     "/docs/examples/ping.py": "text/plain; charset=utf-8",
+    "/docs/clients/psi-python.tar.gz": "application/gzip",
     "/docs/postman.json": "application/json",
     "/llms.txt": "text/plain; charset=utf-8",
     "/favicon.ico": "image/x-icon",
@@ -180,17 +182,20 @@ def test_a_trailing_slash_is_redirected() -> None:
 # --- The guide is true to the code ---
 
 
-def examples() -> list[Path]:
-    """The files of docs/examples, without what Python leaves there when another test has imported one."""
+def examples() -> dict[str, Path]:
+    """The files of docs/examples, without what Python leaves there when another test has imported one, and clients."""
     files = [path for path in EXAMPLES.rglob("*") if path.is_file() and path.parent.name != "__pycache__"]
-    assert len(files) >= 7
-    return files
+    assert len({path.name for path in files}) == len(files) >= 7
+    return {path.name: path for path in files} | {
+        "psi.py": CLIENTS / "python" / "src" / "psi" / "__init__.py",
+        "psi.mjs": CLIENTS / "node" / "psi.mjs",
+    }
 
 
 def test_every_example_is_shown_as_it_is(guide: Page, go_live: Page) -> None:
-    for path in examples():
+    for name, path in examples().items():
         page = go_live if path.parent.name == "go_live" else guide
-        assert path.read_text() in page.code, path.name
+        assert path.read_text() in page.code, name
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/reference"])
@@ -202,14 +207,12 @@ def test_highlighted_code_uses_existing_colours(path: str) -> None:
 
 
 def test_every_example_can_be_downloaded(guide: Page, go_live: Page) -> None:
-    files = examples()
-    assert len({path.name for path in files}) == len(files)
-    for path in files:
-        response = get(f"/docs/examples/{path.name}")
+    for name, path in examples().items():
+        response = get(f"/docs/examples/{name}")
         assert (response.status, response.body) == (200, path.read_bytes())
         assert response.header("Content-Type") == "text/plain; charset=utf-8"
-        assert f'filename="{path.name}"' in (response.header("Content-Disposition") or "")
-        assert f"/docs/examples/{path.name}" in [*guide.values("href"), *go_live.values("href")]
+        assert f'filename="{name}"' in (response.header("Content-Disposition") or "")
+        assert f"/docs/examples/{name}" in [*guide.values("href"), *go_live.values("href")]
 
 
 def test_the_vectors_are_the_published_file() -> None:
@@ -221,7 +224,7 @@ def test_the_quick_start_sets_the_variables_that_the_clients_read(guide: Page) -
     names = [line.removeprefix("export ").partition("=")[0] for line in exported.splitlines()]
     assert len(names) == 3
     for client in ("psi.py", "psi.mjs", "psi.sh"):
-        source = (EXAMPLES / client).read_text()
+        source = examples()[client].read_text()
         assert all(name in source for name in names), client
 
 

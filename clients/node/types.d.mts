@@ -1,0 +1,243 @@
+// What is sent and received, made by clients/generate_types.py from the description: do not edit.
+// Fields may be added to what is received, and values to its enumerations: `(string & {})` is for those.
+
+/** A write that has taken effect. */
+export interface CompletedWrite {
+  idempotencyKey: string;
+  method: "POST" | "PATCH" | (string & {});
+  path: string;
+  status: number;
+  completedAt: string;
+  expiresAt: string;
+}
+
+/** A conversion from one currency to another. */
+export interface Conversion {
+  conversionId: string;
+  createdAt: string;
+  type: "conversion" | (string & {});
+  from: Money;
+  to: Money;
+  rate: string;
+}
+
+/** A page of a user's conversions. */
+export interface ConversionPage {
+  externalId: string;
+  userId: string;
+  nextCursor: string | null;
+  items: Array<Conversion>;
+}
+
+/** A registered user. */
+export interface CreatedUser {
+  userId: string;
+  externalId: string;
+  status: "pendingCompliance" | (string & {});
+}
+
+/** A document issued to the user. */
+export interface Document {
+  documentId: string;
+  createdAt: string;
+  type: "accountStatement" | "tradeConfirmation" | "taxSlip" | "agreement" | (string & {});
+  title: string;
+  contentType: "application/pdf" | "text/csv" | "text/plain" | "image/png" | "image/jpeg" | "application/zip" | "application/octet-stream" | (string & {});
+  sizeBytes: number;
+  sha256: string;
+}
+
+/** A page of a user's documents. */
+export interface DocumentPage {
+  externalId: string;
+  userId: string;
+  nextCursor: string | null;
+  items: Array<Document>;
+}
+
+/** An event of the type user.documentPublished. */
+export interface DocumentPublishedEvent {
+  eventId: string;
+  type: "user.documentPublished";
+  createdAt: string;
+  data: PublishedDocument;
+}
+
+/** An event of the type user.documentWithdrawn. */
+export interface DocumentWithdrawnEvent {
+  eventId: string;
+  type: "user.documentWithdrawn";
+  createdAt: string;
+  data: WithdrawnDocument;
+}
+
+/** An event, by its type. It contains no personal data but the externalId. */
+export type Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent;
+
+/** A page of the feed. */
+export interface EventPage {
+  nextCursor: string;
+  hasMore: boolean;
+  items: Array<Event>;
+}
+
+/** A field, parameter or header that is not valid. */
+export interface FieldError {
+  field: string;
+  message: string;
+  code: string;
+}
+
+/** A user in a list, without personal data. */
+export interface ListedUser {
+  userId: string;
+  externalId: string;
+  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** An amount in a currency. */
+export interface Money {
+  currency: string;
+  amount: string;
+}
+
+/** As it is stored. Leading and trailing white space is removed, except from externalId, and country, province and postalCode are accepted in any letter case. */
+export interface NewUser {
+  externalId: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  dateOfBirth: string;
+  addressLine1: string;
+  addressLine2?: string | null;
+  city: string;
+  postalCode?: string;
+  province?: string;
+  country: string;
+  occupation: string;
+  isCiroAffiliate: boolean;
+}
+
+/** An event of a type that is newer than this document: ignore it. */
+export interface OtherEvent {
+  eventId: string;
+  type: string;
+  createdAt: string;
+  data: Record<string, any>;
+}
+
+/** The response of ping. */
+export interface Ping {
+  partner: string;
+  mode: "live" | "sandbox" | (string & {});
+  serverTime: string;
+}
+
+/** The document that was issued to a user. */
+export interface PublishedDocument {
+  externalId: string;
+  userId: string;
+  documentId: string;
+  type: "accountStatement" | "tradeConfirmation" | "taxSlip" | "agreement" | (string & {});
+  createdAt: string;
+}
+
+/** The conversions as they are in the list. */
+export interface RecordedConversions {
+  items: Array<Conversion>;
+}
+
+/** How many conversions of a user were recorded at once, and of which time. */
+export interface RecordedTransactions {
+  externalId: string;
+  userId: string;
+  count: number;
+  oldestCreatedAt: string;
+  newestCreatedAt: string;
+}
+
+/** A conversion to be recorded. */
+export interface SimulatedConversion {
+  conversionId?: string;
+  createdAt?: string;
+  from: SimulatedMoney;
+  to: SimulatedMoney;
+  rate: string;
+}
+
+/** Conversions to be recorded, all or none. */
+export interface SimulatedConversions {
+  items: Array<SimulatedConversion>;
+}
+
+/** A decision of compliance, simulated. */
+export interface SimulatedDecision {
+  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed";
+}
+
+/** A document to be published. */
+export interface SimulatedDocument {
+  type: "accountStatement" | "tradeConfirmation" | "taxSlip" | "agreement";
+  title: string;
+}
+
+/** An amount in a currency, to be recorded. */
+export interface SimulatedMoney {
+  currency: string;
+  amount: string;
+}
+
+/** An event of the type user.statusChanged. */
+export interface StatusChangedEvent {
+  eventId: string;
+  type: "user.statusChanged";
+  createdAt: string;
+  data: UserSummary;
+}
+
+/** An event of the type user.transactionsRecorded. */
+export interface TransactionsRecordedEvent {
+  eventId: string;
+  type: "user.transactionsRecorded";
+  createdAt: string;
+  data: RecordedTransactions;
+}
+
+/** The fields to change. The user that results is validated like a new one: a new country needs its province and postal code. */
+export interface UserChanges {
+  email?: string;
+  firstName?: string;
+  lastName?: string;
+  dateOfBirth?: string;
+  addressLine1?: string;
+  addressLine2?: string | null;
+  city?: string;
+  postalCode?: string;
+  province?: string;
+  country?: string;
+  occupation?: string;
+  isCiroAffiliate?: boolean;
+}
+
+/** A page of users. */
+export interface UserPage {
+  nextCursor: string | null;
+  items: Array<ListedUser>;
+}
+
+/** The status of a user. */
+export interface UserSummary {
+  userId: string;
+  externalId: string;
+  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
+  updatedAt: string;
+}
+
+/** The document that a user no longer has: it was published by mistake. */
+export interface WithdrawnDocument {
+  externalId: string;
+  userId: string;
+  documentId: string;
+}

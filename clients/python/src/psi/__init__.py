@@ -1,0 +1,454 @@
+"""A client of the Partner Service Interface. Python 3.11 or newer, no packages; one file that may be copied as psi.py.
+
+export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+python3 psi.py GET /v1/ping
+python3 psi.py PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+
+The status goes to standard error, the body to standard output: redirect it with `>` to save it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import itertools
+import json
+import os
+import random
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from email.message import Message
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.error import HTTPError
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+if TYPE_CHECKING:  # A copy of this file works without the types.
+    from psi.types import (
+        CompletedWrite,
+        Conversion,
+        CreatedUser,
+        Document,
+        Event,
+        FieldError,
+        ListedUser,
+        NewUser,
+        Ping,
+        UserChanges,
+        UserSummary,
+    )
+
+_WRITES = frozenset({"POST", "PATCH"})
+_TEMPORARY = frozenset({429, 500, 502, 503, 504})
+_FIRST_PAUSE, _MAX_PAUSE = 0.5, 30.0
+_Value = TypeVar("_Value", bound=str)
+_Result = TypeVar("_Result")
+
+
+# Signing
+
+
+def canonical_request(method: str, target: str, timestamp: str, idempotency_key: str, body: bytes) -> str:
+    """Returns the canonical request, the six lines to sign.
+
+    target: the path from /v1 on with its query, as sent. Raises UnicodeError if it is not UTF-8.
+    """
+    path, _, query = target.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
+    encoded = sorted((quote(name, safe=""), quote(value, safe="")) for name, value in pairs)
+    lines = (
+        method,
+        quote(unquote(path, errors="strict"), safe="/"),
+        "&".join(f"{name}={value}" for name, value in encoded),
+        timestamp,
+        idempotency_key,
+        hashlib.sha256(body).hexdigest(),
+    )
+    return "\n".join(lines)
+
+
+def sign(secret: str, canonical: str) -> str:
+    """Returns the signature: the hex HMAC-SHA256 under the secret as issued."""
+    return hmac.new(secret.encode(), canonical.encode(), hashlib.sha256).hexdigest()
+
+
+# Responses and errors
+
+
+class Response(NamedTuple):
+    """A response of the service."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+    def json(self) -> Any:
+        """Parses the body. Raises ValueError if it is not JSON, as from a proxy."""
+        return json.loads(self.body)
+
+
+class PsiError(Exception):
+    """A request failed. is_temporary: whether the same request may succeed later."""
+
+    is_temporary = False
+
+
+class NoResponseError(PsiError):
+    """No response, or a damaged one. A write may have taken effect: retry it under the same Idempotency-Key."""
+
+    is_temporary = True
+
+
+class ApiError(PsiError):
+    """The service refused or failed.
+
+    status: of HTTP. error: its code, for programs; empty if the response is not the service's, as from a proxy.
+    message: for people. request_id: for support. field_errors: each with field, code and message. body: all of it.
+    """
+
+    def __init__(self, response: Response) -> None:
+        try:
+            parsed = response.json()
+        except ValueError:
+            parsed = None
+        self.body: dict[str, Any] = parsed if isinstance(parsed, dict) else {}
+        self.status = response.status
+        self.headers = response.headers
+        self.is_temporary = response.status in _TEMPORARY
+        self.error = str(self.body.get("error", ""))
+        self.message = str(self.body.get("message", "The response is not the service's."))
+        self.request_id = str(self.body.get("requestId", ""))
+        self.field_errors: list[FieldError] = self.body.get("fieldErrors", [])
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        text = f"{self.status} {self.error}".strip() + f": {self.message}"
+        text += "".join(f" {one['field']}: {one['message']}" for one in self.field_errors)
+        # In the sandbox, a refused signature has a diagnosis.
+        if diagnosis := self.body.get("diagnosis"):
+            text += f" {diagnosis.get('message', '')}"
+        return f"{text} (request {self.request_id})" if self.request_id else text
+
+
+class WebhookError(PsiError):
+    """A webhook is not signed by the service, or is too old: respond with 401."""
+
+
+# The client
+
+
+class _StayHere(HTTPRedirectHandler):
+    """Follows no redirects, which could take the key to another host."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+class Client:
+    """Calls the service with an API key. May be used by several threads.
+
+    base_url, api_key, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY, PSI_SECRET. timeout: of an
+    attempt, in seconds. attempts: at most, for each request. max_wait: the longest Retry-After that is waited for, in
+    seconds. Raises LookupError if a setting is missing. The methods raise ApiError and NoResponseError; those that
+    write take an idempotency_key, by default a new one.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        secret: str | None = None,
+        *,
+        timeout: float = 30.0,
+        attempts: int = 5,
+        max_wait: float = 60.0,
+    ) -> None:
+        self._base_url = (base_url or _setting("PSI_BASE_URL")).rstrip("/")
+        self._api_key = api_key or _setting("PSI_API_KEY")
+        self._secret = secret or _setting("PSI_SECRET")
+        self._timeout, self._attempts, self._max_wait = timeout, attempts, max_wait
+        self._opener = build_opener(_StayHere)
+
+    def ping(self) -> Ping:
+        """The partner of the key, its mode, and the service's time."""
+        return self._get("/v1/ping")
+
+    def create_user(self, user: NewUser, *, idempotency_key: str | None = None) -> CreatedUser:
+        """Registers a user. ApiError: 400 names the fields, 409 is a known externalId, 422 a minor."""
+        return self.request("POST", "/v1/users", user, idempotency_key=idempotency_key).json()
+
+    def update_user(self, external_id: str, changes: UserChanges, *, idempotency_key: str | None = None) -> UserSummary:
+        """Changes the fields that are sent."""
+        return self.request("PATCH", user_path(external_id), changes, idempotency_key=idempotency_key).json()
+
+    def get_user(self, external_id: str) -> UserSummary:
+        """The status of a user."""
+        return self._get(user_path(external_id))
+
+    def users(self, *, status: str | None = None, limit: int = 100) -> Iterator[ListedUser]:
+        """All users, newest first, without personal data. limit: of a page."""
+        for page in self.pages("/v1/users", {"status": status, "limit": limit}):
+            yield from page["items"]
+
+    def transactions(self, external_id: str, *, limit: int = 100) -> Iterator[Conversion]:
+        """All conversions of a user, newest first. Amounts are texts: use Decimal, not float."""
+        for page in self.pages(user_path(external_id, "transactions"), {"limit": limit}):
+            yield from page["items"]
+
+    def documents(self, external_id: str, *, limit: int = 100) -> Iterator[Document]:
+        """All documents of a user, newest first."""
+        for page in self.pages(user_path(external_id, "documents"), {"limit": limit}):
+            yield from page["items"]
+
+    def get_document(self, external_id: str, document_id: str, *, sha256: str | None = None) -> bytes:
+        """The file of a document. sha256: as listed; a file that differs is requested again like a lost response."""
+        path = user_path(external_id, "documents", document_id)
+        return self._retried(lambda: self._download(path, sha256))
+
+    def get_idempotency_key(self, idempotency_key: str) -> CompletedWrite | None:
+        """The write that took effect under a key, or None: so far none has."""
+        try:
+            return self._get(f"/v1/idempotency-keys/{quote(idempotency_key, safe='')}")
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def events(self, cursor: str | None = None, *, limit: int = 100, poll_seconds: float | None = None) -> Events:
+        """The events after a cursor, oldest first, by default from the oldest kept.
+
+        poll_seconds: between looks for new ones; by default the events end with the newest.
+        """
+        return Events(self, cursor, limit, poll_seconds)
+
+    def pages(self, path: str, query: Mapping[str, Any] | None = None) -> Iterator[Any]:
+        """The pages of a list, each with items and nextCursor. query: a cursor is where to begin."""
+        query = dict(query or {})
+        while True:
+            page = self._get(path, query)
+            yield page
+            if page["nextCursor"] is None:
+                return
+            query["cursor"] = page["nextCursor"]
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Sends any request, and retries it after a failure that is temporary.
+
+        path: percent-encoded, from /v1 on. body: becomes JSON, but bytes are sent as they are. idempotency_key: empty
+        for none, and the write is then not retried. headers: not signed. Raises ApiError, NoResponseError.
+        """
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        target = f"{path}?{urlencode(given)}" if given else path
+        key = _key_for(method, idempotency_key)
+        # Each attempt has the same key and bytes, a new timestamp and a new signature.
+        return self._retried(
+            lambda: _succeeded(self.send(method, target, content, key, headers)),
+            safe=bool(key) or method == "GET",
+        )
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        body: bytes = b"",
+        idempotency_key: str | None = None,
+        more_headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Signs a request and sends it once; an error status is returned too.
+
+        target: path and query, percent-encoded. body: JSON, sent as it is signed, byte for byte. Raises
+        NoResponseError, and UnicodeError if the target is not UTF-8.
+        """
+        key = _key_for(method, idempotency_key)
+        timestamp = datetime.now(UTC).isoformat()
+        canonical = canonical_request(method, target, timestamp, key, body)
+        headers = dict(more_headers or {}) | {
+            "X-Api-Key": self._api_key,
+            "X-Request-Timestamp": timestamp,
+            "X-Request-Signature": sign(self._secret, canonical),
+        }
+        if key:
+            headers["Idempotency-Key"] = key
+        if method in _WRITES:
+            headers["Content-Type"] = "application/json"
+        request = Request(self._base_url + target, body or None, headers, method=method)
+        try:
+            with self._open(request) as response:
+                return Response(response.status, response.headers, response.read())
+        except (OSError, HTTPException) as error:
+            raise NoResponseError(f"no response: {error}") from error
+
+    def _open(self, request: Request) -> Any:
+        try:
+            return self._opener.open(request, timeout=self._timeout)
+        except HTTPError as error:
+            return error  # a response too
+
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
+        return self.request("GET", path, query=query).json()
+
+    def _download(self, path: str, sha256: str | None) -> bytes:
+        content = _succeeded(self.send("GET", path)).body
+        if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+            raise NoResponseError("The file is not what was listed: its SHA-256 differs.")
+        return content
+
+    def _retried(self, attempt: Callable[[], _Result], *, safe: bool = True) -> _Result:
+        for number in itertools.count(1):
+            try:
+                return attempt()
+            except PsiError as error:
+                pause = _pause(error, number)
+                if not (safe and error.is_temporary and number < self._attempts and pause <= self._max_wait):
+                    raise
+            time.sleep(pause)
+        raise AssertionError
+
+
+class Events(Iterator["Event"]):
+    """Events in the feed's order.
+
+    cursor: where to continue once you have handled the event that you have. Store it after that, not before: after a
+    crash, up to a page of events comes again, so handling one twice must have the same result as once.
+    """
+
+    def __init__(self, client: Client, cursor: str | None, limit: int, poll_seconds: float | None) -> None:
+        self.cursor = cursor
+        self._events = self._read(client, limit, poll_seconds)
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    def _read(self, client: Client, limit: int, poll_seconds: float | None) -> Iterator[Event]:
+        while True:
+            page = client.request("GET", "/v1/events", query={"cursor": self.cursor, "limit": limit}).json()
+            yield from page["items"][:-1]
+            self.cursor = page["nextCursor"]
+            yield from page["items"][-1:]
+            if not page["hasMore"]:
+                if poll_seconds is None:
+                    return
+                time.sleep(poll_seconds)
+
+
+# What programs use beside the client
+
+
+def user_path(external_id: str, *more: str) -> str:
+    """Returns the path of a user, or of what is below it, percent-encoded."""
+    return "/".join(["/v1/users", *(quote(one, safe="") for one in (external_id, *more))])
+
+
+def known(value: str | None, handled: Sequence[_Value], otherwise: _Value) -> _Value:
+    """Returns the value if your program handles it, else what you handle it like: values may be added at any time.
+
+    known(event["type"], ("user.statusChanged", "user.documentPublished"), "other")
+    """
+    return next((one for one in handled if one == value), otherwise)
+
+
+def verify_webhook(
+    body: bytes, headers: Mapping[str, str], secrets: Sequence[str], *, tolerance: float = 300.0
+) -> Event:
+    """Returns the event of a webhook that the service has signed (Standard Webhooks 1.0).
+
+    body: the bytes as they came. secrets: `whsec_…`, several while you change from one to the next. tolerance: the
+    greatest age, and difference of clocks, in seconds. Raises WebhookError; ValueError if a secret is malformed.
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    try:
+        message_id, timestamp, signatures = (given[f"webhook-{name}"] for name in ("id", "timestamp", "signature"))
+    except KeyError as error:
+        raise WebhookError(f"The header {error.args[0]} is missing.") from None
+    if not (timestamp.isascii() and timestamp.isdigit()) or abs(time.time() - int(timestamp)) > tolerance:
+        raise WebhookError("The time of the webhook is malformed, or too far from this clock.")
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    expected = [b"v1," + base64.b64encode(hmac.digest(_webhook_key(secret), signed, "sha256")) for secret in secrets]
+    if not any(hmac.compare_digest(one, other.encode()) for one in expected for other in signatures.split()):
+        raise WebhookError("No signature of the webhook is right.")
+    try:
+        event: Event = json.loads(body)
+    except ValueError:
+        raise WebhookError("The body of the webhook is not JSON.") from None
+    return event
+
+
+def send(
+    method: str,
+    target: str,
+    body: bytes = b"",
+    idempotency_key: str | None = None,
+    more_headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Client.send with the environment's settings: one attempt, and an error status is returned too."""
+    return Client().send(method, target, body, idempotency_key, more_headers)
+
+
+def _webhook_key(secret: str) -> bytes:
+    try:
+        return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except binascii.Error:
+        raise ValueError("A webhook's secret is whsec_ and base64.") from None
+
+
+def _key_for(method: str, idempotency_key: str | None) -> str:
+    if idempotency_key is None:
+        return str(uuid.uuid4()) if method in _WRITES else ""
+    return idempotency_key
+
+
+def _succeeded(response: Response) -> Response:
+    if not 200 <= response.status < 300:
+        raise ApiError(response)
+    return response
+
+
+def _pause(error: PsiError, number: int) -> float:
+    """Seconds to wait after this attempt: longer each time, and not the same for all who wait."""
+    after = error.headers.get("Retry-After", "") if isinstance(error, ApiError) else ""
+    if after.isascii() and after.isdigit():
+        return int(after) * random.uniform(1, 1.1)
+    return min(_FIRST_PAUSE * 2.0 ** (number - 1), _MAX_PAUSE) * random.uniform(0.5, 1)
+
+
+def _setting(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise LookupError(f"{name} is not set")
+    return value
+
+
+def main() -> None:
+    """Command line: sends one request and writes the response. Exit status 0 for a 2xx."""
+    if len(sys.argv) not in {3, 4}:
+        sys.exit("usage: python3 psi.py METHOD PATH [JSON]")
+    method, target, *body = sys.argv[1:]
+    try:
+        response = send(method, target, "".join(body).encode(), os.environ.get("PSI_IDEMPOTENCY_KEY") or None)
+    except (LookupError, ValueError, PsiError) as error:
+        sys.exit(str(error))
+    print(response.status, file=sys.stderr)
+    sys.stdout.buffer.write(response.body)
+    sys.stdout.flush()
+    print(file=sys.stderr)
+    sys.exit(0 if 200 <= response.status < 300 else 1)
+
+
+if __name__ == "__main__":
+    main()

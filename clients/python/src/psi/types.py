@@ -1,0 +1,278 @@
+"""What is sent and received, made by clients/generate_types.py from the description: do not edit.
+
+Fields may be added to what is received, and values to its enumerations: `| str` is for those.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class CompletedWrite(TypedDict):
+    """A write that has taken effect."""
+
+    idempotencyKey: str
+    method: Literal["POST", "PATCH"] | str
+    path: str
+    status: int
+    completedAt: str
+    expiresAt: str
+
+
+# A conversion from one currency to another.
+Conversion = TypedDict("Conversion", {
+    "conversionId": 'str',
+    "createdAt": 'str',
+    "type": 'Literal["conversion"] | str',
+    "from": 'Money',
+    "to": 'Money',
+    "rate": 'str',
+})
+
+
+class ConversionPage(TypedDict):
+    """A page of a user's conversions."""
+
+    externalId: str
+    userId: str
+    nextCursor: str | None
+    items: list[Conversion]
+
+
+class CreatedUser(TypedDict):
+    """A registered user."""
+
+    userId: str
+    externalId: str
+    status: Literal["pendingCompliance"] | str
+
+
+class Document(TypedDict):
+    """A document issued to the user."""
+
+    documentId: str
+    createdAt: str
+    type: Literal["accountStatement", "tradeConfirmation", "taxSlip", "agreement"] | str
+    title: str
+    contentType: Literal["application/pdf", "text/csv", "text/plain", "image/png", "image/jpeg", "application/zip", "application/octet-stream"] | str
+    sizeBytes: int
+    sha256: str
+
+
+class DocumentPage(TypedDict):
+    """A page of a user's documents."""
+
+    externalId: str
+    userId: str
+    nextCursor: str | None
+    items: list[Document]
+
+
+class DocumentPublishedEvent(TypedDict):
+    """An event of the type user.documentPublished."""
+
+    eventId: str
+    type: Literal["user.documentPublished"]
+    createdAt: str
+    data: PublishedDocument
+
+
+class DocumentWithdrawnEvent(TypedDict):
+    """An event of the type user.documentWithdrawn."""
+
+    eventId: str
+    type: Literal["user.documentWithdrawn"]
+    createdAt: str
+    data: WithdrawnDocument
+
+
+class EventPage(TypedDict):
+    """A page of the feed."""
+
+    nextCursor: str
+    hasMore: bool
+    items: list[Event]
+
+
+class FieldError(TypedDict):
+    """A field, parameter or header that is not valid."""
+
+    field: str
+    message: str
+    code: str
+
+
+class ListedUser(TypedDict):
+    """A user in a list, without personal data."""
+
+    userId: str
+    externalId: str
+    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
+    createdAt: str
+    updatedAt: str
+
+
+class Money(TypedDict):
+    """An amount in a currency."""
+
+    currency: str
+    amount: str
+
+
+class NewUser(TypedDict):
+    """As it is stored. Leading and trailing white space is removed, except from externalId, and country, province and postalCode are accepted in any letter case."""
+
+    externalId: str
+    email: str
+    firstName: str
+    lastName: str
+    dateOfBirth: str
+    addressLine1: str
+    addressLine2: NotRequired[str | None]
+    city: str
+    postalCode: NotRequired[str]
+    province: NotRequired[str]
+    country: str
+    occupation: str
+    isCiroAffiliate: bool
+
+
+class OtherEvent(TypedDict):
+    """An event of a type that is newer than this document: ignore it."""
+
+    eventId: str
+    type: str
+    createdAt: str
+    data: dict[str, Any]
+
+
+class Ping(TypedDict):
+    """The response of ping."""
+
+    partner: str
+    mode: Literal["live", "sandbox"] | str
+    serverTime: str
+
+
+class PublishedDocument(TypedDict):
+    """The document that was issued to a user."""
+
+    externalId: str
+    userId: str
+    documentId: str
+    type: Literal["accountStatement", "tradeConfirmation", "taxSlip", "agreement"] | str
+    createdAt: str
+
+
+class RecordedConversions(TypedDict):
+    """The conversions as they are in the list."""
+
+    items: list[Conversion]
+
+
+class RecordedTransactions(TypedDict):
+    """How many conversions of a user were recorded at once, and of which time."""
+
+    externalId: str
+    userId: str
+    count: int
+    oldestCreatedAt: str
+    newestCreatedAt: str
+
+
+# A conversion to be recorded.
+SimulatedConversion = TypedDict("SimulatedConversion", {
+    "conversionId": 'NotRequired[str]',
+    "createdAt": 'NotRequired[str]',
+    "from": 'SimulatedMoney',
+    "to": 'SimulatedMoney',
+    "rate": 'str',
+})
+
+
+class SimulatedConversions(TypedDict):
+    """Conversions to be recorded, all or none."""
+
+    items: list[SimulatedConversion]
+
+
+class SimulatedDecision(TypedDict):
+    """A decision of compliance, simulated."""
+
+    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"]
+
+
+class SimulatedDocument(TypedDict):
+    """A document to be published."""
+
+    type: Literal["accountStatement", "tradeConfirmation", "taxSlip", "agreement"]
+    title: str
+
+
+class SimulatedMoney(TypedDict):
+    """An amount in a currency, to be recorded."""
+
+    currency: str
+    amount: str
+
+
+class StatusChangedEvent(TypedDict):
+    """An event of the type user.statusChanged."""
+
+    eventId: str
+    type: Literal["user.statusChanged"]
+    createdAt: str
+    data: UserSummary
+
+
+class TransactionsRecordedEvent(TypedDict):
+    """An event of the type user.transactionsRecorded."""
+
+    eventId: str
+    type: Literal["user.transactionsRecorded"]
+    createdAt: str
+    data: RecordedTransactions
+
+
+class UserChanges(TypedDict):
+    """The fields to change. The user that results is validated like a new one: a new country needs its province and postal code."""
+
+    email: NotRequired[str]
+    firstName: NotRequired[str]
+    lastName: NotRequired[str]
+    dateOfBirth: NotRequired[str]
+    addressLine1: NotRequired[str]
+    addressLine2: NotRequired[str | None]
+    city: NotRequired[str]
+    postalCode: NotRequired[str]
+    province: NotRequired[str]
+    country: NotRequired[str]
+    occupation: NotRequired[str]
+    isCiroAffiliate: NotRequired[bool]
+
+
+class UserPage(TypedDict):
+    """A page of users."""
+
+    nextCursor: str | None
+    items: list[ListedUser]
+
+
+class UserSummary(TypedDict):
+    """The status of a user."""
+
+    userId: str
+    externalId: str
+    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
+    updatedAt: str
+
+
+class WithdrawnDocument(TypedDict):
+    """The document that a user no longer has: it was published by mistake."""
+
+    externalId: str
+    userId: str
+    documentId: str
+
+
+Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent

@@ -1,0 +1,46 @@
+// Makes the calls that it reads with the client, as tests/examples/driven.py has them, and writes the results.
+import { readFileSync } from "node:fs";
+import { Client, Events, verifyWebhook } from "./psi.mjs";
+
+// A result as JSON has it.
+async function plain(value) {
+  if (value instanceof Events) {
+    const seen = [];
+    for await (const event of value) seen.push({ event, cursor: value.cursor });
+    return seen;
+  }
+  if (value?.[Symbol.asyncIterator]) {
+    const seen = [];
+    for await (const item of value) seen.push(item);
+    return seen;
+  }
+  const found = await value;
+  if (found instanceof Response) return { status: found.status, body: await found.text() };
+  return Buffer.isBuffer(found) ? { hex: found.toString("hex") } : found;
+}
+
+function call(client, name, given, options) {
+  if (name === "verifyWebhook") {
+    const [body, headers, secrets] = given;
+    const { tolerance, ...others } = options;
+    if (tolerance !== undefined) others.toleranceMs = tolerance * 1000;
+    return verifyWebhook(Buffer.from(body), headers, secrets, others);
+  }
+  return client[name](...given, ...(name === "send" ? [] : [options]));
+}
+
+const { calls, attempts, maxWaitSeconds, timeoutSeconds } = JSON.parse(readFileSync(0, "utf8"));
+const client = new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000 });
+const results = [];
+for (const [name, given, options] of calls) {
+  // In Python, a body is an argument.
+  const [first, second, body, ...more] = given;
+  const settled = name === "request" ? [[first, second], { ...options, body }] : [given, options];
+  try {
+    results.push({ result: await plain(call(client, name, ...settled)) });
+  } catch (error) {
+    const { name: raised, message: text, isTemporary, status, error: code, reason, requestId, fieldErrors } = error;
+    results.push({ raised, text, isTemporary, status, error: code, message: reason, requestId, fieldErrors });
+  }
+}
+process.stdout.write(JSON.stringify(results));

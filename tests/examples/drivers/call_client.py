@@ -1,0 +1,57 @@
+"""Makes the calls that it reads with the client, as tests/examples/driven.py has them, and writes the results."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import psi
+
+
+def snake_case(name: str) -> str:
+    return re.sub("[A-Z0-9]+", lambda found: f"_{found[0].lower()}", name) if name != "sha256" else name
+
+
+def plain(value: Any) -> Any:
+    """A result as JSON has it."""
+    if isinstance(value, psi.Events):
+        return [{"event": event, "cursor": value.cursor} for event in value]
+    if isinstance(value, Iterator):
+        return list(value)
+    if isinstance(value, psi.Response):
+        return {"status": value.status, "body": value.body.decode()}
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def call(client: psi.Client, name: str, arguments: list[Any], options: dict[str, Any]) -> Any:
+    named = {snake_case(key): value for key, value in options.items()}
+    if name == "verifyWebhook":
+        body, headers, secrets = arguments
+        return psi.verify_webhook(body.encode(), headers, secrets, **named)
+    if name == "pages":
+        (path,) = arguments
+        return client.pages(path, named)
+    return getattr(client, snake_case(name))(*arguments, **named)
+
+
+given = json.load(sys.stdin)
+client = psi.Client(attempts=given["attempts"], max_wait=given["maxWaitSeconds"], timeout=given["timeoutSeconds"])
+results = []
+for name, arguments, options in given["calls"]:
+    try:
+        results.append({"result": plain(call(client, name, arguments, options))})
+    except (psi.PsiError, ValueError) as error:
+        results.append(
+            {
+                "raised": type(error).__name__,
+                "text": str(error),
+                "isTemporary": getattr(error, "is_temporary", None),
+                "status": getattr(error, "status", None),
+                "error": getattr(error, "error", None),
+                "message": getattr(error, "message", None),
+                "requestId": getattr(error, "request_id", None),
+                "fieldErrors": getattr(error, "field_errors", None),
+            }
+        )
+json.dump(results, sys.stdout)

@@ -1,0 +1,296 @@
+"""The clients of the packages, in both languages, against a live service and a gateway that fails."""
+
+import base64
+import secrets
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from partners.events import feed
+from partners.models import EventFeed, Mode, Partner
+from tests import factories
+from tests.examples.calling import Access
+from tests.examples.driven import LANGUAGES, DrivenClient, call
+from tests.examples.gateway import Gateway
+from tests.examples.languages import Language, Workshop
+from tests.live.conftest import Server
+from tests.support.client import Response
+from tests.support.documents import add_document
+from tests.support.events import place_events
+from users.models import Status, User, UserEvent
+
+pytestmark = pytest.mark.parametrize("language", LANGUAGES, ids=str)
+CHANGES = {"city": "Ottawa", "postalCode": "K1P 5W1"}
+
+
+@pytest.fixture
+def driven(place: Workshop, language: Language, access: Access) -> DrivenClient:
+    """A client of the service."""
+    return DrivenClient(place.built(language), language, access)
+
+
+@pytest.fixture
+def through(driven: DrivenClient, gateway: Gateway) -> DrivenClient:
+    """A client that reaches the service through the gateway."""
+    access = Access(gateway.url, driven.access.api_key, driven.access.secret)
+    return DrivenClient(driven.place, driven.language, access)
+
+
+@pytest.fixture
+def sandbox(driven: DrivenClient, server: Server, django_db_blocker: Any) -> Iterator[DrivenClient]:
+    """A client of a sandbox partner."""
+    with django_db_blocker.unblock():
+        partner = factories.PartnerFactory.create(slug=f"sandbox-{secrets.token_hex(4)}", mode=Mode.SANDBOX)
+        key = factories.client_of(partner, server.transport)
+        access = Access(driven.access.base_url, key.api_key, key.secret)
+        yield DrivenClient(driven.place, driven.language, access)
+
+
+# Operations
+
+
+def test_users_are_created_changed_read_and_listed(driven: DrivenClient, committed_partner: Partner) -> None:
+    body, key = factories.user_body(externalId="zoë +1", firstName="Zoë"), str(uuid.uuid4())
+    ping, created, again, write, changed, read, *lists, none = driven.results(
+        call("ping"),
+        call("createUser", body, idempotencyKey=key),
+        call("createUser", body, idempotencyKey=key),
+        call("getIdempotencyKey", key),
+        call("updateUser", "zoë +1", {"city": "Montréal", "province": "QC", "postalCode": "H2Y 1C6"}),
+        call("getUser", "zoë +1"),
+        call("users"),
+        call("users", status="active"),
+        call("getIdempotencyKey", str(uuid.uuid4())),
+    )
+    assert ping["partner"] == committed_partner.slug
+    assert created == again
+    assert (write["method"], write["path"], write["status"]) == ("POST", "/v1/users", 201)
+    assert changed == read
+    assert [[one["externalId"] for one in users] for users in lists] == [["zoë +1"], []]
+    assert none is None
+    assert committed_partner.users.get(external_id="zoë +1").city == "Montréal"
+
+
+def test_lists_are_read_page_by_page(through: DrivenClient, gateway: Gateway, user: User) -> None:
+    first = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+    factories.add_conversions(user, [first + timedelta(seconds=number // 2) for number in range(7)])
+    path = f"/v1/users/{user.external_id}/transactions"
+    conversions, pages = through.results(call("transactions", user.external_id, limit=3), call("pages", path, limit=3))
+    assert sorted(one["conversionId"] for one in conversions) == sorted(c.conversion_id for c in user.conversions.all())
+    assert [len(page["items"]) for page in pages] == [3, 3, 1]
+    assert len(gateway.seen) == 6
+
+
+def test_a_file_is_the_listed_one(through: DrivenClient, gateway: Gateway, user: User) -> None:
+    document = add_document(user, b"%PDF-1.7\n\0\xff\n\n")
+    (listed,) = through.results(call("documents", user.external_id))[0]
+    # A file that is cut or spoilt on the way is requested again.
+    gateway.faults = ["cut", "spoilt"]
+    (file,) = through.results(call("getDocument", user.external_id, listed["documentId"], sha256=listed["sha256"]))
+    assert (listed["documentId"], bytes.fromhex(file["hex"])) == (str(document.document_id), b"%PDF-1.7\n\0\xff\n\n")
+    gateway.faults = ["spoilt"]
+    get = call("getDocument", user.external_id, listed["documentId"], sha256=listed["sha256"])
+    (refused,) = through.outcomes(get, attempts=1)
+    assert (refused["raised"], refused["isTemporary"]) == ("NoResponseError", True)
+
+
+# Errors
+
+
+def test_an_error_has_its_parts(driven: DrivenClient, user: User) -> None:
+    invalid, conflict, missing, minor = driven.outcomes(
+        call("updateUser", user.external_id, {"email": "nobody", "nickname": "Ada"}),
+        call("createUser", factories.user_body(externalId=user.external_id)),
+        call("getUser", "nobody"),
+        call("updateUser", user.external_id, {"dateOfBirth": "2020-01-01"}),
+    )
+    assert [(one["status"], one["error"], one["raised"]) for one in (invalid, conflict, missing, minor)] == [
+        (400, "bad_request", "ApiError"),
+        (409, "conflict", "ApiError"),
+        (404, "not_found", "ApiError"),
+        (422, "unprocessable_entity", "ApiError"),
+    ]
+    assert [(one["field"], one["code"]) for one in invalid["fieldErrors"]] == [
+        ("email", "format"),
+        ("nickname", "unknown"),
+    ]
+    assert "nickname: Unknown field." in invalid["text"]
+    assert missing["message"] == "User not found."
+    assert uuid.UUID(missing["requestId"])
+    assert missing["requestId"] in missing["text"]
+    assert not missing["isTemporary"]
+
+
+def test_the_response_of_another_program_is_an_error_too(through: DrivenClient, gateway: Gateway) -> None:
+    for body in (b"<html>", b"[]", b'{"error": "unauthorized", "message": "No.", "diagnosis": {"message": "Clock."}}'):
+        gateway.service = lambda *_, body=body: Response(401, {"Content-Length": str(len(body))}, body)
+        (outcome,) = through.outcomes(call("ping"))
+        assert (outcome["raised"], outcome["status"]) == ("ApiError", 401)
+    assert "No. Clock." in outcome["text"]
+
+
+def test_a_target_that_cannot_be_signed_is_refused_without_a_request(through: DrivenClient, gateway: Gateway) -> None:
+    (outcome,) = through.outcomes(call("request", "GET", "/v1/users/caf%E9"))
+    assert outcome["raised"] in {"UnicodeDecodeError", "URIError"}
+    assert gateway.seen == []
+
+
+# Retries
+
+
+@pytest.mark.parametrize("fault", ["lost", "cut"])
+def test_a_write_whose_response_is_lost_takes_effect_once(
+    through: DrivenClient, gateway: Gateway, user: User, fault: Any
+) -> None:
+    gateway.faults = [fault, fault]
+    (changed,) = through.results(call("updateUser", user.external_id, CHANGES))
+    keys = {headers["idempotency-key"] for headers in gateway.seen}
+    assert (changed["externalId"], len(gateway.seen), len(keys)) == (user.external_id, 3, 1)
+    assert len({headers["x-request-signature"] for headers in gateway.seen}) == 3
+    cities = UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id").values_list("city", flat=True)
+    assert list(cities) == ["Toronto", "Ottawa"]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_temporary_failure_is_waited_out(through: DrivenClient, gateway: Gateway, user: User, status: Any) -> None:
+    gateway.faults, gateway.retry_after = [status, status], 1
+    through.results(call("updateUser", user.external_id, CHANGES))
+    first, second, third = gateway.seen_at
+    assert second - first >= 1
+    assert third - second >= 1
+
+
+def test_attempts_are_bounded(through: DrivenClient, gateway: Gateway) -> None:
+    gateway.faults, gateway.retry_after = [503] * 9, 0
+    (outcome,) = through.outcomes(call("ping"), attempts=4)
+    assert (outcome["status"], outcome["isTemporary"], len(gateway.seen)) == (503, True, 4)
+
+
+def test_a_longer_retry_after_is_not_waited_for(through: DrivenClient, gateway: Gateway) -> None:
+    gateway.faults, gateway.retry_after = [429], 3600
+    (outcome,) = through.outcomes(call("ping"))
+    assert (outcome["status"], len(gateway.seen)) == (429, 1)
+
+
+def test_a_refusal_is_not_retried(through: DrivenClient, gateway: Gateway) -> None:
+    through.outcomes(call("getUser", "nobody"))
+    assert len(gateway.seen) == 1
+
+
+def test_a_write_without_a_key_is_not_retried(through: DrivenClient, gateway: Gateway, user: User) -> None:
+    gateway.faults = ["lost"]
+    path = f"/v1/users/{user.external_id}"
+    (outcome,) = through.outcomes(call("request", "PATCH", path, CHANGES, idempotencyKey=""))
+    assert (outcome["raised"], len(gateway.seen)) == ("NoResponseError", 1)
+    assert "idempotency-key" not in gateway.seen[0]
+
+
+def test_a_redirect_is_an_error(through: DrivenClient, gateway: Gateway) -> None:
+    gateway.faults = [302]
+    (outcome,) = through.outcomes(call("ping"))
+    assert (outcome["status"], len(gateway.seen)) == (302, 1)
+
+
+def test_a_response_that_does_not_come_in_time_is_none(sandbox: DrivenClient) -> None:
+    # The service waits for 5 seconds.
+    slow = call("request", "GET", "/v1/ping", headers={"X-Sandbox-Fault": "slow"})
+    (outcome,) = sandbox.outcomes(slow, attempts=1, timeout=0.5)
+    assert (outcome["raised"], outcome["isTemporary"]) == ("NoResponseError", True)
+
+
+def test_the_sandbox_rehearses_a_lost_response(sandbox: DrivenClient) -> None:
+    key, fault = str(uuid.uuid4()), {"X-Sandbox-Fault": "lostAnswer"}
+    body = factories.user_body(externalId="cust-1001")
+    lost, write, again, limited = sandbox.outcomes(
+        call("request", "POST", "/v1/users", body, idempotencyKey=key, headers=fault),
+        call("getIdempotencyKey", key),
+        call("createUser", body, idempotencyKey=key),
+        call("request", "GET", "/v1/ping", headers={"X-Sandbox-Fault": "tooManyRequests"}),
+        attempts=2,
+    )
+    assert lost["raised"] == "NoResponseError"
+    assert write["result"]["status"] == 201
+    assert again["result"]["externalId"] == "cust-1001"
+    assert (limited["status"], limited["isTemporary"]) == (429, True)
+
+
+# Events
+
+
+def test_events_have_the_cursor_to_store(through: DrivenClient, gateway: Gateway, user: User) -> None:
+    factories.decide(user, Status.ACTIVE)
+    factories.add_documents(user, [factories.NOON] * 4)
+    place_events()
+    last = feed.cursor_of(EventFeed.objects.get(partner=user.partner_id).last_position)
+    (seen,) = through.results(call("events", None, limit=2))
+    assert [one["event"]["type"] for one in seen] == ["user.statusChanged", *["user.documentPublished"] * 4]
+    cursors = [one["cursor"] for one in seen]
+    # Within a page that of the page, so that a crash repeats events and loses none.
+    assert cursors[0] is None
+    assert cursors[1] == cursors[2]
+    assert (len(set(cursors)), cursors[-1]) == (4, last)
+    rest, nothing = through.results(call("events", cursors[1]), call("events", last))
+    assert [one["event"] for one in rest] == [one["event"] for one in seen[2:]]
+    assert nothing == []
+
+
+def test_a_cursor_that_is_refused_is_named(driven: DrivenClient) -> None:
+    (outcome,) = driven.outcomes(call("events", "none"))
+    assert [one["field"] for one in outcome["fieldErrors"]] == ["cursor"]
+
+
+# Webhooks
+
+BODY = '{"eventId":"0d6f2f6a-8a53-4c3e-9b0e-3f2d6a1c7b95","type":"user.renamed","data":{"externalId":"cust-Zoë"}}'
+OLD, NEW, OTHER = (f"whsec_{base64.b64encode(bytes([number]) * 32).decode()}" for number in range(3))
+
+
+def headers_of(*under: str, body: str = BODY, age: int = 0) -> dict[str, str]:
+    """As the service sends them: a signature under each secret."""
+    at = datetime.now(UTC) - timedelta(seconds=age)
+    signatures = [Webhook(secret).sign("message", at, body) for secret in under]
+    time = str(int(at.timestamp()))
+    return {"webhook-id": "message", "Webhook-Timestamp": time, "webhook-signature": " ".join(signatures)}
+
+
+def test_a_webhook_is_verified_under_any_of_the_secrets(driven: DrivenClient) -> None:
+    events = driven.results(
+        call("verifyWebhook", BODY, headers_of(OLD), [OLD]),
+        call("verifyWebhook", BODY, headers_of(OLD, NEW), [NEW]),
+        call("verifyWebhook", BODY, headers_of(NEW, OLD), [OTHER, OLD]),
+        call("verifyWebhook", BODY, headers_of(OLD, age=290), [OLD]),
+        call("verifyWebhook", BODY, headers_of(OLD, age=-290), [OLD]),
+        call("verifyWebhook", BODY, headers_of(OLD, age=1000), [OLD], tolerance=1100),
+    )
+    assert {event["data"]["externalId"] for event in events} == {"cust-Zoë"}
+
+
+def test_a_webhook_that_is_not_signed_so_is_refused(driven: DrivenClient) -> None:
+    valid = headers_of(OLD)
+    signature = valid["webhook-signature"]
+    refused = [
+        (BODY.replace("renamed", "closed"), valid, [OLD]),
+        (BODY, valid, [NEW]),
+        (BODY, valid, []),
+        (BODY, headers_of(OLD, age=310), [OLD]),
+        (BODY, headers_of(OLD, age=-310), [OLD]),
+        (BODY, valid | {"webhook-id": "another"}, [OLD]),
+        (BODY, valid | {"Webhook-Timestamp": "now"}, [OLD]),
+        (BODY, valid | {"webhook-signature": signature.replace("v1,", "v2,")}, [OLD]),
+        (BODY, valid | {"webhook-signature": signature.removeprefix("v1,")}, [OLD]),
+        (BODY, valid | {"webhook-signature": ""}, [OLD]),
+        (BODY, valid | {"webhook-signature": "v1,é"}, [OLD]),
+        (BODY, {"webhook-id": "message"}, [OLD]),
+        ("[", headers_of(OLD, body="["), [OLD]),
+    ]
+    outcomes = driven.outcomes(*(call("verifyWebhook", *arguments) for arguments in refused))
+    assert [one.get("raised") for one in outcomes] == ["WebhookError"] * len(refused)
+
+
+def test_a_malformed_secret_is_no_webhook_error(driven: DrivenClient) -> None:
+    (outcome,) = driven.outcomes(call("verifyWebhook", BODY, headers_of(OLD), ["whsec_!"]))
+    assert outcome["raised"] in {"ValueError", "TypeError"}

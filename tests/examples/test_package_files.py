@@ -1,0 +1,264 @@
+"""The packages as they are installed: from the checkout and from /docs, with types that the description gives."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+import psi
+import psi.types
+from clients import generate_types
+from partners.docs import client_packages
+from tests.examples.languages import ENVIRONMENT, ROOT, require, require_npm_packages
+from tests.support.client import in_process
+from tests.support.timeouts import WAIT_SECONDS
+
+CLIENTS = ROOT / "clients"
+DESCRIPTION: dict[str, Any] = json.loads((ROOT / "docs" / "openapi.json").read_bytes())
+OPERATIONS = [
+    operation["operationId"]
+    for path, node in DESCRIPTION["paths"].items()
+    for method, operation in node.items()
+    # Those of the sandbox go through `request`.
+    if method != "parameters" and not path.startswith("/v1/sandbox/")
+]
+WRITTEN = [
+    CLIENTS / "python" / "src" / "psi" / "__init__.py",
+    CLIENTS / "node" / "psi.mjs",
+    CLIENTS / "node" / "psi.d.mts",
+]
+
+
+def run(*command: str | Path, folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=ENVIRONMENT | {"HOME": str(folder)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def downloaded(name: str, folder: Path) -> Path:
+    """An archive as the docs serve it."""
+    response = in_process("GET", f"/docs/clients/{name}", {}, b"")
+    assert (response.status, response.header("Content-Type")) == (200, "application/gzip")
+    path = folder / name
+    path.write_bytes(response.body)
+    return path
+
+
+# Types
+
+
+@pytest.mark.parametrize("path", generate_types.texts(), ids=lambda path: path.name)
+def test_the_types_are_those_of_the_description(path: Path) -> None:
+    assert path.read_text() == generate_types.texts()[path], "Run `make openapi`."
+
+
+@pytest.mark.parametrize("name", sorted(generate_types.Types(DESCRIPTION).schemas))
+def test_a_type_has_the_fields_of_its_schema(name: str) -> None:
+    schema = DESCRIPTION["components"]["schemas"][name]
+    if "properties" not in schema:
+        return
+    hints = get_type_hints(getattr(psi.types, name), include_extras=True)
+    optional = {field for field, hint in hints.items() if str(hint).startswith("typing.NotRequired")}
+    assert hints.keys() == schema["properties"].keys()
+    assert optional == schema["properties"].keys() - set(schema.get("required", []))
+    declared = re.search(rf"interface {name} {{\n(.*?)\n}}", generate_types.NODE.read_text(), re.DOTALL)
+    assert declared
+    fields = re.findall(r"^  (\w+)(\??): ", declared[1], re.MULTILINE)
+    assert {field: bool(mark) for field, mark in fields} == {field: field in optional for field in hints}
+
+
+def test_values_may_be_added_to_what_is_received_and_not_to_what_is_sent() -> None:
+    document = {
+        "paths": {
+            "/v1/a": {
+                "post": {
+                    "operationId": "a",
+                    "requestBody": {"schema": {"$ref": "#/components/schemas/Sent"}},
+                    "responses": {
+                        "200": {"schema": {"$ref": "#/components/schemas/Received"}},
+                        "400": {"schema": {"$ref": "#/components/schemas/Failed"}},
+                    },
+                }
+            }
+        },
+        "components": {
+            "schemas": {
+                name: {"properties": {"kind": {"type": ["string", "null"], "enum": ["a", "b", None]}}}
+                for name in ("Sent", "Received", "Failed")
+            }
+        },
+    }
+    types = generate_types.Types(document)
+    python, node = generate_types.python_text(types), generate_types.node_text(types)
+    assert 'kind: NotRequired[Literal["a", "b"] | None]' in python
+    assert 'kind: NotRequired[Literal["a", "b"] | str | None]' in python
+    assert '  kind?: "a" | "b" | null;' in node
+    assert '  kind?: "a" | "b" | (string & {}) | null;' in node
+    assert "Failed" not in python + node
+
+
+# Code
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_each_operation_has_a_method(operation: str) -> None:
+    # A list is an iterator: listUsers is `users`.
+    listed = re.fullmatch("list([A-Z])(.*)", operation)
+    name = f"{listed[1].lower()}{listed[2]}" if listed else operation
+    assert hasattr(psi.Client, re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name))
+    for path in WRITTEN[1:]:
+        assert re.search(rf"^  (async )?{name}\(", path.read_text(), re.MULTILINE), path.name
+
+
+def test_the_declarations_are_those_of_the_module() -> None:
+    module, declarations = (path.read_text() for path in WRITTEN[1:])
+    exported = set(re.findall(r"^export (?:async )?(?:function|class) (\w+)", module, re.MULTILINE))
+    declared = set(re.findall(r"^export declare (?:const|function|class) (\w+)", declarations, re.MULTILINE))
+    assert exported == declared
+    [body] = re.findall(r"^export class Client \{(.*?)^\}", module, re.MULTILINE | re.DOTALL)
+    methods = set(re.findall(r"^  (?:async )?\*?([a-z]\w+)\(", body, re.MULTILINE))
+    [shown] = re.findall(r"^export declare class Client \{(.*?)^\}", declarations, re.MULTILINE | re.DOTALL)
+    assert set(re.findall(r"^  ([a-z]\w+)[(<]", shown, re.MULTILINE)) == methods
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
+def test_it_is_small(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 500
+
+
+def test_both_packages_have_one_version() -> None:
+    python = tomllib.loads((CLIENTS / "python" / "pyproject.toml").read_text())["project"]
+    node = json.loads((CLIENTS / "node" / "package.json").read_text())
+    assert (python["name"], python["version"], python["dependencies"]) == (node["name"], node["version"], [])
+    assert "dependencies" not in node
+
+
+# Installation
+
+
+def test_python_installs_it_from_the_docs(tmp_path: Path) -> None:
+    run("tar", "-xzf", downloaded("psi-python.tar.gz", tmp_path), folder=tmp_path)
+    # uv has the build backend in itself: nothing is downloaded.
+    uv = Path(sys.executable).with_name("uv")
+    run(uv, "build", "--offline", "--wheel", "--out-dir", tmp_path, tmp_path / "package", folder=tmp_path)
+    [wheel] = tmp_path.glob("*.whl")
+    site = tmp_path / "site"
+    run(uv, "pip", "install", "--offline", "--python", sys.executable, "--target", site, wheel, folder=tmp_path)
+    assert {path.name for path in (site / "psi").glob("*") if path.is_file()} >= {"__init__.py", "types.py", "py.typed"}
+    program = "import psi, psi.types; print(psi.__file__, psi.known('new', ('a', 'b'), 'other'))"
+    printed = run(
+        sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(site)!r}); {program}", folder=tmp_path
+    )
+    assert printed == f"{site / 'psi' / '__init__.py'} other\n"
+    done = subprocess.run([sys.executable, "-m", "psi"], cwd=site, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "usage: python3 psi.py METHOD PATH [JSON]\n")
+
+
+def test_npm_installs_it_from_the_docs(tmp_path: Path) -> None:
+    require("node")
+    require("npm")
+    archive = downloaded("psi-node.tgz", tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", archive, folder=tmp_path)
+    program = 'import * as psi from "partner-service-interface-client"; console.log(psi.known("new", ["a"], "other"))'
+    assert run("node", "--input-type=module", "--eval", program, folder=tmp_path) == "other\n"
+
+
+def test_an_archive_is_the_same_each_time_and_an_unknown_one_is_not_found() -> None:
+    client_packages.archive.cache_clear()
+    first = client_packages.archive("psi-node.tgz")
+    client_packages.archive.cache_clear()
+    assert client_packages.archive("psi-node.tgz") == first
+    assert in_process("GET", "/docs/clients/psi.tgz", {}, b"").status == 404
+
+
+# Type checkers
+
+PYTHON_PROGRAM = """
+import psi
+from psi.types import Conversion, NewUser
+
+client: psi.Client = psi.Client("https://partners.example", "key", "secret")
+mode: str = client.ping()["mode"]
+conversions: list[Conversion] = list(client.transactions("cust-1001"))
+status = client.get_user("cust-1001")["status"]
+if status == "added later":
+    print(psi.known(status, ("active", "closed"), "other"))
+for event in client.events():
+    if event["type"] == "user.statusChanged":
+        print(event["data"]["status"])
+"""
+PYTHON_MISTAKES = """
+client.get_user("cust-1001")["stauts"]
+client.update_user("cust-1001", {"town": "Ottawa"})
+lacking: NewUser = {"externalId": "cust-1001"}
+"""
+NODE_PROGRAM = """
+import { Client, known, verifyWebhook, type Conversion, type NewUser } from "partner-service-interface-client";
+
+const client = new Client({ baseUrl: "https://partners.example", apiKey: "key", secret: "secret" });
+const mode: string = (await client.ping()).mode;
+const conversions: Conversion[] = [];
+for await (const conversion of client.transactions("cust-1001")) conversions.push(conversion);
+const { status } = await client.getUser("cust-1001");
+const handled: "active" | "closed" | "other" = known(status, ["active", "closed"], "other");
+for await (const event of client.events()) if (event.type === "user.statusChanged") console.log(event.data.status);
+console.log(mode, handled, verifyWebhook("{}", new Headers(), ["whsec_AA=="]).type);
+"""
+NODE_MISTAKES = """
+(await client.getUser("cust-1001")).stauts;
+await client.updateUser("cust-1001", { town: "Ottawa" });
+const lacking: NewUser = { externalId: "cust-1001" };
+"""
+
+
+def test_mypy_finds_mistakes_and_only_those(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PYTHON_PROGRAM + PYTHON_MISTAKES)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "program.py"]
+    environment = ENVIRONMENT | {"MYPYPATH": str(CLIENTS / "python" / "src")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    found = {
+        int(line.split(":")[1])
+        for line in done.stdout.splitlines()
+        if line.startswith("program.py:") and " error: " in line
+    }
+    first = len(PYTHON_PROGRAM.splitlines()) + 2
+    assert found == {first, first + 1, first + 2}, done.stdout
+
+
+def test_typescript_finds_mistakes_and_only_those(tmp_path: Path) -> None:
+    require("node")
+    require_npm_packages(tmp_path)
+    installed = tmp_path / "lib" / "node_modules" / "partner-service-interface-client"
+    installed.parent.mkdir(parents=True)
+    installed.symlink_to(CLIENTS / "node")
+    (tmp_path / "lib" / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "lib" / "program.ts").write_text(NODE_PROGRAM + NODE_MISTAKES)
+    types = ("--types", "node", "--typeRoots", "../node_modules/@types")
+    options = ("--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", *types)
+    command = ["node", "../node_modules/typescript/bin/tsc", *options, "program.ts"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path / "lib",
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    found = {int(number) for number in re.findall(r"^program\.ts\((\d+),", done.stdout, re.MULTILINE)}
+    first = len(NODE_PROGRAM.splitlines()) + 2
+    assert found == {first, first + 1, first + 2}, done.stdout
