@@ -1,6 +1,9 @@
 // What is sent and received, made by clients/generate_types.py from the description: do not edit.
 // Fields may be added to what is received, and values to its enumerations: `(string & {})` is for those.
 
+/** An object without fields. */
+export type Closing = Record<string, any>;
+
 /** A write that has taken effect. */
 export interface CompletedWrite {
   idempotencyKey: string;
@@ -72,7 +75,7 @@ export interface DocumentWithdrawnEvent {
 }
 
 /** An event, by its type. It contains no personal data but the externalId. */
-export type Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent;
+export type Event = StatusChangedEvent | RequirementsChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent;
 
 /** A page of the feed. */
 export interface EventPage {
@@ -95,6 +98,7 @@ export interface ListedUser {
   status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
   createdAt: string;
   updatedAt: string;
+  openRequirements: number;
 }
 
 /** An amount in a currency. */
@@ -158,6 +162,38 @@ export interface RecordedTransactions {
   newestCreatedAt: string;
 }
 
+/** What compliance needs about a user. */
+export interface Requirement {
+  requirementId: string;
+  code: "nameUnclear" | "dateOfBirthUnclear" | "addressUnclear" | "occupationUnclear" | "emailUnclear" | "purposeOfUse" | "sourceOfFunds" | "other" | (string & {});
+  fields: Array<string>;
+  message: string | null;
+  state: "open" | "submitted" | "closed" | (string & {});
+  createdAt: string;
+  dueAt: string;
+}
+
+/** The data of user.requirementsChanged. */
+export interface RequirementsChanged {
+  userId: string;
+  externalId: string;
+  openRequirements: number;
+  openedRequirementId: string | null;
+}
+
+/** An event of the type user.requirementsChanged. */
+export interface RequirementsChangedEvent {
+  eventId: string;
+  type: "user.requirementsChanged";
+  createdAt: string;
+  data: RequirementsChanged;
+}
+
+/** A partner's note on a requirement. */
+export interface Response {
+  note: string;
+}
+
 /** A conversion to be recorded. */
 export interface SimulatedConversion {
   conversionId?: string;
@@ -175,6 +211,7 @@ export interface SimulatedConversions {
 /** A decision of compliance, simulated. */
 export interface SimulatedDecision {
   status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed";
+  reasonCode?: string;
 }
 
 /** A document to be published. */
@@ -189,12 +226,29 @@ export interface SimulatedMoney {
   amount: string;
 }
 
+/** A requirement of compliance, simulated. */
+export interface SimulatedRequirement {
+  code: "nameUnclear" | "dateOfBirthUnclear" | "addressUnclear" | "occupationUnclear" | "emailUnclear" | "purposeOfUse" | "sourceOfFunds" | "other";
+  fields?: Array<string>;
+  message?: string | null;
+  dueInDays?: number;
+}
+
+/** The data of user.statusChanged. */
+export interface StatusChanged {
+  userId: string;
+  externalId: string;
+  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
+  statusReason: "verified" | "informationMissing" | "notVerified" | "duplicate" | "notServed" | "partnerRequest" | "userRequest" | "underReview" | (string & {}) | null;
+  updatedAt: string;
+}
+
 /** An event of the type user.statusChanged. */
 export interface StatusChangedEvent {
   eventId: string;
   type: "user.statusChanged";
   createdAt: string;
-  data: UserSummary;
+  data: StatusChanged;
 }
 
 /** An event of the type user.transactionsRecorded. */
@@ -227,11 +281,14 @@ export interface UserPage {
   items: Array<ListedUser>;
 }
 
-/** The status of a user. */
+/** The status of a user, why, and what compliance needs from you. */
 export interface UserSummary {
   userId: string;
   externalId: string;
   status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
+  statusReason: "verified" | "informationMissing" | "notVerified" | "duplicate" | "notServed" | "partnerRequest" | "userRequest" | "underReview" | (string & {}) | null;
+  statusChangedAt: string;
+  requirements: Array<Requirement>;
   updatedAt: string;
 }
 

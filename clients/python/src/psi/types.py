@@ -110,6 +110,7 @@ class ListedUser(TypedDict):
     status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
     createdAt: str
     updatedAt: str
+    openRequirements: int
 
 
 class Money(TypedDict):
@@ -180,6 +181,42 @@ class RecordedTransactions(TypedDict):
     newestCreatedAt: str
 
 
+class Requirement(TypedDict):
+    """What compliance needs about a user."""
+
+    requirementId: str
+    code: Literal["nameUnclear", "dateOfBirthUnclear", "addressUnclear", "occupationUnclear", "emailUnclear", "purposeOfUse", "sourceOfFunds", "other"] | str
+    fields: list[str]
+    message: str | None
+    state: Literal["open", "submitted", "closed"] | str
+    createdAt: str
+    dueAt: str
+
+
+class RequirementsChanged(TypedDict):
+    """The data of user.requirementsChanged."""
+
+    userId: str
+    externalId: str
+    openRequirements: int
+    openedRequirementId: str | None
+
+
+class RequirementsChangedEvent(TypedDict):
+    """An event of the type user.requirementsChanged."""
+
+    eventId: str
+    type: Literal["user.requirementsChanged"]
+    createdAt: str
+    data: RequirementsChanged
+
+
+class Response(TypedDict):
+    """A partner's note on a requirement."""
+
+    note: str
+
+
 # A conversion to be recorded.
 SimulatedConversion = TypedDict("SimulatedConversion", {
     "conversionId": 'NotRequired[str]',
@@ -200,6 +237,7 @@ class SimulatedDecision(TypedDict):
     """A decision of compliance, simulated."""
 
     status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"]
+    reasonCode: NotRequired[str]
 
 
 class SimulatedDocument(TypedDict):
@@ -216,13 +254,32 @@ class SimulatedMoney(TypedDict):
     amount: str
 
 
+class SimulatedRequirement(TypedDict):
+    """A requirement of compliance, simulated."""
+
+    code: Literal["nameUnclear", "dateOfBirthUnclear", "addressUnclear", "occupationUnclear", "emailUnclear", "purposeOfUse", "sourceOfFunds", "other"]
+    fields: NotRequired[list[str]]
+    message: NotRequired[str | None]
+    dueInDays: NotRequired[int]
+
+
+class StatusChanged(TypedDict):
+    """The data of user.statusChanged."""
+
+    userId: str
+    externalId: str
+    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
+    statusReason: Literal["verified", "informationMissing", "notVerified", "duplicate", "notServed", "partnerRequest", "userRequest", "underReview"] | str | None
+    updatedAt: str
+
+
 class StatusChangedEvent(TypedDict):
     """An event of the type user.statusChanged."""
 
     eventId: str
     type: Literal["user.statusChanged"]
     createdAt: str
-    data: UserSummary
+    data: StatusChanged
 
 
 class TransactionsRecordedEvent(TypedDict):
@@ -259,11 +316,14 @@ class UserPage(TypedDict):
 
 
 class UserSummary(TypedDict):
-    """The status of a user."""
+    """The status of a user, why, and what compliance needs from you."""
 
     userId: str
     externalId: str
     status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
+    statusReason: Literal["verified", "informationMissing", "notVerified", "duplicate", "notServed", "partnerRequest", "userRequest", "underReview"] | str | None
+    statusChangedAt: str
+    requirements: list[Requirement]
     updatedAt: str
 
 
@@ -275,4 +335,7 @@ class WithdrawnDocument(TypedDict):
     documentId: str
 
 
-Event = StatusChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent
+Closing = dict[str, Any]
+
+
+Event = StatusChangedEvent | RequirementsChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent
