@@ -10,6 +10,7 @@ import type {
   NewUser,
   Ping,
   UserChanges,
+  Requirement,
   UserSummary,
 } from "./types.mjs";
 
@@ -56,6 +57,7 @@ export declare class Client {
   ping(): Promise<Ping>;
   createUser(user: NewUser, options?: Keyed): Promise<CreatedUser>;
   updateUser(externalId: string, changes: UserChanges, options?: Keyed): Promise<UserSummary>;
+  respondToRequirement(externalId: string, requirementId: string, note: string, options?: Keyed): Promise<Requirement>;
   getUser(externalId: string): Promise<UserSummary>;
   users(options?: { status?: string; limit?: number }): AsyncGenerator<ListedUser, void>;
   transactions(externalId: string, options?: { limit?: number }): AsyncGenerator<Conversion, void>;

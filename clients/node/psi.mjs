@@ -134,6 +134,12 @@ export class Client {
     return (await this.request("PATCH", userPath(externalId), { body: changes, idempotencyKey })).json();
   }
 
+  // Answers a requirement of a user with a note; an update that has all of its fields answers it too.
+  async respondToRequirement(externalId, requirementId, note, { idempotencyKey } = {}) {
+    const path = userPath(externalId, "requirements", requirementId, "response");
+    return (await this.request("POST", path, { body: { note }, idempotencyKey })).json();
+  }
+
   // The status of a user.
   getUser(externalId) {
     return this.#get(userPath(externalId));

@@ -173,6 +173,11 @@ export interface Requirement {
   dueAt: string;
 }
 
+/** A partner's note on a requirement. */
+export interface RequirementNote {
+  note: string;
+}
+
 /** The data of user.requirementsChanged. */
 export interface RequirementsChanged {
   userId: string;
@@ -187,11 +192,6 @@ export interface RequirementsChangedEvent {
   type: "user.requirementsChanged";
   createdAt: string;
   data: RequirementsChanged;
-}
-
-/** A partner's note on a requirement. */
-export interface Response {
-  note: string;
 }
 
 /** A conversion to be recorded. */

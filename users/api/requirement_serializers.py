@@ -68,7 +68,7 @@ class RequirementSerializer(serializers.Serializer[Any]):
     )
 
 
-class ResponseSerializer(StrictSerializer[Any]):
+class RequirementNoteSerializer(StrictSerializer[Any]):
     """A partner's note on a requirement."""
 
     note = RuleField(

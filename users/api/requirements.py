@@ -16,7 +16,7 @@ from partners.db import statements
 from partners.uuids import is_uuid
 from users import queries
 from users.api import errors, schema
-from users.api.requirement_serializers import RequirementSerializer, ResponseSerializer
+from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
 from users.models import Requirement
 from users.services import requirements
 from users.services.requirements import RequirementRefusedError
@@ -49,7 +49,7 @@ def represent(requirement: Requirement) -> dict[str, Any]:
 class RequirementResponses(PartnerAPIView):
     """/v1/users/{externalId}/requirements/{requirementId}/response."""
 
-    serializer_class = ResponseSerializer
+    serializer_class = RequirementNoteSerializer
     refuse_signature_reuse = True
 
     @extend_schema(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # A copy of this file works without the types.
         ListedUser,
         NewUser,
         Ping,
+        Requirement,
         UserChanges,
         UserSummary,
     )
@@ -190,6 +191,13 @@ class Client:
     def get_user(self, external_id: str) -> UserSummary:
         """The status of a user."""
         return self._get(user_path(external_id))
+
+    def respond_to_requirement(
+        self, external_id: str, requirement_id: str, note: str, *, idempotency_key: str | None = None
+    ) -> Requirement:
+        """Answers a requirement of a user with a note; an update that has all of its fields answers it too."""
+        path = user_path(external_id, "requirements", requirement_id, "response")
+        return self.request("POST", path, {"note": note}, idempotency_key=idempotency_key).json()
 
     def users(self, *, status: str | None = None, limit: int = 100) -> Iterator[ListedUser]:
         """All users, newest first, without personal data. limit: of a page."""

@@ -193,6 +193,12 @@ class Requirement(TypedDict):
     dueAt: str
 
 
+class RequirementNote(TypedDict):
+    """A partner's note on a requirement."""
+
+    note: str
+
+
 class RequirementsChanged(TypedDict):
     """The data of user.requirementsChanged."""
 
@@ -209,12 +215,6 @@ class RequirementsChangedEvent(TypedDict):
     type: Literal["user.requirementsChanged"]
     createdAt: str
     data: RequirementsChanged
-
-
-class Response(TypedDict):
-    """A partner's note on a requirement."""
-
-    note: str
 
 
 # A conversion to be recorded.
