@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
 from django.utils import timezone
 
-from users.models import Status
+from users.models import RequirementCode, Status
 
 FIRST_NAMES = ("Ada", "Émilie", "Grace", "Hedy", "Katherine", "Mary", "Noor", "Olivia", "Raphaël", "Samuel", "Tomás")
 LAST_NAMES = ("Beaulieu", "Chen", "Diallo", "Fraser", "Gagnon", "Kaur", "MacLeod", "Nguyen", "Okafor", "Tremblay")
@@ -20,8 +21,19 @@ PLACES = (
 PENDING, ACTIVE, REJECTED = Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.REJECTED
 SUSPENDED, CLOSED = Status.SUSPENDED, Status.CLOSED
 
-# A decision of compliance, or fields sent by the partner.
-Event = Status | Mapping[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What compliance asks the partner for. fields: columns of the profile."""
+
+    code: RequirementCode
+    fields: tuple[str, ...]
+    message: str
+    due_in_days: int = 14
+
+
+# A decision of compliance, a question of it, or fields sent by the partner.
+Event = Status | Question | Mapping[str, Any]
 # The events of each ten users after their registration. Users without any are pending.
 COURSES: tuple[tuple[Event, ...], ...] = (
     (ACTIVE,),
@@ -35,6 +47,16 @@ COURSES: tuple[tuple[Event, ...], ...] = (
     (ACTIVE, SUSPENDED, ACTIVE),
     (REJECTED, {"addressLine1": "55 Water St", "addressLine2": "Unit 4"}, PENDING),
 )
+# What is asked of pending users by number: one has an answer, one waits for it, and of one it is overdue soon.
+_ADDRESS = Question(
+    RequirementCode.ADDRESS_UNCLEAR, ("address_line1", "postal_code"), "The postal code is not in the province."
+)
+OVERDUE = 13
+ASKED: Mapping[int, tuple[Event, ...]] = {
+    3: (_ADDRESS, {"addressLine1": "100 Laurier Ave W", "postalCode": "K1N 6N5"}),
+    7: (Question(RequirementCode.SOURCE_OF_FUNDS, (), "Please say where the funds come from.", 30),),
+    OVERDUE: (Question(RequirementCode.NAME_UNCLEAR, ("first_name", "last_name"), "Please confirm both names.", 1),),
+}
 FIRST_PERSON = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}
 
 
@@ -58,7 +80,7 @@ def plan(users: int) -> dict[str, Sequence[Event]]:
     for number in range(1, users + 1):
         course = COURSES[(number - 1) % len(COURSES)]
         special = FIRST_PERSON if number == 1 else {} if course else flagged[number // 5 % len(flagged)]
-        people[external_id(number)] = ({**_profile(number), **special}, *course)
+        people[external_id(number)] = ({**_profile(number), **special}, *course, *ASKED.get(number, ()))
     return people
 
 

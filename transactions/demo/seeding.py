@@ -15,7 +15,7 @@ from partners.db import history_context
 from partners.models import ApiKey, Mode, Partner
 from transactions.demo.conversions import import_conversions
 from transactions.demo.documents import publish_documents
-from transactions.demo.people import ACTIVE, CLOSED, PENDING, REJECTED, SUSPENDED, Event, plan
+from transactions.demo.people import ACTIVE, CLOSED, PENDING, REJECTED, SUSPENDED, Event, Question, plan
 from transactions.models import Document
 from users import queries
 from users.api.serializers import UserSerializer
@@ -24,6 +24,7 @@ from users.services import proposals
 from users.services.approval_rules import needs_two
 from users.services.compliance import PERMISSION, change_status
 from users.services.profile import create_user, update_user
+from users.services.requirements import open_requirement
 from users.services.roles import ROLES
 from users.services.staff import create_staff
 
@@ -109,6 +110,8 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Event]]) -> No
         for event in people[external_id]:
             if isinstance(event, Status):
                 _decide(partner, external_id, event, *next(pairs))
+            elif isinstance(event, Question):
+                _ask(partner, external_id, event, by=next(pairs)[0])
             else:
                 _save_user(partner, external_id, event)
 
@@ -124,6 +127,18 @@ def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) ->
             update_user(user=stored, profile=serializer.profile, columns=serializer.validated_data.keys())
         else:
             create_user(partner_id=partner.pk, external_id=external_id, profile=serializer.profile)
+
+
+def _ask(partner: Partner, external_id: str, question: Question, by: Staff) -> None:
+    open_requirement(
+        user=partner.users.get(external_id=external_id),
+        code=question.code,
+        fields=question.fields,
+        message=question.message,
+        due_in_days=question.due_in_days,
+        by=by,
+        source=COMMAND,
+    )
 
 
 def _decide(partner: Partner, external_id: str, status: Status, by: Staff, second: Staff) -> None:

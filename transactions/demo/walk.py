@@ -16,7 +16,7 @@ from transactions.demo.receiver import Received, Receiver
 from transactions.models import DocumentType
 from users.api.schema import MOVED_HOUSE, NEW_USER
 
-MAX_BODY_SHOWN = 360
+MAX_BODY_SHOWN = 520
 # On a busy machine an event takes longer than the contract's 2 s.
 EVENT_SECONDS = 60
 POLL_SECONDS = 0.25
@@ -31,12 +31,14 @@ class Walk:
     """Signed requests to a running service.
 
     user_with_conversions: an externalId with documents and several pages of conversions, and their number.
-    decide: moves a user, by externalId, to a status, as compliance does. show: prints a line.
+    decide: moves a user, by externalId, to a status, as compliance does. ask: has compliance ask about its address.
+    show: prints a line.
     """
 
     client: SignedClient
     user_with_conversions: tuple[str, int]
     decide: Callable[[str, str], None]
+    ask: Callable[[str], None]
     show: Callable[[str], None]
     external_id: str = field(default_factory=lambda: f"walk-{secrets.token_hex(4)}")
     steps: int = 0
@@ -73,16 +75,28 @@ class Walk:
         self.expect(422, "POST", "/v1/users", body | minor)
 
     def update(self) -> None:
-        """An update, an invalid one, and a decision of compliance."""
+        """An update, an invalid one, what compliance needs with the answer, and its decision."""
         path = f"/v1/users/{self.external_id}"
         self.step("Change the user's address")
         self.expect(200, "PATCH", path, MOVED_HOUSE)
         self.step("An error names the invalid field")
         errors = self.expect(400, "PATCH", path, {"email": "nobody"}).json()["fieldErrors"]
         self.check([error["field"] for error in errors] == ["email"], "fieldErrors names email")
+        self.step(
+            "Compliance needs something (manage.py request_information, or the back office); the partner reads what"
+        )
+        self.ask(self.external_id)
+        [requirement] = self.expect(200, "GET", path).json()["requirements"]
+        self.check(requirement["state"] == "open", "the requirement is open")
+        self.step("An update that has all of its fields answers it")
+        answer = {name: MOVED_HOUSE[name] for name in requirement["fields"]}
+        [requirement] = self.expect(200, "PATCH", path, answer).json()["requirements"]
+        self.check(requirement["state"] == "submitted", "the requirement is submitted")
         self.step("Compliance decides (manage.py change_user_status, or the back office); the partner reads the status")
         self.decide(self.external_id, "active")
-        self.check(self.expect(200, "GET", path).json()["status"] == "active", "the user is active")
+        user = self.expect(200, "GET", path).json()
+        self.check((user["status"], user["statusReason"]) == ("active", "verified"), "the user is active, verified")
+        self.check(user["requirements"] == [], "nothing more is needed")
 
     def page(self) -> None:
         """Every page of a user's conversions."""

@@ -20,7 +20,8 @@ from django.test.utils import override_settings
 from partners.client import NoResponseError, SignedClient
 from partners.models import Partner
 from partners.webhooks import endpoints
-from transactions.demo.people import external_id
+from transactions.demo.overdue import make_overdue
+from transactions.demo.people import OVERDUE, external_id
 from transactions.demo.receiver import Receiver, receiving
 from transactions.demo.seeding import PARTNER, seed, summary
 from transactions.demo.walk import UnexpectedResponseError, Walk
@@ -59,12 +60,13 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         seeded = seed(users=USERS, conversions=CONVERSIONS, report=self.say)
         partner = Partner.objects.get(slug=PARTNER)
+        make_overdue(partner.users.get(external_id=external_id(OVERDUE)))
         self.say("Starting the service …")
         with receiving() as receiver, _endpoint_removed(partner), _service(receiver) as (server, base_url):
             client = SignedClient(base_url, seeded["apiKey"], seeded["secret"])
             _wait_until_ready(server, client)
             conversions = partner.users.get(external_id=external_id(1)).conversions.count()
-            walk = Walk(client, (external_id(1), conversions), self.decide, self.say)
+            walk = Walk(client, (external_id(1), conversions), self.decide, self.ask, self.say)
             try:
                 walk.run()
                 walk.run_events(receiver, self.add_webhook)
@@ -84,6 +86,10 @@ class Command(BaseCommand):
         output = io.StringIO()
         call_command("change_user_status", PARTNER, user, status, by="demo-reviewer", reason=reason, stdout=output)
         self.say(f"   {output.getvalue().strip()}")
+
+    def ask(self, user: str) -> None:
+        fields = ("--field", "addressLine1", "--field", "postalCode", "--message", "Which apartment?")
+        self.show("request_information", PARTNER, user, "--code", "addressUnclear", *fields, "--by", "demo-reviewer")
 
     def reinstate(self, user: str) -> None:
         rule = ("suspended", "active", "always")
