@@ -35,4 +35,5 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for schema in result["components"]["schemas"].values():
         for field in schema.get("properties", {}).values():
             field.pop("x-spec-enum-id", None)
+            field.get("items", {}).pop("x-spec-enum-id", None)
     return result

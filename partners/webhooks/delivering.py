@@ -195,21 +195,37 @@ def _close_connection() -> None:
     connection.close()
 
 
+class BusyError(ValidationError):
+    """MAX_AT_ONCE requests to an endpoint are under way."""
+
+
 def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     """Send a `webhook.test` now, in this process, and return the result. Not within a transaction.
 
-    Raises ValidationError while MAX_AT_ONCE other requests to the endpoint are under way.
+    Raises BusyError.
+    """
+    with transaction.atomic(durable=True):
+        job = begin_test(endpoint=endpoint)
+    return finish_test(job)
+
+
+def begin_test(*, endpoint: WebhookEndpoint) -> Job:
+    """Create a `webhook.test`, leased before another process can see it, within a transaction. Raises BusyError."""
+    if not has_room(endpoint):
+        raise BusyError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
+    return _jobs([lease_delivery(create_test(endpoint=endpoint))])[0]
+
+
+def finish_test(job: Job, *, seconds: float | None = None) -> Outcome:
+    """Send what `begin_test` has leased, record the result and return it. After its transaction.
+
+    seconds: that the attempt may take, by default as long as any attempt.
     """
 
     async def attempt() -> Outcome:
         async with Sender() as sender:
-            return await sender.attempt(*job)
+            return await sender.attempt(job.lease, job.secrets, seconds)
 
-    with transaction.atomic(durable=True):
-        if not has_room(endpoint):
-            raise ValidationError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
-        # Leased before another process can see it.
-        job = _jobs([lease_delivery(create_test(endpoint=endpoint))])[0]
     outcome = asyncio.run(attempt())
     record(job.lease, outcome)
     return outcome

@@ -1,12 +1,13 @@
 """Conversions, documents and their pages on the wire."""
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from rest_framework import serializers
 from rest_framework.fields import empty
 
 from partners.api.pagination import MAX_LIMIT
+from partners.api.rule_fields import ItemsField
 from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
 from transactions import patterns
 from transactions.documents.file_types import EXTENSIONS
@@ -174,20 +175,6 @@ class SimulatedConversionSerializer(StrictSerializer[Any]):
     def get_fields(self) -> dict[str, Any]:
         """The declared fields, `from_` under its name on the wire."""
         return {name.removesuffix("_"): field for name, field in super().get_fields().items()}
-
-
-class ItemsField(serializers.ListField):
-    """A list of min_length to max_length items."""
-
-    default_error_messages: ClassVar[dict[str, Any]] = {"null": "Must be a list."}
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        if not isinstance(data, list):
-            raise serializers.ValidationError("Must be a list.", "type")
-        if not (self.min_length or 0) <= len(data) <= (self.max_length or len(data)):
-            raise serializers.ValidationError(f"Must have {self.min_length} to {self.max_length} items.", "length")
-        items: list[Any] = self.run_child_validation(data)
-        return items
 
 
 class SimulatedConversionsSerializer(StrictSerializer[Any]):
