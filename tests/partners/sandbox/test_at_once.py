@@ -3,18 +3,17 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from django.db import connection
 
 from partners.authentication import keys
-from partners.models import ApiKey, Mode, Partner, WebhookEndpoint
+from partners.models import ApiKey, Partner, WebhookEndpoint
 from partners.sandbox import webhook_views
 from partners.webhooks import addresses, endpoints
 from tests import factories
-from tests.support.client import PartnerClient, Response, in_process
+from tests.support.client import PartnerClient, Response
 from tests.support.timeouts import WAIT_SECONDS
 
 WEBHOOKS = "/v1/sandbox/webhooks"
@@ -22,13 +21,11 @@ BODY = {"url": "https://hooks.example.com/events"}
 
 
 @pytest.fixture
-def client(django_db_setup: None, django_db_blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of a committed sandbox partner."""
+def client(committed_sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> PartnerClient:
     monkeypatch.setattr(addresses, "_look_up", lambda *_: Mock(result=lambda _: []))
     # A busy machine may be slow.
     monkeypatch.setattr(webhook_views, "WAIT_SECONDS", WAIT_SECONDS)
-    with django_db_blocker.unblock():
-        yield factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), in_process)
+    return committed_sandbox
 
 
 def at_once(count: int, request: Callable[[], Response]) -> list[int]:

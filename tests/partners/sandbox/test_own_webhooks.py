@@ -91,7 +91,7 @@ def test_by_default_all_types_are_sent(sandbox: PartnerClient, any_host: None) -
 def test_the_list_has_those_that_staff_have_added_and_no_other_partner_s(
     sandbox: PartnerClient, sandbox_partner: Partner, any_host: None
 ) -> None:
-    of_staff = factories.WebhookEndpointFactory.create(partner=sandbox_partner, disabled_reason="staff")
+    of_staff = endpoints.disable(factories.WebhookEndpointFactory.create(partner=sandbox_partner))
     factories.WebhookEndpointFactory.create()
     own = add(sandbox)
     items = sandbox.get(WEBHOOKS).json()["items"]
@@ -267,6 +267,20 @@ def test_a_test_is_signed_by_the_secret_that_was_shown(
         200,
         {"status": 204, "milliseconds": delivery.attempts[0]["milliseconds"], "error": None},
     )
+
+
+@pytest.mark.usefixtures("no_other_endpoint")
+def test_an_event_is_signed_by_the_secret_that_was_shown(
+    committed_sandbox: PartnerClient, receiver: Receiver, delivering: Any
+) -> None:
+    webhook = add(committed_sandbox, receiver.url, types=["user.statusChanged"])
+    assert committed_sandbox.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    assert committed_sandbox.post("/v1/sandbox/users/ada/status", {"status": "active"}).status == 200
+    with delivering(), receiver.arrival:
+        assert receiver.arrival.wait_for(lambda: receiver.requests, WAIT_SECONDS)
+    received = receiver.requests[0]
+    assert (received.json()["type"], received.json()["data"]["externalId"]) == ("user.statusChanged", "ada")
+    assert verifies(webhook["secret"], received)
 
 
 @pytest.mark.parametrize("status", [301, 410, 503])
