@@ -3,6 +3,7 @@
 from typing import Any
 
 _USER = {"externalId": "$response.body#/externalId"}
+_WEBHOOK = {"webhookId": "$response.body#/webhookId"}
 _NEXT_PAGE = _USER | {"cursor": "$response.body#/nextCursor"}
 # The keys are operation and status; the values the next operations, and where their parameters are in the response.
 LINKS = {
@@ -12,6 +13,7 @@ LINKS = {
         "listDocuments": _NEXT_PAGE,
         "getDocument": _USER | {"documentId": "$response.body#/items/0/documentId"},
     },
+    ("addWebhook", "201"): dict.fromkeys(("testWebhook", "rotateWebhookSecret", "removeWebhook"), _WEBHOOK),
     ("listEvents", "200"): {"listEvents": {"cursor": "$response.body#/nextCursor"}},
 }
 
@@ -35,4 +37,5 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for schema in result["components"]["schemas"].values():
         for field in schema.get("properties", {}).values():
             field.pop("x-spec-enum-id", None)
+            field.get("items", {}).pop("x-spec-enum-id", None)
     return result

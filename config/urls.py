@@ -10,6 +10,8 @@ from django.views.i18n import set_language
 from partners.api.base import UnknownPath
 from partners.api.views import IdempotencyKeyItem, Ping
 from partners.events.views import EventList
+from partners.sandbox.key_views import ApiKeyRotation
+from partners.sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from transactions.api.sandbox import SimulatedDocuments, SimulatedTransactions
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
 from users.api.requirements import RequirementResponses
@@ -38,6 +40,11 @@ api_urlpatterns = [
     path("v1/users", UserCollection.as_view()),
     path("v1/users/<str:external_id>", UserItem.as_view()),
     path("v1/sandbox/users/<str:external_id>/status", SimulatedStatus.as_view()),
+    path("v1/sandbox/webhooks", WebhookCollection.as_view()),
+    path("v1/sandbox/webhooks/<str:webhook_id>", WebhookItem.as_view()),
+    path("v1/sandbox/webhooks/<str:webhook_id>/test", WebhookTest.as_view()),
+    path("v1/sandbox/webhooks/<str:webhook_id>/rotate-secret", WebhookSecretRotation.as_view()),
+    path("v1/sandbox/api-keys/rotate", ApiKeyRotation.as_view()),
     path("v1/ping", Ping.as_view()),
     path("v1/idempotency-keys/<str:idempotency_key>", IdempotencyKeyItem.as_view()),
     path("v1/events", EventList.as_view()),

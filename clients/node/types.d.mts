@@ -1,6 +1,16 @@
 // What is sent and received, made by clients/generate_types.py from the description: do not edit.
 // Fields may be added to what is received, and values to its enumerations: `(string & {})` is for those.
 
+/** A webhook that was added, with its secret. */
+export interface AddedWebhook {
+  webhookId: string;
+  url: string;
+  types: Array<"user.statusChanged" | "user.requirementsChanged" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn" | (string & {})>;
+  description: string;
+  state: "active" | "disabled" | (string & {});
+  secret: string;
+}
+
 /** An object without fields. */
 export type Closing = Record<string, any>;
 
@@ -124,12 +134,24 @@ export interface NewUser {
   isCiroAffiliate: boolean;
 }
 
+/** A webhook to be added. */
+export interface NewWebhook {
+  url: string;
+  types?: Array<"user.statusChanged" | "user.requirementsChanged" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn">;
+  description?: string;
+}
+
 /** An event of a type that is newer than this document: ignore it. */
 export interface OtherEvent {
   eventId: string;
   type: string;
   createdAt: string;
   data: Record<string, any>;
+}
+
+/** A rotation. */
+export interface Overlap {
+  overlapHours?: number;
 }
 
 /** The response of ping. */
@@ -162,6 +184,11 @@ export interface RecordedTransactions {
   newestCreatedAt: string;
 }
 
+/** A webhook that was removed. */
+export interface RemovedWebhook {
+  webhookId: string;
+}
+
 /** What compliance needs about a user. */
 export interface Requirement {
   requirementId: string;
@@ -192,6 +219,19 @@ export interface RequirementsChangedEvent {
   type: "user.requirementsChanged";
   createdAt: string;
   data: RequirementsChanged;
+}
+
+/** The API key that takes the place of the one that signed. */
+export interface RotatedKey {
+  apiKey: string;
+  secret: string;
+  expiresAt: string;
+}
+
+/** The new secret of a webhook. */
+export interface RotatedSecret {
+  webhookId: string;
+  secret: string;
 }
 
 /** A conversion to be recorded. */
@@ -290,6 +330,30 @@ export interface UserSummary {
   statusChangedAt: string;
   requirements: Array<Requirement>;
   updatedAt: string;
+}
+
+/** A webhook. */
+export interface Webhook {
+  webhookId: string;
+  url: string;
+  types: Array<"user.statusChanged" | "user.requirementsChanged" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn" | (string & {})>;
+  description: string;
+  state: "active" | "disabled" | (string & {});
+}
+
+/** A partner's webhooks. */
+export interface WebhookList {
+  items: Array<Webhook>;
+}
+
+/** A test, which has no options. */
+export type WebhookTest = Record<string, any>;
+
+/** How a webhook responded to a test. */
+export interface WebhookTestResult {
+  status: number | null;
+  milliseconds: number | null;
+  error: string | null;
 }
 
 /** The document that a user no longer has: it was published by mistake. */

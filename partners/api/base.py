@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from partners.api import faults, idempotency
 from partners.api.errors import MethodNotAllowedError, NotFoundError
+from partners.api.idempotency import KeyUse
 from partners.api.json import JsonParser, JsonRenderer
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
@@ -42,6 +43,7 @@ class PartnerAPIView(APIView):
     request: PartnerRequest
     # Whether a write without an Idempotency-Key takes effect once for its signature. A repeated POST is a conflict.
     refuse_signature_reuse = False
+    idempotency_key_use = KeyUse.HONOURED
     fault: faults.Fault | None = None
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
@@ -61,10 +63,12 @@ class PartnerAPIView(APIView):
             self.check_throttles(api_request)
             self.check_permissions(api_request)
             self.fault = faults.requested_fault(api_request)
-            if not faults.is_slow_write(self.fault, api_request):
+            if not self.is_slow_write:
                 faults.simulate(self.fault)
             if request.method in METHODS_WITH_BODY:
                 api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
+                if self.idempotency_key_use is KeyUse.REFUSED:
+                    idempotency.refuse_key(api_request)
             with faults.without_alerts(api_request.user.mode):
                 response: HttpResponseBase = handler(api_request, **kwargs)
         except Exception as error:  # noqa: BLE001 - the exception handler logs it and makes the response
@@ -128,11 +132,21 @@ class PartnerAPIView(APIView):
         """The renderer of all responses, errors included."""
         return self.renderer_classes[0]()
 
+    @property
+    def is_slow_write(self) -> bool:
+        """Whether a simulated slowness begins under the lock of the Idempotency-Key."""
+        return self.idempotency_key_use is KeyUse.HONOURED and faults.is_slow_write(self.fault, self.request)
+
     def write(self, effect: idempotency.Effect) -> HttpResponse:
         """The response to a write, which takes effect at most once."""
-        if faults.is_slow_write(self.fault, self.request):
+        if self.is_slow_write:
             effect = faults.slow_effect(effect)
-        response = idempotency.perform(self.request, effect, refuse_signature_reuse=self.refuse_signature_reuse)
+        response = idempotency.perform(
+            self.request,
+            effect,
+            refuse_signature_reuse=self.refuse_signature_reuse,
+            key_use=self.idempotency_key_use,
+        )
         if response.location is not None:
             self.headers["Location"] = response.location
         if response.replayed:

@@ -115,7 +115,7 @@ class UnauthorizedError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """The path or the partner's user does not exist."""
+    """The path does not exist, or the partner has no such user, webhook or the like."""
 
     status_code = 404
     code = "not_found"
@@ -123,7 +123,7 @@ class NotFoundError(ApiError):
 
 
 class ConflictError(ApiError):
-    """The partner already has a user with this externalId."""
+    """It conflicts with what exists, such as a user with this externalId."""
 
     status_code = 409
     code = "conflict"

@@ -91,10 +91,21 @@ def slow_effect(effect: Effect) -> Effect:
 
 
 def _wait() -> None:
-    if not _slow_requests.acquire(blocking=False):
+    with slow_slot():
+        time.sleep(SLOW_SECONDS)
+
+
+@contextmanager
+def slow_slot(wait_seconds: float = 0.0) -> Iterator[None]:
+    """Be one of the MAX_SLOW sandbox requests of this process that may take seconds.
+
+    wait_seconds: for another to end. Raises UnavailableError, without an alert, where none has ended by then.
+    """
+    if not _slow_requests.acquire(timeout=wait_seconds):
+        request_context.is_simulated = True
         raise UnavailableError
     try:
-        time.sleep(SLOW_SECONDS)
+        yield
     finally:
         _slow_requests.release()
 

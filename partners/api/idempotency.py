@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ WINDOW = timedelta(hours=24)
 ALREADY_RECEIVED = "This request was already processed. Sign a new request."
 KEY_REUSED = "Already used for another request within 24 hours."
 NOT_A_UUID = "Must be a UUID of 36 characters."
+NOT_STORED = "Not allowed here: the response holds a secret, and is never stored."
 
 
 # Also held by a look-up, which so waits for the writes that have begun.
@@ -83,6 +85,17 @@ class CompletedWrite(NamedTuple):
     expires_at: datetime
 
 
+class KeyUse(Enum):
+    """What a write does with an Idempotency-Key."""
+
+    # Contract, section 4.
+    HONOURED = auto()
+    # It is signed, and has no effect, as on a GET.
+    IGNORED = auto()
+    # The response holds a secret, which must not be stored.
+    REFUSED = auto()
+
+
 # Performs the write and returns its response. Any exception rolls it back.
 Effect = Callable[[], StoredResponse]
 
@@ -95,7 +108,15 @@ class AlreadyDoneError(Exception):
         self.record = record
 
 
-def perform(request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: bool) -> StoredResponse:
+def refuse_key(request: PartnerRequest) -> None:
+    """Raises BadRequestError for a request with an Idempotency-Key."""
+    if request.header("HTTP_IDEMPOTENCY_KEY") is not None:
+        raise invalid_parameter(HEADER, NOT_STORED, "notAllowed")
+
+
+def perform(
+    request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: bool, key_use: KeyUse = KeyUse.HONOURED
+) -> StoredResponse:
     """Perform a write at most once, in one transaction with the record of it.
 
     refuse_signature_reuse: whether its signature, sent again without a key, is refused; a repeated POST may be a
@@ -104,7 +125,7 @@ def perform(request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: 
     Raises BadRequestError for a malformed or reused key, SignatureRefusedError for a repeated signature.
     """
     key = request.header("HTTP_IDEMPOTENCY_KEY")
-    if key is None:
+    if key is None or key_use is not KeyUse.HONOURED:
         return statements.retry_rolled_back(
             partial(_perform_without_key, request, effect, refuse_signature_reuse=refuse_signature_reuse)
         )

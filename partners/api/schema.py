@@ -27,12 +27,12 @@ ERRORS_OF_ALL = (
     errors.BadRequestError(str(NotUtf8Error("query"))),
     errors.BodyTooLargeError(),
 )
-ERRORS_OF_WRITES = (
+ERRORS_OF_BODIES = (
     *ERRORS_OF_ALL,
     errors.UnsupportedMediaTypeError(),
     errors.BadRequestError(errors.MALFORMED_JSON),
-    errors.invalid_parameter(HEADER, NOT_A_UUID),
 )
+ERRORS_OF_WRITES = (*ERRORS_OF_BODIES, errors.invalid_parameter(HEADER, NOT_A_UUID))
 
 
 def response_header(
@@ -112,10 +112,16 @@ def success(serializer: type[serializers.BaseSerializer[Any]], description: str,
     return OpenApiResponse(serializer, description, [OpenApiExample("Success", value=example, response_only=True)])
 
 
-def error_responses(*particular: errors.ApiError, writes: bool = False) -> dict[int, OpenApiResponse]:
-    """An operation's error responses by status: `particular`, one for each example, and those of all operations."""
+def error_responses(
+    *particular: errors.ApiError, writes: bool = False, bodies: bool = False
+) -> dict[int, OpenApiResponse]:
+    """An operation's error responses by status: `particular`, one for each example, and those of all operations.
+
+    writes: under an Idempotency-Key. bodies: with a body, and without such a key.
+    """
     by_status: dict[int, list[errors.ApiError]] = {}
-    for error in (*particular, *(ERRORS_OF_WRITES if writes else ERRORS_OF_ALL)):
+    common = ERRORS_OF_WRITES if writes else ERRORS_OF_BODIES if bodies else ERRORS_OF_ALL
+    for error in (*particular, *common):
         by_status.setdefault(error.status_code, []).append(error)
     return {status: _error_response(by_status[status]) for status in sorted(by_status)}
 

@@ -171,23 +171,6 @@ def printable(name: str) -> str:
     return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
 
 
-class ItemsField(serializers.ListField):
-    """A list of min_length to max_length items."""
-
-    default_error_messages: ClassVar[dict[str, Any]] = {
-        "null": "Must be a list.",
-        "required": "This field is required.",
-    }
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        if not isinstance(data, list):
-            raise serializers.ValidationError("Must be a list.", "type")
-        if not (self.min_length or 0) <= len(data) <= (self.max_length or len(data)):
-            raise serializers.ValidationError(f"Must have {self.min_length} to {self.max_length} items.", "length")
-        items: list[Any] = self.run_child_validation(data)
-        return items
-
-
 class RowSerializer(serializers.Serializer[Row]):
     """A read-only serializer of a query's rows, whose values are PostgreSQL's text (`as_text`).
 

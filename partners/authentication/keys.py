@@ -44,6 +44,10 @@ class IssuedKey:
     secret: str = field(repr=False)
 
 
+class NotInForceError(ValueError):
+    """A key that is to be rotated is revoked or has expired."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """A request's API key and its partner. is_active: whether the key is in force and the partner enabled."""
@@ -115,7 +119,7 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     """Issue a new key, and have the old one expire after `overlap` or at its own expiry, whichever is sooner.
 
     Uses the database's clock, as find_caller does: an overlap of zero ends the old key at once.
-    Raises ValueError if the old key is not in force or the overlap is not from zero to MAX_OVERLAP.
+    Raises NotInForceError if the old key is not in force, ValueError if the overlap is not from zero to MAX_OVERLAP.
     """
     if not timedelta() <= overlap <= MAX_OVERLAP:
         raise ValueError(f"The overlap must be from 0 to {MAX_OVERLAP // timedelta(hours=1)} hours.")
@@ -123,7 +127,7 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
         old = ApiKey.objects.select_for_update().get(pk=record.pk)
         # A statement of its own: one that waited for the lock compares with the time when it began.
         if not ApiKey.objects.filter(in_force(), pk=record.pk).exists():
-            raise ValueError(f"{record.prefix} is no longer in force: issue a new key instead.")
+            raise NotInForceError(f"{record.prefix} is no longer in force: issue a new key instead.")
         # LEAST ignores nulls.
         ApiKey.objects.filter(pk=old.pk).update(expires_at=Least(Now() + overlap, "expires_at"))
         return issue(partner=old.partner, label=old.label)

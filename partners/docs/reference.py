@@ -157,7 +157,7 @@ def _example_request(document: Node, operation: openapi.Operation, parameters: l
     target = "?".join(filter(None, (path, "&".join(pair for pair, is_usual in pairs if is_usual))))
     bodies = openapi.contents(document, spec.get("requestBody", {})).values()
     example = next((value for media in bodies for _, value in openapi.examples(document, media)), None)
-    body = json_text(example) if example else ""
+    body = "" if example is None else json_text(example)
     successes = [openapi.contents(document, node) for status, node in spec["responses"].items() if status < "400"]
     return {
         "method": operation.method,

@@ -125,8 +125,8 @@ WEBHOOK = OpenApiWebhook(
             "tags": ["Events"],
             "summary": "Receive an event",
             "description": "An event of the feed, sent at least once and in no promised order. The headers are those of"
-            " Standard Webhooks 1.0. Verify the signature before anything else. A test that you ask support for has the"
-            " type `webhook.test`.",
+            " Standard Webhooks 1.0. Verify the signature before anything else. A test, which sandbox partners"
+            " send themselves and support sends for others, has the type `webhook.test`.",
             "security": [],
             "parameters": [
                 _header("webhook-id", "The eventId, the same at every attempt.", str(_EVENT["eventId"]), format="uuid"),

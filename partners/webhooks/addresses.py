@@ -98,16 +98,20 @@ class Target(NamedTuple):
     port: int
 
 
-def check_addresses(url: str) -> None:
-    """Resolve the URL's host. Raises ValidationError if it has no address or one that is not global."""
+def check_addresses(url: str, seconds: float = SET_UP_SECONDS) -> None:
+    """Resolve the URL's host. Raises ValidationError if it has no address or one that is not global.
+
+    seconds: how long the look-up may take.
+    """
     target = parse(url)
     try:
-        addresses = _look_up(target.host, target.port).result(SET_UP_SECONDS)
+        addresses = _look_up(target.host, target.port).result(seconds)
         require_global(addresses)
     except (OSError, TimeoutError):
-        raise ValidationError(_("The URL's host name cannot be resolved.")) from None
+        raise ValidationError(_("The URL's host name cannot be resolved."), code="notAllowed") from None
     except RefusedAddressError:
-        raise ValidationError(_("The URL's host name has an address that is not public.")) from None
+        message = _("The URL's host name has an address that is not public.")
+        raise ValidationError(message, code="notAllowed") from None
 
 
 async def resolve(host: str, port: int) -> list[Address]:
@@ -142,20 +146,22 @@ def allows_loopback() -> bool:
 
 
 def parse(url: str) -> Target:
-    """Return the parts of a URL. Raises ValidationError."""
+    """Return the parts of a URL. Raises ValidationError, with a code of the contract's (section 12)."""
     if len(url) > MAX_URL_LENGTH:
-        raise ValidationError(_("The URL is longer than %(limit)s characters.") % {"limit": MAX_URL_LENGTH})
+        message = _("The URL is longer than %(limit)s characters.") % {"limit": MAX_URL_LENGTH}
+        raise ValidationError(message, code="length")
     match = _URL.fullmatch(url)
     if match is None:
         raise ValidationError(
             _(
                 "Enter a URL such as https://hooks.example.com/events: https, without user name and fragment."
                 " Percent-encode spaces and special characters."
-            )
+            ),
+            code="format",
         )
     port = int(match["port"] or HTTPS_PORT)
     if port != HTTPS_PORT and not _LOWEST_OTHER_PORT <= port <= _HIGHEST_PORT:
-        raise ValidationError(_("The URL's port must be 443, or from 1024 to 65535."))
+        raise ValidationError(_("The URL's port must be 443, or from 1024 to 65535."), code="format")
     host = _ascii_host(match["host"])
     authority = host if port == HTTPS_PORT else f"{host}:{port}"
     return Target(f"https://{authority}{match['path'] or '/'}{match['query'] or ''}", host, port)
@@ -173,7 +179,8 @@ def _ascii_host(text: str) -> str:
     labels = host.split(".")
     valid = len(host) <= _MAX_HOST_LENGTH and all(map(_LABEL.fullmatch, labels))
     if not valid or len(labels) == 1 or _NUMBER.fullmatch(labels[-1]) or labels[-1] == _LOCALHOST:
-        raise ValidationError(_("The URL's host must be a full host name, such as hooks.example.com; not an address."))
+        message = _("The URL's host must be a full host name, such as hooks.example.com; not an address.")
+        raise ValidationError(message, code="format")
     return host
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
@@ -195,24 +195,51 @@ def _close_connection() -> None:
     connection.close()
 
 
+class BusyError(ValidationError):
+    """MAX_AT_ONCE requests to an endpoint are under way."""
+
+
 def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     """Send a `webhook.test` now, in this process, and return the result. Not within a transaction.
 
-    Raises ValidationError while MAX_AT_ONCE other requests to the endpoint are under way.
+    Raises BusyError.
+    """
+    with transaction.atomic(durable=True):
+        job = begin_test(endpoint=endpoint)
+    return finish_test(job)
+
+
+def begin_test(*, endpoint: WebhookEndpoint) -> Job:
+    """Create a `webhook.test`, leased before another process can see it, within a transaction. Raises BusyError."""
+    if not has_room(endpoint):
+        raise BusyError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
+    return _jobs([lease_delivery(create_test(endpoint=endpoint))])[0]
+
+
+def finish_test(job: Job, *, seconds: float | None = None) -> Outcome:
+    """Send what `begin_test` has leased, record the result and return it. After its transaction.
+
+    seconds: that the attempt may take, by default as long as any attempt.
     """
 
     async def attempt() -> Outcome:
         async with Sender() as sender:
-            return await sender.attempt(*job)
+            return await sender.attempt(job.lease, job.secrets, seconds)
 
-    with transaction.atomic(durable=True):
-        if not has_room(endpoint):
-            raise ValidationError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
-        # Leased before another process can see it.
-        job = _jobs([lease_delivery(create_test(endpoint=endpoint))])[0]
-    outcome = asyncio.run(attempt())
+    outcome = asyncio.run_coroutine_threadsafe(attempt(), _loop_of_tests()).result()
     record(job.lease, outcome)
     return outcome
+
+
+@lru_cache(maxsize=1)
+def _loop_of_tests() -> asyncio.AbstractEventLoop:
+    """The event loop of this process's tests, in a thread of its own.
+
+    It outlives each: a connection under TLS closes some time after its last response, up to 30 s.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="webhook-tests", daemon=True).start()
+    return loop
 
 
 def _jobs(leases: list[Lease]) -> list[Job]:

@@ -39,6 +39,10 @@ _CHECKED_APART = ("url", "partner")
 CheckedUrl = NewType("CheckedUrl", str)
 
 
+class LimitReachedError(ValidationError):
+    """A partner has MAX_ENDPOINTS webhooks, or a webhook MAX_SECRETS secrets in force."""
+
+
 def endpoints_of(partner: Partner) -> QuerySet[WebhookEndpoint]:
     """The partner's endpoints that are not removed, the oldest first."""
     return partner.webhooks.filter(removed_at=None)
@@ -53,13 +57,16 @@ def find_endpoint(webhook_id: str) -> WebhookEndpoint:
     return WebhookEndpoint.objects.select_related("partner").get(pk=pk, removed_at=None)
 
 
-def checked_url(url: str) -> CheckedUrl:
-    """A URL that webhooks may be sent to. Raises ValidationError. Resolves the host name, which may take seconds."""
+def checked_url(url: str, *, seconds: float = addresses.SET_UP_SECONDS) -> CheckedUrl:
+    """A URL that webhooks may be sent to. Raises ValidationError, each error with a code.
+
+    Resolves the host name, which may take so many seconds.
+    """
     try:
         addresses.parse(url)
-        addresses.check_addresses(url)
+        addresses.check_addresses(url, seconds)
     except ValidationError as error:
-        raise ValidationError({"url": error.messages}) from None
+        raise ValidationError({"url": error.error_list}) from None
     return CheckedUrl(url)
 
 
@@ -76,14 +83,14 @@ def add_endpoint(
 def create_endpoint(
     *, partner: Partner, url: CheckedUrl, types: Iterable[str] = (), description: str = ""
 ) -> tuple[WebhookEndpoint, str]:
-    """As add_endpoint, with a URL that has been checked."""
+    """As add_endpoint, with a URL that has been checked. Raises LimitReachedError for more than MAX_ENDPOINTS."""
     endpoint = WebhookEndpoint(partner=partner, url=url, types=_known(types), description=description)
     endpoint.clean_fields(exclude=_CHECKED_APART)
     with transaction.atomic():
         # One of two that are added at once sees the other.
         Partner.objects.select_for_update(no_key=True).get(pk=partner.pk)
         if endpoints_of(partner).count() >= MAX_ENDPOINTS:
-            raise ValidationError(
+            raise LimitReachedError(
                 _("A partner has at most %(limit)d webhooks. Remove one first.") % {"limit": MAX_ENDPOINTS}
             )
         endpoint.position = _end_of_feed(partner.pk)
@@ -153,17 +160,18 @@ def enable(endpoint: WebhookEndpoint) -> WebhookEndpoint:
     return changed
 
 
-def remove(endpoint: WebhookEndpoint) -> None:
-    """Send it nothing from now on, for good; the purge deletes its rows later."""
-    WebhookEndpoint.objects.filter(pk=endpoint.pk, removed_at=None).update(removed_at=Now())
+def remove(endpoint: WebhookEndpoint) -> bool:
+    """Send it nothing from now on, for good; the purge deletes its rows later. Return whether it was there."""
+    count = WebhookEndpoint.objects.filter(pk=endpoint.pk, removed_at=None).update(removed_at=Now())
     endpoint.refresh_from_db(fields=["removed_at"])
+    return bool(count)
 
 
 def rotate_secret(endpoint: WebhookEndpoint, overlap: timedelta = DEFAULT_OVERLAP) -> str:
     """Create a secret; the ones in force end with the overlap, or at their own end where that is sooner.
 
-    Uses the database's clock: an overlap of zero ends them at once. Raises ValidationError, and
-    WebhookEndpoint.DoesNotExist if it was removed.
+    Uses the database's clock: an overlap of zero ends them at once. Raises ValidationError, LimitReachedError if
+    MAX_SECRETS are in force, and WebhookEndpoint.DoesNotExist if it was removed.
     """
     if not timedelta() <= overlap <= MAX_OVERLAP:
         limit = MAX_OVERLAP // timedelta(hours=1)
@@ -172,7 +180,7 @@ def rotate_secret(endpoint: WebhookEndpoint, overlap: timedelta = DEFAULT_OVERLA
         locked = _lock(endpoint)
         locked.secrets.exclude(_in_force()).delete()
         if overlap and locked.secrets.count() >= MAX_SECRETS:
-            raise ValidationError(
+            raise LimitReachedError(
                 _("%(count)d secrets are in force. Wait until one of them ends, or rotate without an overlap.")
                 % {"count": MAX_SECRETS}
             )

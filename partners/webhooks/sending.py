@@ -82,13 +82,16 @@ class Sender:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def attempt(self, lease: Lease, secrets: Sequence[str]) -> Outcome:
-        """Send a delivery once and log the result. It raises nothing but a cancellation."""
+    async def attempt(self, lease: Lease, secrets: Sequence[str], seconds: float | None = None) -> Outcome:
+        """Send a delivery once and log the result. It raises nothing but a cancellation.
+
+        seconds: that it may take, TIMEOUT_SECONDS by default.
+        """
         at, begun = datetime.now(UTC), time.perf_counter()
         result: dict[str, Any]
         try:
             if secrets:
-                async with asyncio.timeout(TIMEOUT_SECONDS):
+                async with asyncio.timeout(TIMEOUT_SECONDS if seconds is None else seconds):
                     result = await self._post(lease, secrets, at)
             else:
                 # None can be decrypted.

@@ -142,7 +142,13 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
                 "change_user_status", seeded["partner"], user, status, "--by", "demo-reviewer", "--reason", "As ever."
             )
 
-        Walk(client, (external_id(1), conversions), decide, lambda _: None).run()
+        def ask(user: str) -> None:
+            place.manage(
+                *("request_information", seeded["partner"], user, "--code", "addressUnclear"),
+                *("--field", "addressLine1", "--by", "demo-reviewer"),
+            )
+
+        Walk(client, (external_id(1), conversions), decide, ask, lambda _: None).run()
     finally:
         server.process.terminate()
         server.process.wait(timeout=WAIT_SECONDS)

@@ -135,7 +135,7 @@ def test_every_command_is_here() -> None:
 def world(
     api: PartnerClient, partner: Partner, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
-    monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+    monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
     with no_rules_left():
         yield World(api, partner, tmp_path)
 

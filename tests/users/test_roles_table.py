@@ -94,7 +94,7 @@ class World:
 
 @pytest.fixture
 def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+    monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
     with no_rules_left():
         set_rule("ciroAffiliate")
         world = make_world(api, partner)

@@ -7,14 +7,15 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from partners.api.pagination import MAX_LIMIT
-from partners.api.serializers import InstantField, ItemsField, RowSerializer, StrictSerializer
+from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, TextField
+from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
 from transactions import patterns
 from transactions.documents.file_types import EXTENSIONS
 from transactions.imports import lines
 from transactions.imports.lines import LineProblem
 from transactions.keyset import CURSOR, ConversionRow, DocumentRow
 from transactions.models import TITLE_LENGTH, DocumentType
-from users.api.serializer_fields import ChoiceField, ExternalIdField, RuleField, TextField
+from users.api.serializer_fields import ExternalIdField
 from users.api.serializers import USER_ID_HELP
 
 # A simulated import has at most so many items.

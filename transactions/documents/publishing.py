@@ -17,13 +17,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from partners.db.statements import may_be_committed
+from partners.json_rules import text
 from transactions.documents.content import ContentCheck
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS
 from transactions.documents.withdrawing import withdraw
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.models import Staff, User
-from users.services.field_rules import text
 
 log = structlog.get_logger("transactions.documents.publishing")
 

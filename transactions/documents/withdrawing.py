@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from partners.db import history_context
+from partners.json_rules import text
 from transactions.models import WITHDRAWAL_REASON_LENGTH, Document, DocumentWithdrawal
 from users.models import Staff
 from users.services.compliance import PERMISSION
-from users.services.field_rules import text
 
 
 def find_document(document_id: str) -> Document:

@@ -8,13 +8,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from partners.api.serializers import InstantField, ItemsField, StrictSerializer
-from users.api.serializer_fields import ChoiceField, RuleField
+from partners import json_rules
+from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, WholeNumberField
+from partners.api.serializers import InstantField, StrictSerializer
 from users.models import RequirementCode, RequirementState
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirement_triggers import MAX_DUE_DAYS
 from users.models.requirements import MESSAGE_LENGTH, RESPONSE_LENGTH
-from users.services import field_rules
 from users.services.requirement_wording import forbidden_words
 from users.services.requirements import DEFAULT_DUE_DAYS
 
@@ -72,7 +72,7 @@ class RequirementNoteSerializer(StrictSerializer[Any]):
     """A partner's note on a requirement."""
 
     note = RuleField(
-        partial(field_rules.note, longest=RESPONSE_LENGTH),
+        partial(json_rules.text_of_lines, longest=RESPONSE_LENGTH),
         schema={"type": "string", "minLength": 1, "maxLength": RESPONSE_LENGTH, "pattern": r"\S"},
         help_text="Your answer. Of control characters, only line breaks are allowed; white space around it is removed.",
     )
@@ -87,7 +87,7 @@ class FieldNameField(RuleField):
 
 def _column(value: Any) -> str:
     names = {name: column for column, name in field_names().items()}
-    name = field_rules.clean_text(value)
+    name = json_rules.clean_text(value)
     if name not in names:
         raise ValidationError(f"Must be one of: {', '.join(names)}.", code="notAllowed")
     return names[name]
@@ -106,7 +106,7 @@ class OptionalMessageField(RuleField):
 
 
 def _message(value: Any) -> str:
-    message = field_rules.note(value, shortest=0, longest=MESSAGE_LENGTH)
+    message = json_rules.text_of_lines(value, shortest=0, longest=MESSAGE_LENGTH)
     if words := forbidden_words(message):
         raise ValidationError(f"Must not contain: {', '.join(words)}.", code="notAllowed")
     return message
@@ -127,11 +127,10 @@ class SimulatedRequirementSerializer(StrictSerializer[Any]):
         help_text="What compliance says of it; by default nothing. Words that name a suspicion are refused, as staff's"
         " are."
     )
-    dueInDays = RuleField(
-        partial(field_rules.whole_number, least=1, most=MAX_DUE_DAYS),
-        schema={"type": "integer", "minimum": 1, "maximum": MAX_DUE_DAYS},
+    dueInDays = WholeNumberField(
+        lowest=1,
+        highest=MAX_DUE_DAYS,
         source="due_in_days",
         default=DEFAULT_DUE_DAYS,
-        error_messages={"null": "Must be a whole number."},
         help_text=f"In how many days the answer is due; by default {DEFAULT_DUE_DAYS}.",
     )

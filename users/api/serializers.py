@@ -12,11 +12,12 @@ from rest_framework.fields import get_error_detail
 
 from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.pagination import MAX_LIMIT
+from partners.api.rule_fields import RuleField, TextField
 from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
 from users import queries
 from users.api.pagination import CURSOR
 from users.api.requirement_serializers import RequirementSerializer
-from users.api.serializer_fields import ExternalIdField, NullableTextField, RuleField, TextField
+from users.api.serializer_fields import ExternalIdField, NullableTextField
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.models.requirement_triggers import MAX_REQUIREMENTS

@@ -8,13 +8,13 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from partners.api.errors import ConflictError
 from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
+from partners.api.rule_fields import ChoiceField, TextField
 from partners.api.schema import error_responses, success
 from partners.api.serializers import StrictSerializer
 from partners.api.views import SandboxView
 from partners.db import statements
 from users import queries
 from users.api import errors, schema
-from users.api.serializer_fields import ChoiceField, TextField
 from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
 from users.models import Status, User

@@ -7,14 +7,15 @@ import calendar
 import re
 import unicodedata
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pycountry
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db.models import TextChoices
 from email_validator import EmailNotValidError, validate_email
+
+from partners.json_rules import clean_text, text
 
 EXTERNAL_ID_LENGTH = 128
 NOT_STRIPPED = "Must not begin or end with white space."
@@ -23,41 +24,8 @@ EARLIEST_BIRTH = date(1900, 1, 1)
 ADULT_YEARS = 18
 COUNTRY_CODES = frozenset(country.alpha_2 for country in pycountry.countries)
 
-Choice = TypeVar("Choice", bound=TextChoices)
-
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-# Unicode categories Cc and Cs: control characters and lone surrogates.
-_CONTROL_OR_SURROGATE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_IDENTIFIER = re.compile(r"[!-.0-~]{1,128}")
-
-
-def clean_text(value: Any) -> str:
-    """A JSON string without control characters and lone surrogates, not stripped."""
-    if not isinstance(value, str):
-        raise ValidationError("Must be a string.", code="type")
-    if _CONTROL_OR_SURROGATE.search(value):
-        raise ValidationError("Must not contain control characters or lone surrogates.", code="format")
-    return value
-
-
-def text(value: Any, *, shortest: int, longest: int) -> str:
-    """A string of `shortest` to `longest` code points, stripped of white space."""
-    stripped = clean_text(value).strip()
-    if len(stripped) < shortest:
-        raise ValidationError("Must not be empty.", code="length")
-    if len(stripped) > longest:
-        raise ValidationError(f"Must be at most {longest} characters.", code="length")
-    return stripped
-
-
-def note(value: Any, *, longest: int, shortest: int = 1) -> str:
-    """As `text`, with line breaks in it."""
-    if isinstance(value, str):
-        clean_text(value.replace("\r", "").replace("\n", ""))
-        stripped = value.strip()
-        text(stripped.replace("\r", " ").replace("\n", " "), shortest=shortest, longest=longest)
-        return stripped
-    return clean_text(value)
 
 
 def external_id(value: Any) -> str:
@@ -113,24 +81,6 @@ def country(value: Any) -> str:
     if not code.isascii() or code.upper() not in COUNTRY_CODES:
         raise ValidationError("Must be an ISO 3166-1 alpha-2 country code.", code="notAllowed" if code else "length")
     return code.upper()
-
-
-def choice(value: Any, *, among: type[Choice]) -> Choice:
-    """A value of this class."""
-    if not isinstance(value, str):
-        raise ValidationError("Must be a string.", code="type")
-    if value not in among.values:
-        raise ValidationError(f"Must be one of: {', '.join(among.values)}.", code="notAllowed" if value else "length")
-    return among(value)
-
-
-def whole_number(value: Any, *, least: int, most: int) -> int:
-    """A JSON integer."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValidationError("Must be a whole number.", code="type")
-    if not least <= value <= most:
-        raise ValidationError(f"Must be from {least} to {most}.", code="range")
-    return value
 
 
 def boolean(value: Any) -> bool:

@@ -27,7 +27,7 @@ ACTIONS = ("add_webhook", "edit", "rotate", "disable", "enable", "remove", "retr
 @pytest.fixture(autouse=True)
 def resolvable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any host name has public addresses."""
-    monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+    monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_host_name_is_looked_up_while_nothing_is_locked(
 ) -> None:
     sent = fields(manager, "add_webhook", endpoint)
     depths: list[int] = []
-    monkeypatch.setattr(addresses, "check_addresses", lambda _url: depths.append(len(connection.savepoint_ids)))
+    monkeypatch.setattr(addresses, "check_addresses", lambda *_: depths.append(len(connection.savepoint_ids)))
     outside = len(connection.savepoint_ids)
     assert shown_secret(manager.post(url("add_webhook", endpoint), sent).content.decode())
     assert depths == [outside]
@@ -161,7 +161,7 @@ def test_a_change_during_the_look_up_of_the_host_is_not_undone(
     manager: Client, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = fields(manager, "edit", endpoint) | {"url": "https://other.example.com/"}
-    monkeypatch.setattr(addresses, "check_addresses", lambda _: WebhookEndpoint.objects.update(description="staging"))
+    monkeypatch.setattr(addresses, "check_addresses", lambda *_: WebhookEndpoint.objects.update(description="staging"))
     page = manager.post(url("edit", endpoint), sent).content.decode()
     assert "This has changed since the page was loaded." in page
     endpoint.refresh_from_db()

@@ -22,7 +22,7 @@ LISTED = {
 @pytest.fixture(autouse=True)
 def resolvable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any host name has public addresses."""
-    monkeypatch.setattr(addresses, "check_addresses", lambda _url: None)
+    monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from partners.api.idempotency import ALREADY_RECEIVED
 from partners.events.relay import Relay
-from partners.models import ApiKey, Mode, OutboxEntry, Partner
+from partners.models import ApiKey, Mode, OutboxEntry, Partner, WebhookEndpoint
 from tests import factories
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.documents import folder
@@ -239,17 +239,28 @@ def test_an_idempotency_key_is_honoured(sandbox: PartnerClient, path: str) -> No
     assert again.header("Idempotent-Replayed") == "true"
 
 
-@pytest.mark.parametrize("path", [*BODIES, "/v1/sandbox", "/v1/sandbox/users", "/v1/sandbox/users/ada"])
+# partners/sandbox/.
+WEBHOOKS, ROTATE = "/v1/sandbox/webhooks", "/v1/sandbox/api-keys/rotate"
+ONE = f"{WEBHOOKS}/7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
+OWN: dict[str, dict[str, Any]] = {
+    WEBHOOKS: {"url": "https://hooks.example.com/"},
+    **{path: {} for path in (ONE, f"{ONE}/test", f"{ONE}/rotate-secret", ROTATE)},
+}
+NOWHERE = [f"/v1/sandbox{name}" for name in ("", "/users", "/users/ada", "/webhooks/", "/api-keys")]
+
+
+@pytest.mark.parametrize("path", [*BODIES, *OWN, *NOWHERE])
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"])
 def test_nothing_is_there_for_live_partners(api: PartnerClient, partner: Partner, path: str, method: str) -> None:
     api.post("/v1/users", factories.user_body(externalId="ada"))
     before = User.objects.values().get()
-    body = json.dumps(BODIES.get(path, {})).encode() if method in {"POST", "PATCH", "PUT"} else b""
+    body = json.dumps((BODIES | OWN).get(path, {})).encode() if method in {"POST", "PATCH", "PUT"} else b""
 
     response = api.send(method, path, body)
     assert response.status == 404
     assert User.objects.values().get() == before
-    assert not any(model.objects.exists() for model in (StatusChange, Conversion, Document, OutboxEntry))
+    models = (StatusChange, Conversion, Document, OutboxEntry, WebhookEndpoint)
+    assert not any(model.objects.exists() for model in models)
     assert ApiKey.objects.filter(partner=partner).count() == 1
 
 

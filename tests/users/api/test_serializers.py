@@ -12,9 +12,9 @@ from django.utils import translation
 
 from partners.api.errors import BadRequestError, UnprocessableEntityError
 from partners.api.json import JsonRenderer, parse_object
+from partners.api.rule_fields import TextField
 from tests import factories
 from tests.support.client import Response
-from users.api.serializer_fields import TextField
 from users.api.serializers import UserSerializer
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS

@@ -8,6 +8,17 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class AddedWebhook(TypedDict):
+    """A webhook that was added, with its secret."""
+
+    webhookId: str
+    url: str
+    types: list[Literal["user.statusChanged", "user.requirementsChanged", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"] | str]
+    description: str
+    state: Literal["active", "disabled"] | str
+    secret: str
+
+
 class CompletedWrite(TypedDict):
     """A write that has taken effect."""
 
@@ -138,6 +149,14 @@ class NewUser(TypedDict):
     isCiroAffiliate: bool
 
 
+class NewWebhook(TypedDict):
+    """A webhook to be added."""
+
+    url: str
+    types: NotRequired[list[Literal["user.statusChanged", "user.requirementsChanged", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"]]]
+    description: NotRequired[str]
+
+
 class OtherEvent(TypedDict):
     """An event of a type that is newer than this document: ignore it."""
 
@@ -145,6 +164,12 @@ class OtherEvent(TypedDict):
     type: str
     createdAt: str
     data: dict[str, Any]
+
+
+class Overlap(TypedDict):
+    """A rotation."""
+
+    overlapHours: NotRequired[int]
 
 
 class Ping(TypedDict):
@@ -181,6 +206,12 @@ class RecordedTransactions(TypedDict):
     newestCreatedAt: str
 
 
+class RemovedWebhook(TypedDict):
+    """A webhook that was removed."""
+
+    webhookId: str
+
+
 class Requirement(TypedDict):
     """What compliance needs about a user."""
 
@@ -215,6 +246,21 @@ class RequirementsChangedEvent(TypedDict):
     type: Literal["user.requirementsChanged"]
     createdAt: str
     data: RequirementsChanged
+
+
+class RotatedKey(TypedDict):
+    """The API key that takes the place of the one that signed."""
+
+    apiKey: str
+    secret: str
+    expiresAt: str
+
+
+class RotatedSecret(TypedDict):
+    """The new secret of a webhook."""
+
+    webhookId: str
+    secret: str
 
 
 # A conversion to be recorded.
@@ -327,6 +373,30 @@ class UserSummary(TypedDict):
     updatedAt: str
 
 
+class Webhook(TypedDict):
+    """A webhook."""
+
+    webhookId: str
+    url: str
+    types: list[Literal["user.statusChanged", "user.requirementsChanged", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"] | str]
+    description: str
+    state: Literal["active", "disabled"] | str
+
+
+class WebhookList(TypedDict):
+    """A partner's webhooks."""
+
+    items: list[Webhook]
+
+
+class WebhookTestResult(TypedDict):
+    """How a webhook responded to a test."""
+
+    status: int | None
+    milliseconds: int | None
+    error: str | None
+
+
 class WithdrawnDocument(TypedDict):
     """The document that a user no longer has: it was published by mistake."""
 
@@ -339,3 +409,6 @@ Closing = dict[str, Any]
 
 
 Event = StatusChangedEvent | RequirementsChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent
+
+
+WebhookTest = dict[str, Any]

@@ -1,0 +1,94 @@
+"""Serializer fields that apply a rule to a JSON value. The rules that several fields share: partners/json_rules.py."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+from django.db.models import TextChoices
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from partners import json_rules
+
+Schema = dict[str, Any]
+
+# Unicode category Cc, inside a character class.
+CONTROL = r"\u0000-\u001f\u007f-\u009f"
+
+
+class RuleField(serializers.Field[Any, Any, Any, Any]):
+    """A JSON value that a rule checks and normalises, without converting its type.
+
+    rule: takes the JSON value, raises Django's ValidationError. schema: of the OpenAPI document.
+    """
+
+    # In English whatever language is active; DRF translates its own texts.
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "required": "This field is required.",
+        "null": "Must be a string.",
+    }
+
+    def __init__(self, rule: Callable[[Any], Any], *, schema: Schema, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rule = rule
+        extend_schema_field(schema)(self)  # type: ignore[type-var]  # sets an attribute
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """DRF's; without its overhead of 8 µs for a user where a value was sent and there are no validators."""
+        if data is None or data is empty or self.validators:
+            return super().run_validation(data)
+        return self.rule(data)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return self.rule(data)
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class TextField(RuleField):
+    """A text of min_length to max_length code points, stripped of white space."""
+
+    json_type: ClassVar[str | list[str]] = "string"
+
+    def __init__(self, *, max_length: int, min_length: int = 1, **kwargs: Any) -> None:
+        schema = {
+            "type": self.json_type,
+            "minLength": min_length,
+            "maxLength": max_length,
+            "pattern": f"^[^{CONTROL}]*[^\\s{CONTROL}][^{CONTROL}]*$" if min_length else f"^[^{CONTROL}]*$",
+        }
+        super().__init__(partial(json_rules.text, shortest=min_length, longest=max_length), schema=schema, **kwargs)
+
+
+class ChoiceField(RuleField):
+    """A value of a TextChoices."""
+
+    def __init__(self, choices: type[TextChoices], **kwargs: Any) -> None:
+        rule = partial(json_rules.choice, among=choices)
+        super().__init__(rule, schema={"type": "string", "enum": choices.values}, **kwargs)
+
+
+class WholeNumberField(RuleField):
+    """A whole number, not a text or a number with a fraction."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"null": "Must be a whole number."}
+
+    def __init__(self, *, lowest: int, highest: int, **kwargs: Any) -> None:
+        rule = partial(json_rules.whole_number, lowest=lowest, highest=highest)
+        super().__init__(rule, schema={"type": "integer", "minimum": lowest, "maximum": highest}, **kwargs)
+
+
+class ItemsField(serializers.ListField):
+    """A list of min_length to max_length items."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"null": "Must be a list."}
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if not isinstance(data, list):
+            raise serializers.ValidationError("Must be a list.", "type")
+        if not (self.min_length or 0) <= len(data) <= (self.max_length or len(data)):
+            raise serializers.ValidationError(f"Must have {self.min_length} to {self.max_length} items.", "length")
+        items: list[Any] = self.run_child_validation(data)
+        return items

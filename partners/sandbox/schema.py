@@ -1,0 +1,52 @@
+"""Parameters, errors and examples of partners' own webhooks and keys in the OpenAPI document."""
+
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter
+
+from partners.api.errors import BadRequestError, NotFoundError, UnauthorizedError, invalid_parameter
+from partners.api.idempotency import ALREADY_RECEIVED, HEADER, NOT_A_UUID, NOT_STORED
+from partners.api.schema import IDEMPOTENCY_KEY
+
+ID = "c2d1f5a4-6b7e-4a0d-9f43-1e5b8c7d2a90"
+WEBHOOK = {
+    "webhookId": ID,
+    "url": "https://hooks.example.com/events",
+    "types": ["user.statusChanged"],
+    "description": "Staging",
+    "state": "active",
+}
+# Not a secret of anything.
+SECRET = f"whsec_{'QUFB' * 10}QUE="
+NEW_WEBHOOK = OpenApiExample(
+    "A webhook", value={name: WEBHOOK[name] for name in ("url", "types", "description")}, request_only=True
+)
+ROTATION = OpenApiExample("With an overlap", value={"overlapHours": 1}, request_only=True)
+TEST = OpenApiExample("No options", value={}, request_only=True)
+ROTATED_KEY = {
+    "apiKey": f"psi_test_key_{'A' * 43}",
+    "secret": f"psi_test_secret_{'A' * 43}",
+    "expiresAt": "2026-01-16T10:30:00.000000Z",
+}
+
+PATH_NOT_FOUND = NotFoundError("Path not found.")
+REPLAYED_SIGNATURE = UnauthorizedError(ALREADY_RECEIVED)
+KEY_REFUSED = invalid_parameter(HEADER, NOT_STORED, "notAllowed")
+# Of a response that is not stored.
+ONCE = (REPLAYED_SIGNATURE, KEY_REFUSED)
+WEBHOOK_ID = OpenApiParameter(
+    "webhook_id",
+    # As an Idempotency-Key's: no format, of which generated clients make a type that some fail to send.
+    type=IDEMPOTENCY_KEY,
+    location=OpenApiParameter.PATH,
+    description="The webhookId.",
+    examples=[OpenApiExample("webhookId", value=ID)],
+)
+
+
+def bad_webhook_id() -> BadRequestError:
+    """The error for an id in the path that is no UUID."""
+    return invalid_parameter("webhookId", NOT_A_UUID)
+
+
+def webhook_not_found() -> NotFoundError:
+    """The error for a webhook that the partner does not have."""
+    return NotFoundError("Webhook not found.")

@@ -1,0 +1,140 @@
+"""API keys that a sandbox partner rotates by itself: contract, section 11."""
+
+from datetime import datetime, timedelta
+from http.client import IncompleteRead
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from partners.api.idempotency import ALREADY_RECEIVED
+from partners.authentication import keys
+from partners.models import ApiKey, AuditEntry, IdempotencyRecord, Partner
+from tests.support.client import PartnerClient, Transport, now
+from tests.support.responses import assert_error
+
+ROTATE = "/v1/sandbox/api-keys/rotate"
+PING = "/v1/ping"
+KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
+
+
+def codes(response: Any) -> dict[str, str]:
+    return {error["field"]: error["code"] for error in assert_error(response, 400)["fieldErrors"]}
+
+
+def rotate(client: PartnerClient, **body: Any) -> tuple[PartnerClient, datetime]:
+    """A client with the new key, and when the old one ends."""
+    response = client.post(ROTATE, body)
+    assert response.status == 201, response.body
+    issued = response.json()
+    assert set(issued) == {"apiKey", "secret", "expiresAt"}
+    return PartnerClient(issued["apiKey"], issued["secret"], client.transport), datetime.fromisoformat(
+        issued["expiresAt"]
+    )
+
+
+def test_the_old_key_is_in_force_for_the_overlap(sandbox_partner: Partner, transport: Transport) -> None:
+    issued = keys.issue(partner=sandbox_partner, label="laptop")
+    sandbox = PartnerClient(issued.api_key, issued.secret, transport)
+    new, ends = rotate(sandbox, overlapHours=2)
+    assert new.api_key.startswith("psi_test_key_")
+    assert new.secret.startswith("psi_test_secret_")
+    assert [one.get(PING).status for one in (sandbox, new)] == [200, 200]
+    old = keys.find(sandbox.api_key)
+    assert old.expires_at == ends
+    assert timedelta(hours=1, minutes=55) < ends - timezone.now() <= timedelta(hours=2)
+    record = keys.find(new.api_key)
+    assert (record.partner_id, record.label, record.expires_at) == (old.partner_id, "laptop", None)
+
+
+def test_the_overlap_is_a_day_by_default(sandbox: PartnerClient) -> None:
+    _, ends = rotate(sandbox)
+    assert timedelta(hours=23, minutes=55) < ends - timezone.now() <= timedelta(hours=24)
+
+
+def test_without_an_overlap_the_old_key_ends_at_once(sandbox: PartnerClient) -> None:
+    new, ends = rotate(sandbox, overlapHours=0)
+    assert_error(sandbox.get(PING), 401)
+    assert_error(sandbox.post(ROTATE, {}), 401)
+    assert new.get(PING).status == 200
+    assert ends <= timezone.now()
+
+
+def test_a_key_that_was_rotated_may_be_rotated_again_and_ends_no_later(sandbox: PartnerClient) -> None:
+    _, first = rotate(sandbox, overlapHours=1)
+    again, second = rotate(sandbox, overlapHours=100)
+    assert first == second
+    assert again.get(PING).status == 200
+
+
+def test_the_key_that_signed_is_rotated_alone(sandbox: PartnerClient, sandbox_partner: Partner) -> None:
+    other = keys.issue(partner=sandbox_partner).record
+    rotate(sandbox, overlapHours=0)
+    other.refresh_from_db()
+    assert other.expires_at is None
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({"overlapHours": -1}, {"overlapHours": "range"}),
+        ({"overlapHours": 169}, {"overlapHours": "range"}),
+        ({"overlapHours": 10**30}, {"overlapHours": "range"}),
+        ({"overlapHours": 1.0}, {"overlapHours": "type"}),
+        ({"overlapHours": "1"}, {"overlapHours": "type"}),
+        ({"overlapHours": False}, {"overlapHours": "type"}),
+        ({"overlapHours": None}, {"overlapHours": "type"}),
+        ({"label": "x"}, {"label": "unknown"}),
+    ],
+)
+def test_errors_name_the_field(sandbox: PartnerClient, body: Any, errors: dict[str, str]) -> None:
+    assert codes(sandbox.post(ROTATE, body)) == errors
+    assert ApiKey.objects.count() == 1
+
+
+def test_an_idempotency_key_is_refused(sandbox: PartnerClient) -> None:
+    for key in (KEY, "no-uuid", ""):
+        assert codes(sandbox.post(ROTATE, b"{", key=key)) == {"Idempotency-Key": "notAllowed"}
+    assert ApiKey.objects.count() == 1
+    assert_error(sandbox.get(f"/v1/idempotency-keys/{KEY}"), 404)
+
+
+def test_a_signature_is_accepted_once(sandbox: PartnerClient) -> None:
+    timestamp = now()
+    once, again = (sandbox.post(ROTATE, {}, timestamp=timestamp) for _ in range(2))
+    assert once.status == 201
+    assert assert_error(again, 401)["message"] == ALREADY_RECEIVED
+    assert ApiKey.objects.count() == 2
+
+
+def test_after_a_lost_answer_the_old_key_rotates_again(sandbox: PartnerClient) -> None:
+    with pytest.raises(IncompleteRead):
+        sandbox.post(ROTATE, {}, headers={"X-Sandbox-Fault": "lostAnswer"})
+    new, _ = rotate(sandbox)
+    assert new.get(PING).status == 200
+
+
+def test_the_audit_log_names_who_rotated_what(sandbox: PartnerClient, sandbox_partner: Partner) -> None:
+    old = keys.find(sandbox.api_key)
+    new, _ = rotate(sandbox)
+    changed, created = AuditEntry.objects.filter(actor_kind="partner").order_by("id")
+    assert [(one.actor, one.action, one.object) for one in (changed, created)] == [
+        (sandbox_partner.slug, "apiKey.changed", old.prefix),
+        (sandbox_partner.slug, "apiKey.created", keys.find(new.api_key).prefix),
+    ]
+    assert created.detail["key"] == old.prefix
+
+
+def test_no_secret_is_stored_or_logged(sandbox: PartnerClient, caplog: pytest.LogCaptureFixture) -> None:
+    new, _ = rotate(sandbox)
+    assert new.secret not in caplog.text
+    assert new.api_key not in caplog.text
+    assert not IdempotencyRecord.objects.exists()
+    assert not any(new.secret in row.encrypted_secret for row in ApiKey.objects.all())
+
+
+def test_a_wrong_method_says_which_is_allowed(sandbox: PartnerClient) -> None:
+    response = sandbox.get(ROTATE)
+    assert_error(response, 405)
+    assert response.header("Allow") == "POST"
+    assert_error(sandbox.post("/v1/sandbox/api-keys", {}), 404)
