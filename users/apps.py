@@ -12,18 +12,21 @@ class UsersConfig(AppConfig):
     name = "users"
 
     def ready(self) -> None:
-        """Connect the signals, register the event's data, and rename Django's models for the back office."""
+        """Connect the signals, register what lower layers show, and rename Django's models for the back office."""
         from allauth.account.signals import password_changed  # noqa: PLC0415 - models are ready only now
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
+        from partners.docs.countries import SOURCES  # noqa: PLC0415
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
+        from users.api.countries import countries  # noqa: PLC0415
         from users.api.serializers import UserSerializer  # noqa: PLC0415
         from users.services.roles import sync_roles  # noqa: PLC0415
         from users.staff_login import sessions, sign_ins  # noqa: PLC0415
 
         # What GET /v1/users/{externalId} returns.
         DATA_SERIALIZERS[EventType.STATUS_CHANGED] = UserSerializer
+        SOURCES.append(countries)
         Group._meta.verbose_name, Group._meta.verbose_name_plural = _("role"), _("roles")  # noqa: SLF001
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.services.roles")
         user_logged_in.connect(sessions.start, dispatch_uid="users.staff_login")
