@@ -198,6 +198,7 @@ class FieldErrorSerializer(serializers.Serializer[errors.FieldError]):
 def _error_serializer(code: str, *, with_fields: bool) -> serializers.Serializer[Any]:
     """The error object (contract, section 1), with a schema for each `error` for generated clients."""
     fields: dict[str, Any] = {
+        "__doc__": f"The body of an error `{code}`.",
         "error": serializers.ChoiceField([code], help_text="The kind of error, for programs."),
         "message": serializers.CharField(help_text="What is wrong, for people; the wording may change."),
         "requestId": serializers.UUIDField(help_text="The request's id, as in X-Request-Id: quote it to support."),

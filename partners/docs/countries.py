@@ -45,5 +45,5 @@ def page() -> str:
     for country in countries:
         by_letter.setdefault(country.name[0], country.code)
     letters = [{"id": code, "title": letter} for letter, code in by_letter.items()]
-    context = {"here": "reference", "countries": countries, "contents": contents("Countries", letters)}
-    return render_to_string("docs/countries.html", context)
+    context = {"here": "reference", "markdown": "countries", "contents": contents("Countries", letters)}
+    return render_to_string("docs/countries.html", context | {"countries": countries})

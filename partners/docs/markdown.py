@@ -12,6 +12,7 @@ _VOID = {"br", "hr", "img", "input", "link", "meta"}
 _INLINE = {"a", "abbr", "b", "code", "em", "i", "mark", "span", "strong", "time", "br"}
 _SKIPPED = {"button", "form", "input", "label", "legend", "nav", "script", "svg", "textarea"}
 _SKIPPED_CLASSES = {"anchor", "page-only", "unseen"}
+_HEADINGS = ("h1", "h2", "h3", "h4")
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*"}
 _SPECIAL = re.compile(r"[\\`*<]|(?<!\w)_|_(?!\w)")
 
@@ -83,11 +84,11 @@ class _Writer:
         return blocks
 
     def _block(self, node: _Node) -> list[str]:
-        if node.tag in {"h1", "h2", "h3", "h4"}:
+        if node.tag in _HEADINGS:
             return ["#" * int(node.tag[1]) + " " + self.inline(node)]
         if node.tag == "pre":
             return [_fenced(_text(node).strip("\n"), node.attributes.get("data-syntax", ""))]
-        if node.tag in {"summary", "figcaption"}:
+        if node.tag in {"summary", "figcaption"} and not any(node.all(*_HEADINGS)):
             text = self.inline(node)
             # It may hold a link, or marks of its own.
             return [text] if "](" in text or "**" in text else [f"**{text}**"]

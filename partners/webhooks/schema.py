@@ -19,11 +19,10 @@ _TEST: dict[str, Any] = {
     "createdAt": "2026-01-15T10:30:00.123456Z",
     "data": {"webhookId": "c8a4e6b0-2d1f-4b3a-9c5e-7f8091a2b3c4"},
 }
-_TESTED = inline_serializer(
-    "TestedWebhook",
-    {"webhookId": serializers.UUIDField(help_text="The identifier of the webhook that is tested, a UUID.")},
-    help_text=DATA_HELP,
-)
+_TESTED: dict[str, Any] = {
+    "__doc__": "What the test of a webhook contains.",
+    "webhookId": serializers.UUIDField(help_text="The identifier of the webhook that is tested, a UUID."),
+}
 
 
 def _header(name: str, description: str, example: str, **schema: Any) -> dict[str, Any]:
@@ -90,7 +89,12 @@ WEBHOOKS = [
     ),
     _webhook(
         TEST_TYPE,
-        event_serializer("WebhookTestEvent", "The test of a webhook, which is in no feed.", TEST_TYPE, _TESTED),
+        event_serializer(
+            "WebhookTestEvent",
+            "The test of a webhook, which is in no feed.",
+            TEST_TYPE,
+            inline_serializer("TestedWebhook", _TESTED, help_text=DATA_HELP),
+        ),
         _TEST,
         description="The test of a webhook, sent once for each time that one is asked for. It is in no feed.",
         otherwise="It is not sent again.",

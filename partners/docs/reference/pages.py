@@ -50,17 +50,17 @@ def page(name: str = "") -> str:
 
 def render(everything: dict[str, Any], name: str = "") -> str:
     """Render a page of a document's context."""
+    own: dict[str, Any] = {"markdown": f"reference/{name}" if name else "reference"}
     if name == "":
-        return render_to_string(
-            "docs/reference/index.html", everything | {"contents": contents("Overview", (), everything)}
-        )
+        own["contents"] = contents("Overview", everything=everything)
+        return render_to_string("docs/reference/index.html", everything | own)
     if name == SCHEMAS:
         links = [{"id": f"schema-{one['name']}", "title": one["name"]} for one in everything["components"]]
-        own = {"contents": contents("Schemas", links, everything)}
+        own["contents"] = contents("Schemas", links, everything)
         return render_to_string("docs/reference/schemas.html", everything | own)
     resource = next(one for one in everything["resources"] if one["name"] == name)
-    links = [*resource["operations"], *resource["webhooks"]]
-    own = {"resource": resource, "contents": contents(resource["title"], links, everything)}
+    links = [*resource["operations"], *({"id": one["id"], "title": one["path"]} for one in resource["webhooks"])]
+    own |= {"resource": resource, "contents": contents(resource["title"], links, everything)}
     return render_to_string("docs/reference/resource.html", everything | own)
 
 
@@ -98,7 +98,10 @@ def context(document: Node) -> dict[str, Any]:
 def contents(
     title: str, links: Iterable[Mapping[str, Any]] = (), everything: dict[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """Return the table of contents: all pages of the reference, and the sections of one, by its title and their links."""
+    """Return the table of contents: all pages of the reference, and the sections of one, by its title and their links.
+
+    everything: the context of all pages, by default of our document.
+    """
     pages = [
         {"title": "Overview", "href": reverse("docs_reference")},
         *({"title": one["title"], "href": path(one["name"])} for one in (everything or whole())["resources"]),

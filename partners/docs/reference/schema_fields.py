@@ -21,6 +21,7 @@ _BOUNDS = {
 }
 # Text in backticks is code, a path of the docs a link.
 _MARKS = re.compile(r"`([^`]*)`|(/docs(?:/[a-z-]+)*)")
+MAX_SHOWN_VALUES = 12
 # A longer example is in that of the whole body alone.
 _MAX_EXAMPLE_LENGTH = 100
 
@@ -28,7 +29,8 @@ _MAX_EXAMPLE_LENGTH = 100
 class Field(NamedTuple):
     """A row. name: with the names of outer fields and dots, and [] for the items of a list.
 
-    component: that the value is of, or its items, or "". example: "" where the whole body's has to do.
+    component: that the value is of, or its items, or "". example: "" where the allowed values are shown, or the whole
+    body's has to do.
     """
 
     name: str
@@ -39,6 +41,11 @@ class Field(NamedTuple):
     values: list[str]
     component: str
     example: str
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the allowed values are too many to be shown at once."""
+        return len(self.values) > MAX_SHOWN_VALUES
 
 
 def name_of(node: Node) -> str:
@@ -79,6 +86,7 @@ def field(
     """
     whole = resolve(document, schema)
     values = [whole["const"]] if "const" in whole else whole.get("enum", [])
+    is_listed = 0 < len(values) <= MAX_SHOWN_VALUES
     return Field(
         name=name,
         type=type_of(document, whole),
@@ -87,7 +95,7 @@ def field(
         rules=[*_length(whole), *(words.format(_shown(whole[key])) for key, words in _BOUNDS.items() if key in whole)],
         values=[_shown(value) for value in values],
         component=name_of(schema) or name_of(whole.get("items", {})),
-        example=example or _example(schema.get("examples") or whole.get("examples") or []),
+        example="" if is_listed else example or _example(schema.get("examples") or whole.get("examples") or []),
     )
 
 

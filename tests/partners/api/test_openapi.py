@@ -131,6 +131,10 @@ def test_every_field_has_a_description_in_words_and_an_example() -> None:
     assert [where for where, one in found.items() if not one.get("examples")] == [], "without an example"
 
 
+def test_every_component_has_a_description() -> None:
+    assert [name for name, one in DOCUMENT["components"]["schemas"].items() if not one.get("description")] == []
+
+
 def test_the_example_of_a_field_is_valid() -> None:
     for where, one in fields():
         # Those of parameters and headers: test_each_example_is_valid.
