@@ -8,7 +8,9 @@ import pycountry
 from partners.docs.countries import Country, Subdivision
 from users.services.addresses import AddressRules, postal_code_examples, rules_for, subdivision_names
 
-_SIGNS = {"n": string.digits, "a": string.ascii_uppercase, "x": string.digits + string.ascii_uppercase}
+_CHARACTERS = string.digits + string.ascii_uppercase
+# A postal code without its digits and letters.
+_OUTLINE = str.maketrans(dict.fromkeys(string.digits, "n") | dict.fromkeys(string.ascii_uppercase, "a"))
 MAX_FORMS = 4
 
 
@@ -25,7 +27,9 @@ def _has_any(rules: AddressRules) -> bool:
 
 
 def _country(name: str, rules: AddressRules) -> Country:
-    forms = dict.fromkeys(_form(rules, example) for example in postal_code_examples(rules))
+    # One of each outline: finding out what else is accepted at every place takes a hundred look-ups.
+    outlines = {example.translate(_OUTLINE): example for example in reversed(postal_code_examples(rules))}
+    forms = dict.fromkeys(_form(rules, example) for example in reversed(outlines.values()))
     return Country(
         code=rules.country,
         name=name,
@@ -38,17 +42,21 @@ def _country(name: str, rules: AddressRules) -> Country:
 
 
 def _form(rules: AddressRules, example: str) -> str:
-    """Return the form of a postal code: at each place what else is accepted there, or the character itself."""
+    """Return the form of a postal code: at each place a sign of what is accepted there too, or the character itself."""
     assert rules.postal_code_form is not None  # noqa: S101 - an example is of a form
     accepts = rules.postal_code_form.fullmatch
     form = ""
     for place, character in enumerate(example):
-        others = [
-            one for one in _SIGNS["x"] if one != character and accepts(example[:place] + one + example[place + 1 :])
-        ]
-        kinds = {"n" if one.isdigit() else "a" for one in (*others, character)} if others else set()
-        form += character if not kinds or not character.isalnum() else "x" if len(kinds) > 1 else kinds.pop()
+        others = (
+            one for one in _CHARACTERS.replace(character, "") if accepts(example[:place] + one + example[place + 1 :])
+        )
+        kinds = {_kind(one) for one in others}
+        form += character if _kind(character) not in kinds else "x" if len(kinds) > 1 else _kind(character)
     return form
+
+
+def _kind(character: str) -> str:
+    return "n" if character.isdigit() else "a" if character.isalpha() else ""
 
 
 def _subdivisions(rules: AddressRules) -> Iterator[Subdivision]:

@@ -59,6 +59,7 @@ def test_what_a_row_shows_is_accepted(code: str) -> None:
         ("US", ["nnnnn", "nnnnn-nnnn"]),
         ("AD", ["ADn0n"]),
         ("LV", ["LV-nnnn"]),
+        ("GB", ["GIR 0AA", "axx naa", "anx naa", "aanx naa"]),
         ("HK", []),
     ],
 )
