@@ -227,13 +227,16 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"name": "Documents", "description": "Documents issued to your users."},
         {
             "name": "Sandbox",
-            "description": "For sandbox partners only: what compliance and the ledger do, simulated. The header"
-            " X-Sandbox-Fault on any of their requests simulates a failure: tooManyRequests, internalError,"
-            " unavailable, slow or lostAnswer.",
+            "description": "For sandbox partners only: what compliance and the ledger do, simulated.",
         },
         {"name": "Events", "description": "What happened to your users without a request of yours."},
+        {
+            "name": "Webhooks",
+            "description": "Requests that the service sends to an HTTPS URL of yours: the same events. The headers are"
+            " those of Standard Webhooks 1.0. Verify the signature before anything else.",
+        },
     ],
-    "WEBHOOKS": ["partners.events.schema.WEBHOOK"],
+    "WEBHOOKS": "partners.webhooks.schema.WEBHOOKS",
     "CAMELIZE_NAMES": True,
     "SORT_OPERATION_PARAMETERS": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,

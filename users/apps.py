@@ -12,12 +12,14 @@ class UsersConfig(AppConfig):
     name = "users"
 
     def ready(self) -> None:
-        """Connect the signals, register the events' data, and rename Django's models for the back office."""
+        """Connect the signals, register what lower layers show, and rename Django's models for the back office."""
         from allauth.account.signals import password_changed  # noqa: PLC0415 - models are ready only now
         from django.contrib.auth.models import Group  # noqa: PLC0415
 
+        from partners.docs.countries import SOURCES  # noqa: PLC0415
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
+        from users.api.countries import countries  # noqa: PLC0415
         from users.api.serializers import (  # noqa: PLC0415
             RequirementsChangedSerializer,
             StatusChangedSerializer,
@@ -26,6 +28,7 @@ class UsersConfig(AppConfig):
         from users.staff_login import sessions, sign_ins  # noqa: PLC0415
 
         DATA_SERIALIZERS[EventType.STATUS_CHANGED] = StatusChangedSerializer
+        SOURCES.append(countries)
         DATA_SERIALIZERS[EventType.REQUIREMENTS_CHANGED] = RequirementsChangedSerializer
         Group._meta.verbose_name, Group._meta.verbose_name_plural = _("role"), _("roles")  # noqa: SLF001
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.services.roles")

@@ -291,6 +291,11 @@ export interface StatusChangedEvent {
   data: StatusChanged;
 }
 
+/** What the test of a webhook contains. */
+export interface TestedWebhook {
+  webhookId: string;
+}
+
 /** An event of the type user.transactionsRecorded. */
 export interface TransactionsRecordedEvent {
   eventId: string;
@@ -348,6 +353,14 @@ export interface WebhookList {
 
 /** A test, which has no options. */
 export type WebhookTest = Record<string, any>;
+
+/** The test of a webhook, which is in no feed. */
+export interface WebhookTestEvent {
+  eventId: string;
+  type: "webhook.test" | (string & {});
+  createdAt: string;
+  data: TestedWebhook;
+}
 
 /** How a webhook responded to a test. */
 export interface WebhookTestResult {

@@ -11,6 +11,9 @@ from rest_framework import serializers
 
 from partners import uuids
 from partners.api import errors
+from partners.api.base import PartnerAPIView
+from partners.api.faults import HEADER as FAULT_HEADER
+from partners.api.faults import SLOW_SECONDS, Fault
 from partners.api.idempotency import HEADER, NOT_A_UUID
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.authentication.signature_authentication import REALM
@@ -106,6 +109,17 @@ COMMON_HEADERS = [
     ),
 ]
 
+SANDBOX_FAULT = OpenApiParameter(
+    FAULT_HEADER,
+    type={"type": "string", "enum": [fault.value for fault in Fault]},
+    location=OpenApiParameter.HEADER,
+    description="Simulates a failure, for sandbox partners; from live partners it is ignored. `tooManyRequests`,"
+    " `internalError` and `unavailable` are answered so, and nothing is done. `slow` waits"
+    f" {SLOW_SECONDS:.0f} seconds before anything is done. `lostAnswer` does what is asked, then breaks the connection"
+    " without an answer: what an Idempotency-Key is for. It is not signed.",
+    examples=[OpenApiExample(FAULT_HEADER, value=Fault.UNAVAILABLE.value)],
+)
+
 
 def success(serializer: type[serializers.BaseSerializer[Any]], description: str, example: Any) -> OpenApiResponse:
     """A successful response and an example of it."""
@@ -127,7 +141,7 @@ def error_responses(
 
 
 class ApiSchema(AutoSchema):
-    """Adds the common response headers to each operation (DRF's DEFAULT_SCHEMA_CLASS)."""
+    """Adds the common headers of requests and responses to each operation (DRF's DEFAULT_SCHEMA_CLASS)."""
 
     def get_response_serializers(self) -> Any:
         """Called if `@extend_schema` or its responses are missing. Raises ImproperlyConfigured."""
@@ -136,8 +150,8 @@ class ApiSchema(AutoSchema):
         )
 
     def get_override_parameters(self) -> list[Any]:
-        """The common headers."""
-        return COMMON_HEADERS
+        """The common headers; a webhook has none of them."""
+        return [*COMMON_HEADERS, SANDBOX_FAULT] if isinstance(self.view, PartnerAPIView) else []
 
 
 class SignatureScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -179,7 +193,7 @@ class StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 class FieldErrorSerializer(serializers.Serializer[errors.FieldError]):
     """A field, parameter or header that is not valid."""
 
-    field = serializers.CharField(help_text="Its name on the wire.")
+    field = serializers.CharField(help_text="Its name, such as `email`, `items[0].rate` or `Idempotency-Key`.")
     message = serializers.CharField(help_text="The problem, for people; never contains the value sent.")
     code = serializers.CharField(
         help_text=f"The kind of problem, for programs: {', '.join(errors.FIELD_ERROR_CODES)}. Codes may be added."
@@ -190,9 +204,10 @@ class FieldErrorSerializer(serializers.Serializer[errors.FieldError]):
 def _error_serializer(code: str, *, with_fields: bool) -> serializers.Serializer[Any]:
     """The error object (contract, section 1), with a schema for each `error` for generated clients."""
     fields: dict[str, Any] = {
-        "error": serializers.ChoiceField([code], help_text="The error code, for programs."),
-        "message": serializers.CharField(help_text="For people; may change."),
-        "requestId": serializers.UUIDField(help_text="The same as X-Request-Id."),
+        "__doc__": f"The body of an error `{code}`.",
+        "error": serializers.ChoiceField([code], help_text="The kind of error, for programs."),
+        "message": serializers.CharField(help_text="What is wrong, for people; the wording may change."),
+        "requestId": serializers.UUIDField(help_text="The request's id, as in X-Request-Id: quote it to support."),
     }
     if with_fields:
         fields["fieldErrors"] = FieldErrorSerializer(

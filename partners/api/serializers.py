@@ -211,18 +211,23 @@ class PingSerializer(serializers.Serializer[Any]):
     """The response of ping."""
 
     partner = serializers.RegexField(
-        "^[a-z0-9]+(-[a-z0-9]+)*$", min_length=1, max_length=50, help_text="The partner that the API key belongs to."
+        "^[a-z0-9]+(-[a-z0-9]+)*$",
+        min_length=1,
+        max_length=50,
+        help_text="The partner that the API key belongs to: lower-case letters, digits and single hyphens.",
     )
-    mode = serializers.ChoiceField(Mode.values, help_text="Whether the partner's users are real.")
+    mode = serializers.ChoiceField(Mode.values, help_text="`sandbox` where the partner's users are made up.")
     serverTime = InstantField(help_text="The service's clock.")
 
 
 class CompletedWriteSerializer(serializers.Serializer[Any]):
     """A write that has taken effect."""
 
-    idempotencyKey = serializers.UUIDField(source="idempotency_key", help_text="In lower case.")
-    method = serializers.ChoiceField(["POST", "PATCH"])
+    idempotencyKey = serializers.UUIDField(source="idempotency_key", help_text="The key of the write, in lower case.")
+    method = serializers.ChoiceField(["POST", "PATCH"], help_text="The method of the write.")
     path = serializers.CharField(help_text="The canonical path, line 2 of the canonical request.")
     status = serializers.IntegerField(min_value=200, max_value=299, help_text="The HTTP status of its response.")
-    completedAt = InstantField(source="completed_at")
-    expiresAt = InstantField(source="expires_at", help_text="When the key is forgotten.")
+    completedAt = InstantField(source="completed_at", help_text="When the write took effect.")
+    expiresAt = InstantField(
+        source="expires_at", help_text="When the key is forgotten: it can be used for another write."
+    )

@@ -30,7 +30,8 @@ class Release(NamedTuple):
 def page() -> str:
     """Render the page, once in each process."""
     entries = releases(FILE.read_text())
-    context = {"here": "changelog", "releases": entries, "contents": [{"title": "", "links": entries}]}
+    links = [{"title": "", "links": entries}]
+    context = {"here": "changelog", "markdown": "changelog", "releases": entries, "contents": links}
     return render_to_string("docs/changelog.html", context)
 
 

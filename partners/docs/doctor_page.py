@@ -68,6 +68,7 @@ def page(pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | N
     """Render the page. pasted, canonical: the texts in the form. message: why there is no diagnosis."""
     context = {
         "here": "doctor",
+        "markdown": "doctor",
         "pasted": pasted,
         "canonical": canonical,
         "message": message,

@@ -37,6 +37,7 @@ def page(base_url: str) -> str:
     steps = example_files.samples_in("go_live")
     context = {
         "here": "go-live",
+        "markdown": "go-live",
         "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
         "titles": {name.replace("-", "_"): title for name, title in SECTIONS},
         "base_url": base_url,

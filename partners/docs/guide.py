@@ -54,6 +54,7 @@ def page(base_url: str) -> str:
     rate = parse_rate(settings.PARTNER_RATE_LIMIT)
     context = {
         "here": "guide",
+        "markdown": "guide",
         "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
         "base_url": base_url,
         "key_prefix": KEY_PREFIXES[Mode.LIVE],

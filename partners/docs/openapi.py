@@ -41,6 +41,14 @@ def operations(whole: Node) -> Iterator[Operation]:
             yield Operation(path, method.upper(), item[method], [resolve(whole, one) for one in parameters])
 
 
+def webhooks(whole: Node) -> Iterator[Operation]:
+    """Yield every webhook. path: its name."""
+    for name, item in whole.get("webhooks", {}).items():
+        for method in (method for method in _METHODS if method in item):
+            parameters = [resolve(whole, one) for one in item[method].get("parameters", [])]
+            yield Operation(name, method.upper(), item[method], parameters)
+
+
 def resolve(whole: Node, node: Any) -> Any:
     """Return a node, or the target of its `$ref`."""
     while isinstance(node, dict) and "$ref" in node:

@@ -1,16 +1,15 @@
 """Search in the sections of the rendered pages. Each process builds the index once."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from html import escape, unescape
 from typing import NamedTuple
 
-from django.urls import reverse
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString, mark_safe
 
-from partners.docs import changelog, doctor_page, go_live, guide, reference
+from partners.docs import site
 
 MAX_QUERY_LENGTH = 100
 MAX_WORDS = 8
@@ -21,8 +20,9 @@ MAX_RESULTS = 20
 TITLE_WEIGHT = 10
 EXCERPT_CHARACTERS = 180
 
-_SECTION = re.compile(r'<section\b[^>]*\bid="([^"]+)"[^>]*>(.*?)</section>', re.DOTALL)
-_HEADING = re.compile(r"<(h[23])\b.*?</\1>", re.DOTALL)
+# A row of a table may be a section too: its first cell is the title.
+_SECTION = re.compile(r'<(section|tr)\b[^>]*\bid="([^"]+)"[^>]*>(.*?)</\1>', re.DOTALL)
+_HEADING = re.compile(r"<(h[23]|th)\b.*?</\1>", re.DOTALL)
 _CODE = re.compile(r"<pre\b.*?</pre>", re.DOTALL)
 # Labels and pictures and, by class, code in several languages and the headers of every response.
 _SKIPPED = re.compile(
@@ -75,18 +75,11 @@ def _excerpt(text: str, words: list[str]) -> SafeString:
 @lru_cache(maxsize=1)
 def index() -> tuple[Entry, ...]:
     """Return every section of every page."""
-    pages: dict[str, tuple[str, Callable[[], str]]] = {
-        "Guide": ("docs", lambda: guide.page("")),
-        "Go live": ("docs_go_live", lambda: go_live.page("")),
-        "Reference": ("docs_reference", reference.page),
-        "Signature doctor": ("docs_doctor", doctor_page.page),
-        "Changelog": ("docs_changelog", changelog.page),
-    }
-    return tuple(entry for title, (name, render) in pages.items() for entry in _entries(title, reverse(name), render()))
+    return tuple(entry for page in site.pages() for entry in _entries(page.title, page.path, page.render("")))
 
 
 def _entries(page: str, path: str, html: str) -> Iterator[Entry]:
-    for section, content in _SECTION.findall(html):
+    for _tag, section, content in _SECTION.findall(html):
         visible = _SKIPPED.sub("", content)
         heading = _HEADING.search(visible)
         title = _text(heading[0]) if heading else ""

@@ -8,17 +8,18 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods, require_safe
 
 from partners.docs import changelog as changelog_page
-from partners.docs import client_packages, doctor_page, example_files, openapi, postman
+from partners.docs import client_packages, doctor_page, example_files, openapi, postman, site
+from partners.docs import countries as countries_page
 from partners.docs import go_live as go_live_page
 from partners.docs import guide as guide_page
-from partners.docs import reference as reference_page
 from partners.docs import search as search_page
+from partners.docs.reference import pages as reference_pages
 from partners.doctor import NotUnderstoodError, SecretPastedError
 from partners.evidence import VERIFY
 from partners.evidence.keys import published as published_key
 
 FAVICON = Path(__file__).parents[1] / "static" / "docs" / "favicon.ico"
-_JSON, _TEXT = "application/json", "text/plain; charset=utf-8"
+_JSON, _TEXT, _MARKDOWN = "application/json", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"
 
 
 def public(
@@ -42,7 +43,8 @@ def published(content: Callable[[], str | bytes], content_type: str | None = Non
     return require_safe(lambda _request: public(content(), content_type))
 
 
-reference = published(reference_page.page)
+reference = published(reference_pages.page)
+countries = published(countries_page.page)
 changelog = published(changelog_page.page)
 openapi_json = published(openapi.document_bytes, _JSON)
 signing_vectors = published(example_files.VECTORS.read_bytes, _JSON)
@@ -62,6 +64,24 @@ def guide(request: HttpRequest) -> HttpResponse:
 def go_live(request: HttpRequest) -> HttpResponse:
     """Eleven steps in the sandbox, from an API key to the go-live checklist."""
     return public(go_live_page.page(_base_url(request)), shared=False)
+
+
+@require_safe
+def reference_page(request: HttpRequest, name: str) -> HttpResponse:
+    """A page of the reference by the last part of its path."""
+    if name not in reference_pages.names():
+        return not_found(request)
+    return public(reference_pages.page(name))
+
+
+@require_safe
+def markdown(request: HttpRequest, name: str) -> HttpResponse:
+    """A page as Markdown. name: its path without /docs/ and .md."""
+    page = next((one for one in site.pages() if one.markdown_path == f"/docs/{name}.md"), None)
+    if page is None:
+        return not_found(request)
+    base_url = _base_url(request) if page.shows_address else ""
+    return public(site.as_markdown(page, base_url), _MARKDOWN, shared=not page.shows_address)
 
 
 @require_safe
@@ -106,8 +126,7 @@ def postman_json(request: HttpRequest) -> HttpResponse:
 def llms_txt(request: HttpRequest) -> HttpResponse:
     """An overview of the docs for language models (llmstxt.org)."""
     base_url = _base_url(request)
-    context = {"base_url": base_url, "sections": guide_page.SECTIONS, "clients": example_files.clients()}
-    context["steps"] = [title for _, title in go_live_page.SECTIONS]
+    context = {"base_url": base_url, "pages": site.pages(), "clients": example_files.clients()}
     return public(render_to_string("docs/llms.txt", context), _TEXT, shared=False)
 
 

@@ -1,20 +1,28 @@
-"""Events, parameters and examples of the feed, and the webhook, in the OpenAPI document.
+"""Events, and parameters and examples of the feed, in the OpenAPI document.
 
 Only views import it: drf-spectacular's generator costs each command 0.1 s.
 """
 
+from functools import cache
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import Direction, OpenApiWebhook
+from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
 from partners.api.errors import invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR
 from partners.api.schema import LIMIT, cursor_parameter
 from partners.events.pagination import CURSOR_TOO_OLD
-from partners.events.serializers import CURSOR, DATA_SERIALIZERS, EventSerializer, OtherEventSerializer
+from partners.events.serializers import (
+    CURSOR,
+    DATA_HELP,
+    DATA_SERIALIZERS,
+    TYPE_HELP,
+    EventSerializer,
+    OtherEventSerializer,
+)
 from partners.models import EventType
 
 _CURSOR = "0000000000000203"
@@ -25,7 +33,7 @@ _EVENT = {
     "createdAt": "2026-01-15T10:30:00.123456Z",
     "data": {**_USER, "status": "active", "statusReason": "verified", "updatedAt": "2026-01-15T10:30:00.123456Z"},
 }
-PAGE = {
+PAGE: dict[str, Any] = {
     "nextCursor": _CURSOR,
     "hasMore": False,
     "items": [
@@ -90,7 +98,7 @@ class EventSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
         """Without oneOf: linters do not see that OtherEvent excludes the others."""
         types: list[type[EventSerializer]] = [
-            *(_component(kind, data) for kind, data in DATA_SERIALIZERS.items()),
+            *map(serializer_of, DATA_SERIALIZERS),
             OtherEventSerializer,
         ]
         return {
@@ -99,65 +107,17 @@ class EventSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
         }
 
 
-def _component(kind: EventType, data: type[serializers.BaseSerializer[Any]]) -> type[EventSerializer]:
-    name = f"{kind.name.title().replace('_', '')}EventSerializer"
-    fields = {"type": serializers.ChoiceField([kind.value]), "data": data()}
-    return type(name, (EventSerializer,), {"__doc__": f"An event of the type {kind.value}."} | fields)
+@cache
+def serializer_of(kind: EventType) -> type[EventSerializer]:
+    """The serializer of one type of event, which is a component of the document."""
+    name = f"{kind.name.title().replace('_', '')}Event"
+    data = DATA_SERIALIZERS[kind](help_text=DATA_HELP)
+    return event_serializer(name, f"An event of the type {kind.value}.", kind.value, data)
 
 
-def _header(name: str, description: str, example: str, **schema: Any) -> dict[str, Any]:
-    return {
-        "in": "header",
-        "name": name,
-        "required": True,
-        "description": description,
-        "schema": {"type": "string", **schema},
-        "examples": {name: {"value": example}},
-    }
-
-
-# drf-spectacular's own would lack the parameters.
-WEBHOOK = OpenApiWebhook(
-    name="event",
-    decorator={
-        "post": {
-            "operationId": "receiveEvent",
-            "tags": ["Events"],
-            "summary": "Receive an event",
-            "description": "An event of the feed, sent at least once and in no promised order. The headers are those of"
-            " Standard Webhooks 1.0. Verify the signature before anything else. A test, which sandbox partners"
-            " send themselves and support sends for others, has the type `webhook.test`.",
-            "security": [],
-            "parameters": [
-                _header("webhook-id", "The eventId, the same at every attempt.", str(_EVENT["eventId"]), format="uuid"),
-                _header(
-                    "webhook-timestamp",
-                    "When this attempt was made, in seconds since 1970.",
-                    "1768473000",
-                    pattern="^[0-9]+$",
-                ),
-                _header(
-                    "webhook-signature",
-                    "One signature for each secret in force, separated by spaces: `v1,` and the base64 of the"
-                    " HMAC-SHA256 of id, timestamp and body, joined by dots.",
-                    "v1,Rh1NKGcjgy7LFkhUKQVvvb2h0JIHAPZy1OzZ2nUzQFo=",
-                    pattern="^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$",
-                ),
-            ],
-            "requestBody": {
-                "required": True,
-                "content": {
-                    "application/json": {
-                        "schema": {"$ref": "#/components/schemas/Event"},
-                        "examples": {"Event": {"value": _EVENT}},
-                    }
-                },
-            },
-            "responses": {
-                "2XX": {"description": "Received; it is not sent again."},
-                "410": {"description": "The webhook is disabled at once."},
-                "default": {"description": "It is sent again later, up to eight times in all."},
-            },
-        }
-    },
-)
+def event_serializer(
+    name: str, description: str, kind: str, data: serializers.BaseSerializer[Any]
+) -> type[EventSerializer]:
+    """A serializer of events of one type. name: of its component."""
+    fields = {"type": serializers.ChoiceField([kind], help_text=TYPE_HELP), "data": data}
+    return type(f"{name}Serializer", (EventSerializer,), {"__doc__": description} | fields)

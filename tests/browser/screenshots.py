@@ -337,8 +337,9 @@ def test_screenshots_of_the_docs(
     for place in ("", "#authentication", "#examples", "#errors", "#status-life-cycle"):
         page.goto(f"/docs{place}")
         take(f"guide{place.replace('#', '-')}")
-    page.goto("/docs/reference#createUser")
-    take("reference")
+    for place in ("reference", "reference/users", "reference/webhooks", "reference/schemas", "countries"):
+        page.goto(f"/docs/{place}")
+        take(place.replace("/", "-"))
     page.goto("/docs/doctor")
     take("doctor")
     page.get_by_role("button", name="Fill in an example").click()

@@ -14,13 +14,18 @@ from django.conf import settings
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from partners.authentication import signing
+from partners.docs import site
 from tests.browser.test_accessibility import PHONE, accessibility_violations
 
+REFERENCE = tuple(page.path for page in site.pages() if page.title.startswith("Reference: "))
 PAGES = (
-    *("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor"),
+    *("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor", "/docs/countries", "/docs/reference/users"),
+    *("/docs/reference/webhooks", "/docs/reference/schemas"),
     *("/docs/changelog", "/docs/search?q=key", "/docs/nowhere"),
 )
 PSI = Path(settings.BASE_DIR) / "clients" / "python" / "src" / "psi" / "__init__.py"
+# Pixels at the width of 1280: what is longer is not read.
+MAX_HEIGHT = 12_000
 
 TIMESTAMP = "2026-01-15T10:30:00Z"
 RIGHT = signing.canonical_request(
@@ -111,8 +116,30 @@ def test_code_colours_differ_in_light_and_dark(new_page: Callable[..., Page]) ->
         assert len(colours) == 3, scheme
 
 
+@pytest.mark.parametrize("path", ["/docs/reference", *REFERENCE, "/docs/countries"])
+def test_a_page_of_the_reference_is_not_too_long(page: Page, path: str) -> None:
+    page.goto(path)
+    assert page.evaluate("document.documentElement.scrollHeight") < MAX_HEIGHT
+
+
+@pytest.mark.parametrize(
+    ("former", "path"), [("createUser", "/docs/reference/users"), ("schema-NewUser", "/docs/reference/schemas")]
+)
+def test_a_link_into_the_former_single_page_leads_to_its_place(page: Page, former: str, path: str) -> None:
+    page.goto(f"/docs/reference#{former}")
+    page.wait_for_url(f"**{path}#{former}")
+    expect(page.locator(f"#{former}")).to_be_in_viewport()
+
+
+def test_a_link_to_a_schema_unfolds_it(page: Page) -> None:
+    page.goto("/docs/reference/users")
+    page.get_by_role("link", name="NewUser", exact=True).click()
+    expect(page.locator("#schema-NewUser").get_by_text("occupation", exact=True)).to_be_visible()
+    expect(page.locator("#schema-Money").get_by_text("currency", exact=True)).to_be_hidden()
+
+
 def test_the_reference_shows_a_call_in_each_language(page: Page) -> None:
-    page.goto("/docs/reference#createUser")
+    page.goto("/docs/reference/users#createUser")
     expect(page.get_by_role("region", name="create_user.py")).to_be_visible()
     page.get_by_role("group", name="createUser: language").get_by_text("curl", exact=True).click()
     expect(page.get_by_role("region", name="create_user.sh")).to_contain_text("bash psi.sh POST /v1/users")

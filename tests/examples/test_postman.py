@@ -30,7 +30,10 @@ def test_every_operation_is_an_item_with_its_parameters() -> None:
         )
         operation = described[request["method"], path]
         held = [*request["url"]["query"], *request["url"]["variable"], *request["header"]]
-        assert {one["name"] for one in operation.get("parameters", [])} <= {one["key"] for one in held}
+        parameters = [openapi.resolve(openapi.document(), one) for one in operation["parameters"]]
+        assert {one["name"] for one in parameters} <= {one["key"] for one in held}
+        # A failure is simulated only if its header is switched on.
+        assert {one["key"]: one.get("disabled") for one in request["header"]}["X-Sandbox-Fault"]
         assert ("body" in request) is ("requestBody" in operation)
 
 

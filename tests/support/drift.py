@@ -92,7 +92,10 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
 
 def check_event(body: bytes) -> None:
     """Raise DriftError for the body of a webhook that the document does not allow."""
-    _validate(described(), {"$ref": "#/components/schemas/Event"}, json.loads(body), "webhook")
+    event, webhooks = json.loads(body), described().document["webhooks"]
+    _require(event["type"] in webhooks, event["type"], "the webhook is not described")
+    content = webhooks[event["type"]]["post"]["requestBody"]["content"]
+    _validate(described(), content["application/json"]["schema"], event, "webhook")
 
 
 def _check_answer(known: Described, operation: Json, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -151,8 +154,8 @@ def examples_of(document: Json) -> Iterator[tuple[str, Json, Any]]:
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             yield from _examples_in(operation, f"{method.upper()} {path}")
-    for name, header in document["components"]["headers"].items():
-        yield from _examples_in(header, f"header {name}")
+    for kind in ("webhooks", "components"):
+        yield from _examples_in(document[kind], kind)
 
 
 def _examples_in(node: Any, where: str) -> Iterator[tuple[str, Json, Any]]:

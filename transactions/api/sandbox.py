@@ -43,7 +43,10 @@ class SimulatedTransactions(SandboxUserView):
         summary="Simulate conversions",
         description="Records conversions of a user as an import would, with its event. For sandbox partners only.",
         parameters=USER_WRITE_PARAMETERS,
-        examples=[OpenApiExample("A conversion", value={"items": [schema.SIMULATED_CONVERSION]}, request_only=True)],
+        examples=[
+            OpenApiExample("A conversion", value={"items": [schema.SIMULATED_CONVERSION]}, request_only=True),
+            OpenApiExample("A late arrival", value={"items": [schema.LATE_CONVERSION]}, request_only=True),
+        ],
         responses={
             201: success(RecordedConversionsSerializer, "The conversions.", {"items": [schema.CONVERSION]}),
             **error_responses(

@@ -34,6 +34,7 @@ SIMULATED_CONVERSION = {
     "to": {"currency": "USD", "amount": "71.50"},
     "rate": "0.715",
 }
+LATE_CONVERSION = {"conversionId": "cv-20251224-000003", "createdAt": "2025-12-24T16:05:00Z", **SIMULATED_CONVERSION}
 DOCUMENT = {
     "documentId": "5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4",
     "createdAt": "2026-01-31T12:00:00.000000Z",

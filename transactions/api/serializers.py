@@ -24,25 +24,35 @@ AMOUNT = f"^{patterns.DECIMAL}$"
 CURRENCY = f"^{patterns.CURRENCY}$"
 CONVERSION_ID = f"^{patterns.CONVERSION_ID}$"
 
+CURRENCY_HELP = "The code of the currency: 3 to 10 upper-case letters or digits."
+AMOUNT_HELP = (
+    "The amount, zero or more, in plain decimal notation: no sign and no exponent, at most 20 digits before the point"
+    " and 18 after it."
+)
+FROM_HELP = "What the user gave."
+TO_HELP = "What the user got."
+RATE_HELP = "The rate of the conversion: more than zero, in the notation of an amount."
+CONVERSION_ID_HELP = "The identifier of the conversion, unique among yours: 1 to 64 of `A-Z a-z 0-9 - _ .`"
+DOCUMENT_ID_HELP = "The service's identifier of the document, a UUID."
+DOCUMENT_TYPE_HELP = "What kind of paper it is."
+
 
 class MoneySerializer(serializers.Serializer[Any]):
     """An amount in a currency."""
 
-    currency = serializers.RegexField(CURRENCY, help_text="A currency code.")
-    amount = serializers.RegexField(AMOUNT, help_text="Plain decimal notation, the digits as recorded.")
+    currency = serializers.RegexField(CURRENCY, help_text=CURRENCY_HELP)
+    amount = serializers.RegexField(AMOUNT, help_text=f"{AMOUNT_HELP} The digits are those recorded.")
 
 
 class ConversionSerializer(RowSerializer[ConversionRow]):
     """A conversion from one currency to another."""
 
-    conversionId = serializers.RegexField(CONVERSION_ID, source="conversion_id")
+    conversionId = serializers.RegexField(CONVERSION_ID, source="conversion_id", help_text=CONVERSION_ID_HELP)
     createdAt = InstantField(source="created_at", help_text="When the conversion was made.")
-    type = serializers.ChoiceField(["conversion"])
-    from_ = MoneySerializer()
-    to = MoneySerializer()
-    rate = serializers.RegexField(
-        AMOUNT, help_text="More than zero, in plain decimal notation, the digits as recorded."
-    )
+    type = serializers.ChoiceField(["conversion"], help_text="The kind of transaction.")
+    from_ = MoneySerializer(help_text=FROM_HELP)
+    to = MoneySerializer(help_text=TO_HELP)
+    rate = serializers.RegexField(AMOUNT, help_text=RATE_HELP)
 
     def get_fields(self) -> dict[str, Any]:
         """The declared fields, `from_` under its name on the wire."""
@@ -52,13 +62,17 @@ class ConversionSerializer(RowSerializer[ConversionRow]):
 class DocumentSerializer(RowSerializer[DocumentRow]):
     """A document issued to the user."""
 
-    documentId = serializers.UUIDField(source="document_id")
+    documentId = serializers.UUIDField(source="document_id", help_text=DOCUMENT_ID_HELP)
     createdAt = InstantField(source="created_at", help_text="When the document was issued.")
-    type = serializers.ChoiceField(DocumentType.values)
-    title = serializers.CharField(min_length=1, max_length=TITLE_LENGTH)
-    contentType = serializers.ChoiceField(list(EXTENSIONS), source="content_type")
-    sizeBytes = serializers.IntegerField(source="size_bytes", min_value=1)
-    sha256 = serializers.RegexField("^[0-9a-f]{64}$", help_text="Lower-case hex, to verify the download.")
+    type = serializers.ChoiceField(DocumentType.values, help_text=DOCUMENT_TYPE_HELP)
+    title = serializers.CharField(min_length=1, max_length=TITLE_LENGTH, help_text="The title, for people.")
+    contentType = serializers.ChoiceField(
+        list(EXTENSIONS), source="content_type", help_text="The media type of the file."
+    )
+    sizeBytes = serializers.IntegerField(source="size_bytes", min_value=1, help_text="The size of the file, in bytes.")
+    sha256 = serializers.RegexField(
+        "^[0-9a-f]{64}$", help_text="The file's SHA-256, 64 lower-case hex digits, to verify the download."
+    )
 
 
 class PageSerializer(serializers.Serializer[Any]):
@@ -77,13 +91,17 @@ class PageSerializer(serializers.Serializer[Any]):
 class ConversionPageSerializer(PageSerializer):
     """A page of a user's conversions."""
 
-    items = serializers.ListField(child=ConversionSerializer(), max_length=MAX_LIMIT)
+    items = serializers.ListField(
+        child=ConversionSerializer(), max_length=MAX_LIMIT, help_text="The conversions of this page, newest first."
+    )
 
 
 class DocumentPageSerializer(PageSerializer):
     """A page of a user's documents."""
 
-    items = serializers.ListField(child=DocumentSerializer(), max_length=MAX_LIMIT)
+    items = serializers.ListField(
+        child=DocumentSerializer(), max_length=MAX_LIMIT, help_text="The documents of this page, newest first."
+    )
 
 
 class EventDataSerializer(serializers.Serializer[Any]):
@@ -106,15 +124,15 @@ class RecordedTransactionsSerializer(EventDataSerializer):
 class PublishedDocumentSerializer(EventDataSerializer):
     """The document that was issued to a user."""
 
-    documentId = serializers.UUIDField()
-    type = serializers.ChoiceField(DocumentType.values)
+    documentId = serializers.UUIDField(help_text=DOCUMENT_ID_HELP)
+    type = serializers.ChoiceField(DocumentType.values, help_text=DOCUMENT_TYPE_HELP)
     createdAt = InstantField(help_text="When the document was issued.")
 
 
 class WithdrawnDocumentSerializer(EventDataSerializer):
     """The document that a user no longer has: it was published by mistake."""
 
-    documentId = serializers.UUIDField()
+    documentId = serializers.UUIDField(help_text=DOCUMENT_ID_HELP)
 
 
 class LineField(RuleField):
@@ -140,12 +158,12 @@ class SimulatedMoneySerializer(StrictSerializer[Any]):
     currency = LineField(
         partial(lines.matching, name="", form=lines.CURRENCY),
         schema={"type": "string", "pattern": CURRENCY},
-        help_text="A currency code.",
+        help_text=CURRENCY_HELP,
     )
     amount = LineField(
         partial(lines.matching, name="", form=lines.DECIMAL),
         schema={"type": "string", "pattern": AMOUNT},
-        help_text="Plain decimal notation.",
+        help_text=AMOUNT_HELP,
     )
 
 
@@ -156,20 +174,22 @@ class SimulatedConversionSerializer(StrictSerializer[Any]):
         partial(lines.matching, name="", form=lines.CONVERSION_ID),
         schema={"type": "string", "pattern": CONVERSION_ID},
         required=False,
-        help_text="By default a new one.",
+        help_text=f"{CONVERSION_ID_HELP} By default a new one.",
     )
     createdAt = LineField(
         lines.created_at_of,
         schema={"type": "string", "format": "date-time"},
         required=False,
-        help_text="By default now. A past one is a late arrival.",
+        help_text="When the conversion was made, an RFC 3339 date-time. By default now; a past one is a late arrival.",
     )
-    from_ = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
-    to = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
+    from_ = SimulatedMoneySerializer(
+        error_messages={"null": SimulatedMoneySerializer.not_an_object}, help_text=FROM_HELP
+    )
+    to = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object}, help_text=TO_HELP)
     rate = LineField(
         lines.rate_of,
         schema={"type": "string", "pattern": AMOUNT},
-        help_text="More than zero, in plain decimal notation.",
+        help_text=RATE_HELP,
     )
 
     def get_fields(self) -> dict[str, Any]:
@@ -184,17 +204,20 @@ class SimulatedConversionsSerializer(StrictSerializer[Any]):
         child=SimulatedConversionSerializer(error_messages={"null": StrictSerializer.not_an_object}),
         min_length=1,
         max_length=MAX_ITEMS,
+        help_text="The conversions to be recorded.",
     )
 
 
 class RecordedConversionsSerializer(serializers.Serializer[Any]):
     """The conversions as they are in the list."""
 
-    items = serializers.ListField(child=ConversionSerializer(), max_length=MAX_ITEMS)
+    items = serializers.ListField(
+        child=ConversionSerializer(), max_length=MAX_ITEMS, help_text="The conversions, in the order sent."
+    )
 
 
 class SimulatedDocumentSerializer(StrictSerializer[Any]):
     """A document to be published."""
 
-    type = ChoiceField(DocumentType, help_text="The type of the document.")
-    title = TextField(max_length=TITLE_LENGTH, help_text="Also the name of the file.")
+    type = ChoiceField(DocumentType, help_text=DOCUMENT_TYPE_HELP)
+    title = TextField(max_length=TITLE_LENGTH, help_text="The title, for people; also the name of the file.")

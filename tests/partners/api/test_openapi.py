@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, correct, and the same as in docs/."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,9 +15,11 @@ from drf_spectacular.generators import SchemaGenerator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from partners.api.base import PartnerAPIView
+from partners.api.faults import Fault
 from partners.api.request import PartnerRequest
 from partners.docs import openapi
 from partners.models import EventType
+from partners.webhooks.deliveries import TEST_TYPE
 from tests import factories
 from tests.support import drift
 from tests.support.client import PartnerClient, in_process
@@ -78,34 +81,85 @@ def test_a_type_of_event_that_is_not_described_yet_is_valid() -> None:
     assert not drift.described().validator(EVENT).is_valid(event | {"type": EventType.STATUS_CHANGED.value})
 
 
-def test_the_webhook_is_described_by_its_headers_and_an_event() -> None:
-    webhook = DOCUMENT["webhooks"]["event"]["post"]
-    assert [one["name"] for one in webhook["parameters"]] == ["webhook-id", "webhook-timestamp", "webhook-signature"]
+@pytest.mark.parametrize("kind", [*EventType.values, TEST_TYPE])
+def test_a_webhook_is_described_by_its_headers_and_its_event(kind: str) -> None:
+    webhook = DOCUMENT["webhooks"][kind]["post"]
+    headers = [openapi.resolve(DOCUMENT, one) for one in webhook["parameters"]]
+    assert [one["name"] for one in headers] == ["webhook-id", "webhook-timestamp", "webhook-signature"]
     (content,) = webhook["requestBody"]["content"].values()
-    for described in (*webhook["parameters"], content):
-        (example,) = described["examples"].values()
-        assert drift.described().validator(described["schema"]).is_valid(example["value"])
+    (example,) = content["examples"].values()
+    assert example["value"]["type"] == kind
+    assert drift.described().validator(content["schema"]).is_valid(example["value"])
+    # The signature is in the headers, and needs no key of the API.
+    assert webhook["security"] == []
 
 
-def test_there_are_examples_of_every_parameter_body_answer_and_header() -> None:
+def test_there_are_examples_of_every_body_and_answer() -> None:
     for path, method, operation in operations():
         where = f"{method} {path}"
-        assert all(parameter["examples"] for parameter in operation.get("parameters", [])), where
         assert all(content["examples"] for content in operation.get("requestBody", {}).get("content", {}).values())
         for status, response in operation["responses"].items():
             for media_type, content in response["content"].items():
                 assert content.get("examples") or media_type != "application/json", f"{where} {status}"
-    assert all(header["examples"] for header in DOCUMENT["components"]["headers"].values())
 
 
-def test_every_operation_needs_all_three_headers_of_a_signature() -> None:
+def fields() -> Iterator[tuple[str, Any]]:
+    """Every property of a component, parameter and header, and where it is."""
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        yield from properties(name, schema)
+    for kind in ("parameters", "headers"):
+        yield from ((f"{kind} {name}", one) for name, one in DOCUMENT["components"][kind].items())
+    for path, method, operation in operations():
+        for one in operation.get("parameters", []):
+            whole = openapi.resolve(DOCUMENT, one)
+            yield f"{method} {path} {whole['name']}", whole
+
+
+def properties(where: str, schema: Any) -> Iterator[tuple[str, Any]]:
+    for name, one in schema.get("properties", {}).items():
+        yield f"{where}.{name}", one
+        yield from properties(f"{where}.{name}", one)
+        yield from properties(f"{where}.{name}[]", one.get("items", {}))
+
+
+def test_every_field_has_a_description_in_words_and_an_example() -> None:
+    """A field without one: `help_text`, and a value in an example of a body that has it (docs/architecture.md)."""
+    found = dict(fields())
+    assert {"NewUser.email", "OtherEvent.data", "parameters X-Sandbox-Fault", "get /v1/users cursor"} <= found.keys()
+    bare = [where for where, one in found.items() if len(one.get("description", "").split()) < 2]
+    assert bare == [], "without a description"
+    assert [where for where, one in found.items() if not one.get("examples")] == [], "without an example"
+
+
+def test_every_component_has_a_description() -> None:
+    assert [name for name, one in DOCUMENT["components"]["schemas"].items() if not one.get("description")] == []
+
+
+def test_the_example_of_a_field_is_valid() -> None:
+    for where, one in fields():
+        # Those of parameters and headers: test_each_example_is_valid.
+        values = one["examples"] if isinstance(one["examples"], list) else []
+        problems = [error.message for value in values for error in drift.described().validator(one).iter_errors(value)]
+        assert problems == [], where
+
+
+def test_the_three_headers_of_a_signature_are_described_once_and_needed_together() -> None:
     schemes = DOCUMENT["components"]["securitySchemes"]
-    assert {scheme["name"] for scheme in schemes.values()} == {
-        "X-Api-Key",
-        "X-Request-Timestamp",
-        "X-Request-Signature",
-    }
-    assert all(operation["security"] == [{name: [] for name in schemes}] for _, _, operation in operations())
+    signing = {"X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"}
+    assert {scheme["name"] for scheme in schemes.values()} == signing
+    assert {(scheme["type"], scheme["in"]) for scheme in schemes.values()} == {("apiKey", "header")}
+    assert DOCUMENT["security"] == [{name: [] for name in schemes}]
+    for path, method, operation in operations():
+        assert "security" not in operation, f"{method} {path}"
+        names = {openapi.resolve(DOCUMENT, one)["name"] for one in operation["parameters"]}
+        assert not names & signing
+
+
+def test_every_operation_takes_the_header_that_simulates_a_failure() -> None:
+    reference = {"$ref": "#/components/parameters/X-Sandbox-Fault"}
+    assert all(reference in operation["parameters"] for _, _, operation in operations())
+    described = DOCUMENT["components"]["parameters"]["X-Sandbox-Fault"]
+    assert all(f"`{fault}`" in described["description"] for fault in Fault)
 
 
 def test_every_view_of_the_api_is_described() -> None:

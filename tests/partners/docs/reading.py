@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 
+from partners.docs import site
 from tests.support.client import Response, in_process
 
-PAGES = ("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor", "/docs/changelog")
+PAGES = tuple(page.path for page in site.pages())
 
 
 @dataclass

@@ -143,7 +143,9 @@ def test_a_head_tells_what_a_get_would(path: str) -> None:
         assert head.header(name) == response.header(name)
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/reference", *FILES])
+@pytest.mark.parametrize(
+    "path", ["/docs", "/docs/reference", "/docs/reference/users", "/docs/countries", "/docs/guide.md", *FILES]
+)
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_only_get_and_head_are_allowed(path: str, method: str) -> None:
     response = in_process(method, path, {}, b"")
@@ -198,7 +200,7 @@ def test_every_example_is_shown_as_it_is(guide: Page, go_live: Page) -> None:
         assert path.read_text() in page.code, name
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/reference"])
+@pytest.mark.parametrize("path", ["/docs", "/docs/reference/users"])
 def test_highlighted_code_uses_existing_colours(path: str) -> None:
     classes = {name for value in read(path).values("class") for name in value.split() if name.startswith("hl-")}
     style = Path(str(finders.find("docs/code.css"))).read_text()

@@ -328,6 +328,12 @@ class StatusChangedEvent(TypedDict):
     data: StatusChanged
 
 
+class TestedWebhook(TypedDict):
+    """What the test of a webhook contains."""
+
+    webhookId: str
+
+
 class TransactionsRecordedEvent(TypedDict):
     """An event of the type user.transactionsRecorded."""
 
@@ -387,6 +393,15 @@ class WebhookList(TypedDict):
     """A partner's webhooks."""
 
     items: list[Webhook]
+
+
+class WebhookTestEvent(TypedDict):
+    """The test of a webhook, which is in no feed."""
+
+    eventId: str
+    type: Literal["webhook.test"] | str
+    createdAt: str
+    data: TestedWebhook
 
 
 class WebhookTestResult(TypedDict):

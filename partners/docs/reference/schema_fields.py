@@ -1,6 +1,7 @@
 """JSON Schemas of the OpenAPI document as rows: one for each field, nested fields included."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,10 +19,19 @@ _BOUNDS = {
     "minProperties": "at least {} fields",
     "default": "default {}",
 }
+# Text in backticks is code, a path of the docs a link.
+_MARKS = re.compile(r"`([^`]*)`|(/docs(?:/[a-z-]+)*)")
+MAX_SHOWN_VALUES = 12
+# A longer example is in that of the whole body alone.
+_MAX_EXAMPLE_LENGTH = 100
 
 
 class Field(NamedTuple):
-    """A row. name: with the names of outer fields and dots, and [] for the items of a list."""
+    """A row. name: with the names of outer fields and dots, and [] for the items of a list.
+
+    component: that the value is of, or its items, or "". example: "" where the allowed values are shown, or the whole
+    body's has to do.
+    """
 
     name: str
     type: str
@@ -29,7 +39,13 @@ class Field(NamedTuple):
     description: SafeString
     rules: list[str]
     values: list[str]
-    pattern: str
+    component: str
+    example: str
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the allowed values are too many to be shown at once."""
+        return len(self.values) > MAX_SHOWN_VALUES
 
 
 def name_of(node: Node) -> str:
@@ -54,10 +70,23 @@ def rows(document: Node, schema: Node, *, prefix: str = "", within: tuple[str, .
         yield from rows(document, described, prefix=path, within=within)
 
 
-def field(document: Node, name: str, schema: Node, *, required: bool, description: str = "") -> Field:
-    """Return the row of one value. description: in place of the schema's own."""
+def direct_rows(document: Node, schema: Node) -> Iterator[Field]:
+    """Yield the fields of an object alone."""
+    whole = resolve(document, schema)
+    for name, described in whole.get("properties", {}).items():
+        yield field(document, name, described, required=name in whole.get("required", []))
+
+
+def field(
+    document: Node, name: str, schema: Node, *, required: bool, description: str = "", example: str = ""
+) -> Field:
+    """Return the row of one value. description, example: in place of the schema's own.
+
+    Patterns are not shown: the description says in words what they mean.
+    """
     whole = resolve(document, schema)
     values = [whole["const"]] if "const" in whole else whole.get("enum", [])
+    is_listed = 0 < len(values) <= MAX_SHOWN_VALUES
     return Field(
         name=name,
         type=type_of(document, whole),
@@ -65,7 +94,8 @@ def field(document: Node, name: str, schema: Node, *, required: bool, descriptio
         description=prose(description or schema.get("description") or whole.get("description", "")),
         rules=[*_length(whole), *(words.format(_shown(whole[key])) for key, words in _BOUNDS.items() if key in whole)],
         values=[_shown(value) for value in values],
-        pattern=whole.get("pattern", ""),
+        component=name_of(schema) or name_of(whole.get("items", {})),
+        example="" if is_listed else example or _example(schema.get("examples") or whole.get("examples") or []),
     )
 
 
@@ -85,9 +115,13 @@ def type_of(document: Node, schema: Node) -> str:
 
 def prose(text: str) -> SafeString:
     """Return a description as HTML, text in backticks as code; it has no other Markdown."""
-    # The odd pieces are between backticks.
-    pieces = enumerate(text.split("`"))
-    return format_html_join("", "{}", ((format_html("<code>{}</code>", one) if i % 2 else one,) for i, one in pieces))
+    pieces, end = [], 0
+    for mark in _MARKS.finditer(text):
+        code, path = mark.groups()
+        html = format_html('<a href="{0}">{0}</a>', path) if path else format_html("<code>{}</code>", code)
+        pieces += [text[end : mark.start()], html]
+        end = mark.end()
+    return format_html_join("", "{}", ((one,) for one in (*pieces, text[end:])))
 
 
 def _length(whole: Node) -> Iterator[str]:
@@ -96,6 +130,11 @@ def _length(whole: Node) -> Iterator[str]:
         yield f"{lowest} to {highest} characters" if lowest != highest else f"{lowest} characters"
     elif lowest:
         yield f"at least {lowest} characters"
+
+
+def _example(examples: list[Any]) -> str:
+    text = next((_shown(one) for one in examples if not isinstance(one, dict)), "")
+    return text if len(text) <= _MAX_EXAMPLE_LENGTH and "{" not in text else ""
 
 
 def _shown(value: Any) -> str:

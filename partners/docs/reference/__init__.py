@@ -1,0 +1,1 @@
+"""The reference: everything that the OpenAPI document describes, without naming any operation."""
