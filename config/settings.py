@@ -222,6 +222,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TAGS": [
         {"name": "Ping", "description": "A first signed request."},
         {"name": "Users", "description": "Profiles and compliance status of your users."},
+        {"name": "Requirements", "description": "What compliance needs from you about a user, and your answers."},
         {"name": "Conversions", "description": "Conversions of your users."},
         {"name": "Idempotency keys", "description": "Whether a write whose response was lost has happened."},
         {"name": "Documents", "description": "Documents issued to your users."},
@@ -229,6 +230,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
             "name": "Sandbox",
             "description": "For sandbox partners only: what compliance and the ledger do, simulated.",
         },
+        {"name": "Sandbox webhooks", "description": "For sandbox partners only: your own webhooks."},
+        {"name": "Sandbox keys", "description": "For sandbox partners only: your own API keys."},
         {"name": "Events", "description": "What happened to your users without a request of yours."},
         {
             "name": "Webhooks",

@@ -121,9 +121,16 @@ SANDBOX_FAULT = OpenApiParameter(
 )
 
 
-def success(serializer: type[serializers.BaseSerializer[Any]], description: str, example: Any) -> OpenApiResponse:
-    """A successful response and an example of it."""
-    return OpenApiResponse(serializer, description, [OpenApiExample("Success", value=example, response_only=True)])
+def success(
+    serializer: type[serializers.BaseSerializer[Any]], description: str, example: Any, **others: Any
+) -> OpenApiResponse:
+    """A successful response and an example of it. others: further examples, by name."""
+    examples = {"Success": example} | others
+    return OpenApiResponse(
+        serializer,
+        description,
+        [OpenApiExample(name, value=value, response_only=True) for name, value in examples.items()],
+    )
 
 
 def error_responses(

@@ -25,7 +25,7 @@ class ApiKeyRotation(SandboxView):
 
     @extend_schema(
         operation_id="rotateApiKey",
-        tags=["Sandbox"],
+        tags=["Sandbox keys"],
         summary="Rotate your API key",
         description="Issues a key and a secret in place of those that sign this request, which end with the overlap, or"
         " at their own end where that is sooner. They are shown this once, and the response is not stored: an"

@@ -22,6 +22,7 @@ MAX_TYPES = 100
 DEFAULT_HOURS = 24
 MAX_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 
+_ID_HELP = "The service's identifier of the webhook, a UUID."
 _SECRET_HELP = "Shown this once: it cannot be read back."  # noqa: S105 - a text for people
 
 
@@ -57,12 +58,12 @@ class NewWebhookSerializer(StrictSerializer[Any]):
 class WebhookSerializer(serializers.Serializer[WebhookEndpoint]):
     """A webhook."""
 
-    webhookId = serializers.UUIDField(source="pk")
-    url = serializers.CharField()
+    webhookId = serializers.UUIDField(source="pk", help_text=_ID_HELP)
+    url = serializers.CharField(help_text="Where the events are sent.")
     types = serializers.ListField(
         child=serializers.ChoiceField(EventType.values), help_text="Of the events that are sent; without any, all."
     )
-    description = serializers.CharField()
+    description = serializers.CharField(help_text="What it is for, in your own words.")
     state = serializers.ChoiceField(
         ["active", "disabled"],
         help_text="A disabled one gets no events. Staff enable it; or remove it and add it again.",
@@ -80,13 +81,15 @@ class AddedWebhookSerializer(WebhookSerializer):
 class WebhookListSerializer(serializers.Serializer[Any]):
     """A partner's webhooks."""
 
-    items = serializers.ListField(child=WebhookSerializer(), max_length=endpoints.MAX_ENDPOINTS)
+    items = serializers.ListField(
+        child=WebhookSerializer(), max_length=endpoints.MAX_ENDPOINTS, help_text="All of them, the oldest first."
+    )
 
 
 class RemovedWebhookSerializer(serializers.Serializer[Any]):
     """A webhook that was removed."""
 
-    webhookId = serializers.UUIDField()
+    webhookId = serializers.UUIDField(help_text=_ID_HELP)
 
 
 class OverlapSerializer(StrictSerializer[Any]):
@@ -104,7 +107,7 @@ class OverlapSerializer(StrictSerializer[Any]):
 class RotatedSecretSerializer(serializers.Serializer[Any]):
     """The new secret of a webhook."""
 
-    webhookId = serializers.UUIDField()
+    webhookId = serializers.UUIDField(help_text=_ID_HELP)
     secret = serializers.RegexField("^whsec_[A-Za-z0-9+/]{43}=$", help_text=_SECRET_HELP)
 
 

@@ -45,7 +45,7 @@ class WebhookCollection(SandboxView):
 
     @extend_schema(
         operation_id="listWebhooks",
-        tags=["Sandbox"],
+        tags=["Sandbox webhooks"],
         summary="List your webhooks",
         description="The oldest first, those that staff have added included; without secrets. For sandbox partners"
         " only.",
@@ -60,7 +60,7 @@ class WebhookCollection(SandboxView):
 
     @extend_schema(
         operation_id="addWebhook",
-        tags=["Sandbox"],
+        tags=["Sandbox webhooks"],
         summary="Add a webhook",
         description="Events are sent to it from now on. Its secret is shown this once, and the response is not stored:"
         " an Idempotency-Key is refused. At most 5, those that staff have added included. For sandbox partners only.",
@@ -115,7 +115,7 @@ class WebhookItem(WebhookView):
 
     @extend_schema(
         operation_id="removeWebhook",
-        tags=["Sandbox"],
+        tags=["Sandbox webhooks"],
         summary="Remove a webhook",
         description="Nothing is sent to it any more, for good. Once more: 404. A body and an Idempotency-Key have no"
         " effect. For sandbox partners only.",
@@ -143,7 +143,7 @@ class WebhookSecretRotation(WebhookView):
 
     @extend_schema(
         operation_id="rotateWebhookSecret",
-        tags=["Sandbox"],
+        tags=["Sandbox webhooks"],
         summary="Rotate the secret of a webhook",
         description="Both secrets sign until the overlap ends. The new one is shown this once, and the response is not"
         " stored: an Idempotency-Key is refused. If the response is lost, rotate again. For sandbox partners only.",
@@ -185,7 +185,7 @@ class WebhookTest(WebhookView):
 
     @extend_schema(
         operation_id="testWebhook",
-        tags=["Sandbox"],
+        tags=["Sandbox webhooks"],
         summary="Send a test to a webhook",
         description="One event `webhook.test`, sent now, also to a disabled webhook; it is in no feed, and its result"
         " disables nothing. The webhook has 4 seconds to respond. An Idempotency-Key has no effect. For sandbox"
@@ -194,7 +194,10 @@ class WebhookTest(WebhookView):
         examples=[schema.TEST],
         responses={
             200: success(
-                WebhookTestResultSerializer, "What came back.", {"status": 204, "milliseconds": 87, "error": None}
+                WebhookTestResultSerializer,
+                "What came back.",
+                {"status": 204, "milliseconds": 87, "error": None},
+                NoResponse={"status": None, "milliseconds": None, "error": "timeout"},
             ),
             **error_responses(
                 schema.bad_webhook_id(), schema.REPLAYED_SIGNATURE, schema.webhook_not_found(), bodies=True

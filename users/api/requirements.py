@@ -54,7 +54,7 @@ class RequirementResponses(PartnerAPIView):
 
     @extend_schema(
         operation_id="respondToRequirement",
-        tags=["Users"],
+        tags=["Requirements"],
         summary="Answer a requirement with a note",
         description="For what no field of the user holds, such as the source of funds; fields are answered by an update"
         " that has them all. The requirement is then submitted, and takes further notes until compliance closes it."

@@ -32,7 +32,7 @@ class SimulatedRequirements(SandboxUserView):
         examples=[
             OpenApiExample(
                 "An unclear address",
-                value={name: schema.REQUIREMENT[name] for name in ("code", "fields", "message")},
+                value={name: schema.REQUIREMENT[name] for name in ("code", "fields", "message")} | {"dueInDays": 14},
                 request_only=True,
             )
         ],
