@@ -8,15 +8,17 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests import factories
 from tests.live.lossy import ConnectionLostError
 from tests.support.client import PartnerClient, Response
+from users.models.requirement_triggers import MAX_REQUIREMENTS
 from users.models.statuses import TRANSITIONS, Status
 
 USERS = "/v1/users"
+REQUIREMENT = "{requirement}"
 # Nothing has happened, says the contract: the request may be sent again.
 REFUSED_FOR_NOW = {429, 500, 503}
 # So many failures in a row are no chance.
@@ -25,8 +27,9 @@ MAX_ATTEMPTS = 100
 
 @dataclass(frozen=True)
 class Operation:
-    """A write that is to happen once. status: of its response. event: type and data of what the feed is to say of it.
+    """A write that is to happen once. status: of its response. events: type and data of what the feed is to say of it.
 
+    path: with REQUIREMENT for the oldest requirement of the user, whose id only the service knows.
     natural: whether it can be repeated without a key: a second create is a conflict, and a conversion has its id.
     """
 
@@ -35,7 +38,7 @@ class Operation:
     path: str
     body: dict[str, Any]
     status: int
-    event: tuple[str, Any] | None = None
+    events: tuple[tuple[str, Any], ...] = ()
     natural: bool = False
 
 
@@ -52,12 +55,18 @@ class UserPlan:
     decisions: int = 0
     conversions: list[str] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
+    # Whether each requirement that is not closed was answered, and all answers.
+    answered: list[bool] = field(default_factory=list)
+    answers: int = 0
 
     def operations(self, count: int) -> list[Operation]:
         """A create, and a number of operations at random."""
         body = factories.user_body(externalId=self.external_id, city=self.city)
         create = self._operation("POST", USERS, body, 201, natural=True)
-        kinds = (self._update, self._decide, self._decide, self._convert, self._convert, self._publish, self._mistake)
+        kinds = (
+            *(self._update, self._decide, self._decide, self._convert, self._convert, self._publish, self._mistake),
+            *(self._ask, self._ask, self._note),
+        )
         return [create, *(self.random.choice(kinds)() for _ in range(count))]
 
     def _operation(self, method: str, path: str, body: dict[str, Any], status: int, **more: Any) -> Operation:
@@ -69,31 +78,55 @@ class UserPlan:
     def _update(self) -> Operation:
         self.changes += 1
         self.city = f"City {self.changes}"
+        # It answers every requirement that is open.
+        self.answers += self.answered.count(False)
+        self.answered = [True] * len(self.answered)
         return self._operation("PATCH", f"{USERS}/{self.external_id}", {"city": self.city}, 200)
 
     def _decide(self) -> Operation:
-        if not TRANSITIONS[self.status]:
+        allowed = [one for one in TRANSITIONS[self.status] if one != Status.ACTIVE or all(self.answered)]
+        if not allowed:
             return self._mistake()
-        self.status = self.random.choice(TRANSITIONS[self.status])
+        self.status = self.random.choice(allowed)
         self.changes += 1
         self.decisions += 1
-        event = "user.statusChanged", self.status.value
-        return self._operation("POST", self._simulated("status"), {"status": self.status}, 200, event=event)
+        events: tuple[tuple[str, Any], ...] = (("user.statusChanged", self.status.value),)
+        if self.answered and self.status in {Status.ACTIVE, Status.REJECTED, Status.CLOSED}:
+            self.answered = []
+            events += (("user.requirementsChanged", 0),)
+        return self._operation("POST", self._simulated("status"), {"status": self.status}, 200, events=events)
+
+    def _ask(self) -> Operation:
+        if self.status in {Status.REJECTED, Status.CLOSED} or len(self.answered) == MAX_REQUIREMENTS:
+            return self._mistake()
+        self.answered.append(False)
+        events = (("user.requirementsChanged", self.answered.count(False)),)
+        body = {"code": "addressUnclear", "fields": ["city"]}
+        return self._operation("POST", self._simulated("requirements"), body, 201, events=events)
+
+    def _note(self) -> Operation:
+        if not self.answered:
+            return self._mistake()
+        self.answers += 1
+        self.answered[0] = True
+        path = f"{USERS}/{self.external_id}/requirements/{REQUIREMENT}/response"
+        return self._operation("POST", path, {"note": "An answer."}, 200)
 
     def _convert(self) -> Operation:
         first, count = len(self.conversions), self.random.randint(1, 3)
         new = [f"{self.external_id}-{first + number}" for number in range(count)]
         self.conversions += new
-        event = "user.transactionsRecorded", count
+        events = (("user.transactionsRecorded", count),)
         return self._operation(
-            "POST", self._simulated("transactions"), {"items": [*map(_item, new)]}, 201, event=event, natural=True
+            "POST", self._simulated("transactions"), {"items": [*map(_item, new)]}, 201, events=events, natural=True
         )
 
     def _publish(self) -> Operation:
         title = f"Statement {len(self.titles)}"
         self.titles.append(title)
-        body, event = {"type": "accountStatement", "title": title}, ("user.documentPublished", "accountStatement")
-        return self._operation("POST", self._simulated("documents"), body, 201, event=event)
+        events = (("user.documentPublished", "accountStatement"),)
+        body = {"type": "accountStatement", "title": title}
+        return self._operation("POST", self._simulated("documents"), body, 201, events=events)
 
     def _mistake(self) -> Operation:
         """A write that is refused, and changes nothing."""
@@ -141,6 +174,9 @@ class Reconciler:
 
     def perform(self, operation: Operation) -> None:
         """Send a write until it is known to have happened."""
+        if REQUIREMENT in operation.path:
+            oldest = self.get(f"{USERS}/{operation.external_id}").json()["requirements"][0]["requirementId"]
+            operation = replace(operation, path=operation.path.replace(REQUIREMENT, oldest))
         key = None if operation.natural and self.random.random() < 0.5 else self._new_key()
         lost = False
         for _ in range(MAX_ATTEMPTS):
@@ -179,14 +215,14 @@ class Reconciler:
         means: list[Callable[[], bool] | None] = [None]
         means += [look_up] if key else []
         means += [read_users] if operation.path == USERS else []
-        means += [read_feed] if operation.event else []
+        means += [read_feed] if operation.events else []
         return means
 
     def run(self, operations: Iterator[Operation]) -> None:
         """Perform all, and read the feed now and then."""
         for operation in operations:
             self.perform(operation)
-            self._made[operation.external_id] += operation.event is not None
+            self._made[operation.external_id] += len(operation.events)
             if self.random.random() < 0.2:
                 self.follow()
 
@@ -222,9 +258,10 @@ class Reconciler:
                 return
 
     def told(self, external_id: str) -> list[tuple[str, Any]]:
-        """What the feed has said of a user, as in Operation.event."""
+        """What the feed has said of a user, as in Operation.events."""
         named = {
             "user.statusChanged": "status",
+            "user.requirementsChanged": "openRequirements",
             "user.transactionsRecorded": "count",
             "user.documentPublished": "type",
         }

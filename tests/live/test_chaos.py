@@ -22,7 +22,7 @@ from tests.live.conftest import Server, serving
 from tests.live.lossy import LossyTransport
 from tests.support.watched import wait_until
 from transactions.models import Conversion, Document
-from users.models import StatusChange, User, UserEvent
+from users.models import RequirementResponse, StatusChange, User, UserEvent
 
 # More in CI, and in `make chaos`.
 RUNS = int(os.environ.get("CHAOS_RUNS") or 5)
@@ -54,7 +54,7 @@ def one_partner(seed: int, port: int) -> Counter[str]:
         program = Reconciler(client, chance)
         program.run(shuffled(lists, chance))
         intended = {
-            plan.external_id: [one.event for one in operations if one.event]
+            plan.external_id: [event for one in operations for event in one.events]
             for plan, operations in zip(plans, lists, strict=True)
         }
         compare_feed(program, partner, intended)
@@ -99,6 +99,8 @@ def compare_rows(partner: Partner, plans: list[UserPlan]) -> None:
         assert user.city == plan.city
         assert StatusChange.objects.filter(user=user).count() == plan.decisions
         assert UserEvent.objects.filter(pgh_obj=user).count() == plan.changes
+        assert RequirementResponse.objects.filter(requirement__user=user).count() == plan.answers
+        assert user.open_requirements == plan.answered.count(False)
     assert Conversion.objects.filter(partner=partner).count() == sum(len(plan.conversions) for plan in plans)
     assert Document.objects.filter(partner=partner).count() == sum(len(plan.titles) for plan in plans)
 
