@@ -173,7 +173,7 @@ def test_a_follower_ends_where_its_cursor_is_refused(follower: Follower) -> None
     (follower.place.folder / "events.cursor").write_text("none")
     with follower.running() as process:
         assert process.wait(timeout=WAIT_SECONDS) == 1
-    assert "Must be a nextCursor of this list." in str(follower.lines)
+    assert "Must be a nextCursor of this list" in str(follower.lines)
 
 
 # Webhooks
