@@ -1,6 +1,5 @@
 """Conversions, documents and their pages on the wire."""
 
-from functools import partial
 from typing import Any, ClassVar
 
 from rest_framework import serializers
@@ -137,12 +136,12 @@ class SimulatedMoneySerializer(StrictSerializer[Any]):
     not_an_object = f"M{lines.NOT_A_SIDE[1:]}."
 
     currency = LineField(
-        partial(lines.matching, name="", form=lines.CURRENCY),
+        lines.text_rule(lines.CURRENCY),
         schema={"type": "string", "pattern": CURRENCY},
         help_text="A currency code.",
     )
     amount = LineField(
-        partial(lines.matching, name="", form=lines.DECIMAL),
+        lines.text_rule(lines.DECIMAL),
         schema={"type": "string", "pattern": AMOUNT},
         help_text="Plain decimal notation.",
     )
@@ -152,7 +151,7 @@ class SimulatedConversionSerializer(StrictSerializer[Any]):
     """A conversion to be recorded."""
 
     conversionId = LineField(
-        partial(lines.matching, name="", form=lines.CONVERSION_ID),
+        lines.text_rule(lines.CONVERSION_ID),
         schema={"type": "string", "pattern": CONVERSION_ID},
         required=False,
         help_text="By default a new one.",

@@ -134,8 +134,8 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                 unfit.append(name)
         if unfit:
             # Errors name only the fields that were sent.
-            values = "its new value" if len(unfit) == 1 else "their new values"
-            message = f"Does not match the user's {' and '.join(unfit)}: send {values} too."
+            missing = "its new value" if len(unfit) == 1 else "their new values"
+            message = f"Does not match the user's {' and '.join(unfit)}: send {missing} too."
             errors["country"] = [ErrorDetail(message, "inconsistent")]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
