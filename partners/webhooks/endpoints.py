@@ -59,7 +59,7 @@ def checked_url(url: str) -> CheckedUrl:
         addresses.parse(url)
         addresses.check_addresses(url)
     except ValidationError as error:
-        raise ValidationError({"url": error.messages}) from None
+        raise ValidationError({"url": error}) from None
     return CheckedUrl(url)
 
 
