@@ -44,13 +44,18 @@ export function sign(secret, canonical) {
   return createHmac("sha256", secret).update(canonical).digest("hex");
 }
 
+// Returns an environment variable. Without it, the program ends with one line.
+export function setting(name) {
+  if (process.env[name]) return process.env[name];
+  console.error(`${name} is not set`);
+  process.exit(1);
+}
+
 // Signs a request and sends it; resolves to fetch's Response, for an error status too.
 // target: percent-encoded. body: JSON, sent as it is signed. idempotencyKey: by default a new one for a write.
 // moreHeaders: not signed, such as X-Sandbox-Fault.
 export async function send(method, target, body = "", idempotencyKey = "", moreHeaders = {}) {
-  const { PSI_BASE_URL, PSI_API_KEY, PSI_SECRET } = process.env;
-  const missing = ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"].find((name) => !process.env[name]);
-  if (missing) throw new Error(`${missing} is not set`);
+  const [PSI_BASE_URL, PSI_API_KEY, PSI_SECRET] = ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"].map(setting);
   const isWrite = method === "POST" || method === "PATCH";
   const key = idempotencyKey || (isWrite ? randomUUID() : "");
   const timestamp = new Date().toISOString();

@@ -77,22 +77,22 @@ def send(
 
     target: percent-encoded. body: JSON, sent as it is signed, byte for byte. idempotency_key: by default a new one
     for a write. more_headers: not signed, such as X-Sandbox-Fault. Raises OSError or HTTPException if there is no
-    response, LookupError if a setting is missing.
+    response.
     """
     is_write = method in {"POST", "PATCH"}
     key = idempotency_key or (str(uuid.uuid4()) if is_write else "")
     timestamp = datetime.now(UTC).isoformat()
     canonical = canonical_request(method, target, timestamp, key, body)
     headers = dict(more_headers or {}) | {
-        "X-Api-Key": _setting("PSI_API_KEY"),
+        "X-Api-Key": setting("PSI_API_KEY"),
         "X-Request-Timestamp": timestamp,
-        "X-Request-Signature": sign(_setting("PSI_SECRET"), canonical),
+        "X-Request-Signature": sign(setting("PSI_SECRET"), canonical),
     }
     if key:
         headers["Idempotency-Key"] = key
     if is_write:
         headers["Content-Type"] = "application/json"
-    url = _setting("PSI_BASE_URL").rstrip("/") + target
+    url = setting("PSI_BASE_URL").rstrip("/") + target
     request = Request(url, body or None, headers, method=method)
     try:
         with build_opener(_StayHere).open(request, timeout=30) as response:
@@ -102,11 +102,9 @@ def send(
             return Response(error.code, error.headers, error.read())
 
 
-def _setting(name: str) -> str:
-    value = os.environ.get(name)
-    if not value:
-        raise LookupError(f"{name} is not set")
-    return value
+def setting(name: str) -> str:
+    """Returns an environment variable. Without it, the program ends with one line."""
+    return os.environ.get(name) or sys.exit(f"{name} is not set")
 
 
 def main() -> None:
@@ -116,7 +114,7 @@ def main() -> None:
     method, target, *body = sys.argv[1:]
     try:
         response = send(method, target, "".join(body).encode(), os.environ.get("PSI_IDEMPOTENCY_KEY"))
-    except (LookupError, ValueError) as mistake:
+    except ValueError as mistake:
         sys.exit(str(mistake))
     except (OSError, HTTPException) as error:
         sys.exit(f"no response: {error}")

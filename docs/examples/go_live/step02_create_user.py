@@ -1,7 +1,6 @@
 """Step 2: create a user, and note it among your own."""
 
 import json
-import os
 import sys
 import uuid
 from pathlib import Path
@@ -10,7 +9,7 @@ import psi
 
 USERS = Path("users.json")  # in place of your database
 user = {
-    "externalId": os.environ["EXTERNAL_ID"],
+    "externalId": psi.setting("EXTERNAL_ID"),
     "email": "ada@example.com",
     "firstName": "Ada",
     "lastName": "Byron",

@@ -1,7 +1,7 @@
 // Step 4: simulate the decisions of compliance, a rejection and an approval.
-import { send } from "./psi.mjs";
+import { send, setting } from "./psi.mjs";
 
-const user = process.env.EXTERNAL_ID;
+const user = setting("EXTERNAL_ID");
 for (const status of ["rejected", "pendingCompliance", "active"]) {
   const response = await send("POST", `/v1/sandbox/users/${user}/status`, JSON.stringify({ status }));
   const result = await response.json();

@@ -1,12 +1,11 @@
 """Step 4: simulate the decisions of compliance, a rejection and an approval."""
 
 import json
-import os
 import sys
 
 import psi
 
-user = os.environ["EXTERNAL_ID"]
+user = psi.setting("EXTERNAL_ID")
 for status in ("rejected", "pendingCompliance", "active"):
     decision = json.dumps({"status": status}).encode()
     response = psi.send("POST", f"/v1/sandbox/users/{user}/status", decision)

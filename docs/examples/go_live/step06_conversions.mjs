@@ -1,8 +1,8 @@
 // Step 6: page through conversions while one arrives late, and miss none.
-import { send } from "./psi.mjs";
+import { send, setting } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
-const user = process.env.EXTERNAL_ID;
+const user = setting("EXTERNAL_ID");
 const CONVERSION = {
   from: { currency: "CAD", amount: "100.00" },
   to: { currency: "USD", amount: "71.82" },

@@ -1,7 +1,6 @@
 """Step 6: page through conversions while one arrives late, and miss none."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,7 @@ from urllib.parse import urlencode
 import psi
 import psi_events
 
-user = os.environ["EXTERNAL_ID"]
+user = psi.setting("EXTERNAL_ID")
 CONVERSION = {
     "from": {"currency": "CAD", "amount": "100.00"},
     "to": {"currency": "USD", "amount": "71.82"},

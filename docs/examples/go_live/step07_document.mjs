@@ -1,10 +1,10 @@
 // Step 7: have a document published, wait for its event, download it, and check its SHA-256.
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
-import { send } from "./psi.mjs";
+import { send, setting } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
-const user = process.env.EXTERNAL_ID;
+const user = setting("EXTERNAL_ID");
 
 // The response, which is a success.
 async function request(method, target, body) {

@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import os
 import sys
 from pathlib import Path
 
 import psi
 import psi_events
 
-user = os.environ["EXTERNAL_ID"]
+user = psi.setting("EXTERNAL_ID")
 
 
 def request(method: str, target: str, body: bytes = b"") -> psi.Response:

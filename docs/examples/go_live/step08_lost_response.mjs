@@ -1,8 +1,8 @@
 // Step 8: lose the response to a write, ask whether it has happened, and retry it.
 import { randomUUID } from "node:crypto";
-import { send } from "./psi.mjs";
+import { send, setting } from "./psi.mjs";
 
-const target = `/v1/users/${process.env.EXTERNAL_ID}`;
+const target = `/v1/users/${setting("EXTERNAL_ID")}`;
 const changes = JSON.stringify({ addressLine1: "1 Elgin St", city: "Ottawa", postalCode: "K1P 5W1" });
 // Store both before you send: a retry needs the same key and the same bytes.
 const key = randomUUID();

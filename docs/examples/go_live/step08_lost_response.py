@@ -1,12 +1,11 @@
 """Step 8: lose the response to a write, ask whether it has happened, and retry it."""
 
-import os
 import uuid
 from http.client import HTTPException
 
 import psi
 
-target = f"/v1/users/{os.environ['EXTERNAL_ID']}"
+target = f"/v1/users/{psi.setting('EXTERNAL_ID')}"
 changes = b'{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'
 # Store both before you send: a retry needs the same key and the same bytes.
 key = str(uuid.uuid4())

@@ -1,11 +1,10 @@
 // Step 9: switch to another API key while both are in force.
 import { randomUUID } from "node:crypto";
-import { send } from "./psi.mjs";
+import { send, setting } from "./psi.mjs";
 
-const { PSI_NEW_API_KEY, PSI_NEW_SECRET } = process.env;
-if (!(PSI_NEW_API_KEY && PSI_NEW_SECRET)) throw new Error("PSI_NEW_API_KEY and PSI_NEW_SECRET are not set");
+const [PSI_NEW_API_KEY, PSI_NEW_SECRET] = ["PSI_NEW_API_KEY", "PSI_NEW_SECRET"].map(setting);
 
-const target = `/v1/users/${process.env.EXTERNAL_ID}`;
+const target = `/v1/users/${setting("EXTERNAL_ID")}`;
 const changes = JSON.stringify({ occupation: "Architect" });
 const idempotencyKey = randomUUID();
 

@@ -1,16 +1,13 @@
 """Step 9: switch to another API key while both are in force."""
 
 import os
-import sys
 import uuid
 
 import psi
 
-new_key, new_secret = os.environ.get("PSI_NEW_API_KEY"), os.environ.get("PSI_NEW_SECRET")
-if not (new_key and new_secret):
-    sys.exit("PSI_NEW_API_KEY and PSI_NEW_SECRET are not set")
+new_key, new_secret = psi.setting("PSI_NEW_API_KEY"), psi.setting("PSI_NEW_SECRET")
 
-target = f"/v1/users/{os.environ['EXTERNAL_ID']}"
+target = f"/v1/users/{psi.setting('EXTERNAL_ID')}"
 changes, idempotency_key = b'{"occupation": "Architect"}', str(uuid.uuid4())
 
 response = psi.send("PATCH", target, changes, idempotency_key)

@@ -6,7 +6,10 @@ import { Webhook } from "standardwebhooks";
 
 const MAX_BODY = 64 * 1024;
 const { PSI_WEBHOOK_SECRET, PORT = "8080" } = process.env;
-if (!PSI_WEBHOOK_SECRET) throw new Error("PSI_WEBHOOK_SECRET is not set");
+if (!PSI_WEBHOOK_SECRET) {
+  console.error("PSI_WEBHOOK_SECRET is not set");
+  process.exit(1);
+}
 const webhook = new Webhook(PSI_WEBHOOK_SECRET);
 // In place of your database: what was received, by webhook-id.
 const received = new Map();
