@@ -7,7 +7,8 @@ import signal
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+
+from config.command_line import CommandLine
 
 
 def main() -> None:
@@ -20,7 +21,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        execute_from_command_line(sys.argv)
+        CommandLine(sys.argv).execute()
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
     except KeyboardInterrupt:

@@ -5,13 +5,15 @@ Python's take quadratic time, and an unknown one raises before Django can respon
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.servers.basehttp import ServerHandler
 from django.http.response import HttpResponseBase
 
+from partners.api.faults import LostResponse
 from partners.api.json import MAX_BODY_BYTES
 from partners.api.middleware import is_api_path
 from partners.streaming import LimitedStreamingResponse
@@ -59,6 +61,25 @@ class ServiceRequest(WSGIRequest):
         return body
 
 
+def _broken_off(response: LostResponse, start_response: Any) -> Iterable[bytes]:
+    """The response as it is: granian closes the connection at its early end, without a line in the log.
+
+    wsgiref, Django's development server, would wait for the client's next request, which waits for the last byte; and
+    it logs a 502 as an error. It logs nothing of a connection that the client has closed.
+    """
+    server = getattr(start_response, "__self__", None)
+    if not isinstance(server, ServerHandler):
+        return response
+    server.request_handler.close_connection = True  # type: ignore[attr-defined] # set by Django's handler
+    return _aborted(response)
+
+
+def _aborted(response: LostResponse) -> Iterator[bytes]:
+    with closing(response):
+        yield from response
+    raise ConnectionAbortedError
+
+
 class ServiceHandler(WSGIHandler):
     """Django's WSGI handler with ServiceRequest."""
 
@@ -70,6 +91,8 @@ class ServiceHandler(WSGIHandler):
         An iterator, such as Django's responses and WhiteNoise's files, would hold a thread until then.
         """
         response = super().__call__(environ, start_response)
+        if isinstance(response, LostResponse):
+            return _broken_off(response, start_response)
         is_streamed = getattr(response, "streaming", False)  # wsgiref wraps files
         if is_streamed and (isinstance(response, LimitedStreamingResponse) or is_api_path(environ["PATH_INFO"])):
             return response

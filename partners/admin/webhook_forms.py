@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from partners.models import EventType
 from partners.models.webhooks import MAX_URL_LENGTH
 from partners.webhooks import endpoints
+from partners.webhooks.addresses import naming_the_setting
 
 MAX_OVERLAP_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 
@@ -40,7 +41,10 @@ class AddWebhookForm(WebhookForm):
     def clean(self) -> dict[str, Any]:
         """Check the URL. Raises ValidationError."""
         values = self.cleaned_data
-        return {**values, "url": endpoints.checked_url(values["url"])} if "url" in values else values
+        if "url" not in values:
+            return values
+        with naming_the_setting():
+            return {**values, "url": endpoints.checked_url(values["url"])}
 
 
 class RotateSecretForm(forms.Form):

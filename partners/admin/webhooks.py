@@ -32,6 +32,7 @@ from partners.admin.webhook_columns import (
 from partners.admin.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
 from partners.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import deliveries, endpoints
+from partners.webhooks.addresses import naming_the_setting
 
 MAY_CHANGE = "partners.change_webhookendpoint"
 MAY_RETRY = "partners.change_webhookdelivery"
@@ -127,6 +128,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         if (second_factor := verify_second_factor(request)) is not None:
             return second_factor
 
+        @naming_the_setting()
         def change(endpoint: WebhookEndpoint, form: forms.Form) -> Any:
             endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=version)
             self.log_change(request, endpoint, self.construct_change_message(request, form, []))

@@ -28,8 +28,8 @@ from partners.uuids import is_uuid
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
 ALREADY_RECEIVED = "This request was already processed. Sign a new request."
-KEY_REUSED = "Already used for another request within 24 hours."
-NOT_A_UUID = "Must be a UUID of 36 characters."
+KEY_REUSED = "Already used for another request within 24 hours: send a new one."
+NOT_A_UUID = "Must be a UUID of 36 characters, such as 0b8e5d1c-7a52-4c0e-9a0f-2f1f4f0f6a3e."
 NOT_STORED = "Not allowed here: the response holds a secret, and is never stored."
 
 

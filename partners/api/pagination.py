@@ -14,7 +14,7 @@ from partners.api.response import JsonResponse
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100
-NOT_A_CURSOR = "Must be a nextCursor of this list."
+NOT_A_CURSOR = "Must be a nextCursor of this list, sent back unchanged; leave it out for the first page."
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 _LIMIT = re.compile(r"0*([0-9]{1,3})")

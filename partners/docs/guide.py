@@ -40,8 +40,8 @@ SECTIONS = (
 QUICK_LANGUAGES = ("Python", "Node.js", "Bash")
 _EXAMPLE_ERROR = errors.BadRequestError(
     field_errors=[
-        errors.FieldError("email", "Must be a valid email address.", "format"),
-        errors.FieldError("dateOfBirth", "Must be a calendar date, YYYY-MM-DD.", "format"),
+        errors.FieldError("email", "Must be an email address of a public domain, such as name@example.com.", "format"),
+        errors.FieldError("dateOfBirth", "Must be a calendar date, YYYY-MM-DD, such as 1985-01-31.", "format"),
     ]
 ).body() | {"requestId": "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"}
 

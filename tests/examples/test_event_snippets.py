@@ -173,7 +173,7 @@ def test_a_follower_ends_where_its_cursor_is_refused(follower: Follower) -> None
     (follower.place.folder / "events.cursor").write_text("none")
     with follower.running() as process:
         assert process.wait(timeout=WAIT_SECONDS) == 1
-    assert "Must be a nextCursor of this list." in str(follower.lines)
+    assert "Must be a nextCursor of this list" in str(follower.lines)
 
 
 # Webhooks
@@ -300,5 +300,4 @@ def test_a_body_that_is_too_large_is_refused(receiver: Receiver) -> None:
 
 def test_a_receiver_without_a_secret_says_so(own_place: Workshop, suffix: str) -> None:
     done = own_place.run((PROGRAMS[suffix][1], f"receive_webhook{suffix}"))
-    assert done.returncode != 0
-    assert done.stderr.decode().count("PSI_WEBHOOK_SECRET is not set") >= 1
+    assert (done.returncode, done.stderr) == (1, b"PSI_WEBHOOK_SECRET is not set\n")

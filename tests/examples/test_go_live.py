@@ -18,7 +18,7 @@ from django.core.management import call_command
 from django.db import connections
 from django.utils.html import strip_tags
 
-from partners.docs.example_files import samples_in
+from partners.docs.example_files import files, samples_in
 from partners.models import Mode, Partner
 from tests import factories
 from tests.examples.languages import BASH, ENVIRONMENT, NODE, PYTHON, Workshop, require
@@ -191,3 +191,18 @@ def test_reconciling_names_each_difference(walk: Walk, sandbox: PartnerClient) -
         "theirs: own none, service pendingCompliance",
         "users: own 3, service 3, different 3",
     ]
+
+
+@pytest.mark.parametrize("name", [name for name in samples_in("go_live") if name.startswith("step")])
+def test_a_missing_variable_is_one_line(suffix: str, tmp_path: Path, name: str) -> None:
+    for program in PROGRAMS[suffix][0].needs:
+        require(program)
+    for path in files().values():
+        if path.suffix == suffix:
+            shutil.copy(path, tmp_path)
+    (tmp_path / "users.json").write_text("{}")
+    done = Workshop(tmp_path).run((PROGRAMS[suffix][1], f"{name}{suffix}"))
+    (told,) = done.stderr.decode().splitlines()
+    assert re.search(r"\b(EXTERNAL_ID|PSI_[A-Z_]+):? is not set$", told)
+    # psi_send's own status where nothing could be sent.
+    assert done.returncode in ({1, 2} if suffix == ".sh" else {1})

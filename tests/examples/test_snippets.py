@@ -147,7 +147,7 @@ def test_get_document_of_an_unknown_user_fails(snippets: Snippets) -> None:
 def test_a_missing_setting_is_named_at_once(snippets: Snippets, name: str, setting: str) -> None:
     exit_status, lines, complaint = snippets.run(name, {setting: ""})
     assert (exit_status != 0, lines, snippets.gateway.seen) == (True, [], [])
-    assert complaint.count(f"{setting} is not set") == 1
+    assert complaint == f"{setting} is not set\n"
 
 
 def test_list_transactions_of_an_unknown_user_fails(snippets: Snippets) -> None:

@@ -2,16 +2,19 @@
 
 import http.client
 import os
+import re
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import IncompleteRead
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
-from partners.models import Partner
+from partners.models import Mode, Partner
 from tests import factories
 from tests.live.conftest import Server, answering, free_port, production
 from tests.support.client import PartnerClient, over_http
@@ -20,15 +23,21 @@ from tests.support.timeouts import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")
-def server(django_db_setup: None) -> Iterator[Server]:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runserver") / "log"
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, log: Path) -> Iterator[Server]:
     port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "runserver", "--noreload", str(port)],
-        env=os.environ | production(DEBUG="true", ALLOWED_HOSTS="127.0.0.1"),
-        cwd=Path(settings.BASE_DIR),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "runserver", "--noreload", str(port)],
+            env=os.environ | production(DEBUG="true", ALLOWED_HOSTS="127.0.0.1"),
+            cwd=Path(settings.BASE_DIR),
+            stdout=output,
+            stderr=output,
+        )
     try:
         yield answering(Server(port, process))
     finally:
@@ -58,6 +67,19 @@ def test_errors_are_of_the_contracts_form(api: PartnerClient) -> None:
     assert_error(api.get("/v1/ping", secret="another"), 401)
     assert_error(api.post("/v1/users", {}), 400)
     assert_error(api.send("OPTIONS", "/v1/ping"), 405)
+
+
+@pytest.mark.usefixtures("committed_partner")
+def test_a_lost_answer_breaks_the_connection_without_an_error_in_the_log(server: Server, log: Path) -> None:
+    sandbox = factories.PartnerFactory.create(slug=f"lost-{uuid.uuid4()}", mode=Mode.SANDBOX)
+    client = factories.client_of(sandbox, over_http("127.0.0.1", server.port))
+    written, key, body = len(log.read_text()), str(uuid.uuid4()), factories.user_body()
+    with pytest.raises(IncompleteRead):
+        client.post("/v1/users", body, key=key, headers={"X-Sandbox-Fault": "lostAnswer"})
+    assert client.post("/v1/users", body, key=key).header("Idempotent-Replayed") == "true"
+    lines = log.read_text()[written:]
+    assert "status=502" in lines
+    assert not re.search("error|Traceback", lines)
 
 
 def test_head_is_refused_without_a_body(server: Server) -> None:

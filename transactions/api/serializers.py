@@ -156,12 +156,12 @@ class SimulatedMoneySerializer(StrictSerializer[Any]):
     not_an_object = f"M{lines.NOT_A_SIDE[1:]}."
 
     currency = LineField(
-        partial(lines.matching, name="", form=lines.CURRENCY),
+        lines.text_rule(lines.CURRENCY),
         schema={"type": "string", "pattern": CURRENCY},
         help_text=CURRENCY_HELP,
     )
     amount = LineField(
-        partial(lines.matching, name="", form=lines.DECIMAL),
+        lines.text_rule(lines.DECIMAL),
         schema={"type": "string", "pattern": AMOUNT},
         help_text=AMOUNT_HELP,
     )
@@ -171,7 +171,7 @@ class SimulatedConversionSerializer(StrictSerializer[Any]):
     """A conversion to be recorded."""
 
     conversionId = LineField(
-        partial(lines.matching, name="", form=lines.CONVERSION_ID),
+        lines.text_rule(lines.CONVERSION_ID),
         schema={"type": "string", "pattern": CONVERSION_ID},
         required=False,
         help_text=f"{CONVERSION_ID_HELP} By default a new one.",

@@ -3,17 +3,19 @@
 Storing a batch twice, or at the same time as another import, is safe: a killed import is simply run again.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from transactions.imports.lines import LineProblem, parse_line
+from transactions.imports.lines import RejectedLineError, parse_line
 from transactions.imports.staging import Batch, Counts, Database, Stored
 
 BATCH = 5000
 # Lines may be long: this many bytes are a batch too.
 BATCH_BYTES = 8 * 1024 * 1024
+# The lines that --rejects writes above rejected ones, and that an import skips. No conversion begins so.
+REASON = b"# Rejected, line "
 
 
 class Rejected(NamedTuple):
@@ -22,6 +24,10 @@ class Rejected(NamedTuple):
     number: int
     line: bytes
     reason: str
+
+    def for_correction(self) -> bytes:
+        """The line as it was, below its reason: once corrected, both can be imported."""
+        return REASON + f"{self.number}: {self.reason}\n".encode() + self.line.rstrip(b"\r\n") + b"\n"
 
 
 @dataclass
@@ -42,7 +48,7 @@ class Importer:
     _pending: tuple[Batch, Future[Stored]] | None = None
 
     def run(self, lines: Iterable[tuple[int, bytes] | None]) -> Iterator[Rejected]:
-        """Import numbered lines, yielding the rejected ones. None stores what has been read.
+        """Import numbered lines, yielding the rejected ones in their order. None stores what has been read.
 
         Raises Django's database errors; earlier batches stay stored, and every stored line is counted.
         """
@@ -53,12 +59,10 @@ class Importer:
             number, line = numbered
             self._batch.last_line = number
             try:
-                values = parse_line(line)
-            except LineProblem as problem:
-                self._batch.refused += 1
-                yield self._reject(number, line, str(problem))
-                continue
-            self._batch.add(number, line, values)
+                self._batch.add(number, line, parse_line(line))
+            except RejectedLineError as error:
+                if not line.startswith(REASON):
+                    self._batch.reject(number, line, str(error))
             if len(self._batch.lines) >= BATCH or self._batch.size >= BATCH_BYTES:
                 yield from self._flush()
         yield from self._flush()
@@ -68,8 +72,11 @@ class Importer:
         """Begin to store the batch when the one before it is stored."""
         yield from self._finish_pending()
         batch = self._batch
-        if not batch.lines:
+        if not batch.rows:
+            # The next batch records the number of rejected lines.
+            self._batch = Batch(refused=batch.refused, last_line=batch.last_line)
             self.line = batch.last_line or self.line
+            yield from self._rejected(batch, batch.reasons)
             return
         self._batch, batch.bytes_read = Batch(), self.bytes_read
         if self.executor is not None:
@@ -88,9 +95,9 @@ class Importer:
         self.counts.imported += stored.imported
         self.counts.unchanged += stored.unchanged
         self.line = batch.last_line
-        for number in sorted(stored.problems):
-            yield self._reject(number, batch.lines[number], stored.problems[number])
+        yield from self._rejected(batch, {**batch.reasons, **stored.problems})
 
-    def _reject(self, number: int, line: bytes, reason: str) -> Rejected:
-        self.counts.rejected += 1
-        return Rejected(number, line, reason)
+    def _rejected(self, batch: Batch, reasons: Mapping[int, str]) -> Iterator[Rejected]:
+        for number in sorted(reasons):
+            self.counts.rejected += 1
+            yield Rejected(number, batch.lines[number], reasons[number])

@@ -1,6 +1,8 @@
 """Lines of imports: one conversion each, as JSON (docs/operations.md)."""
 
+import json
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -8,13 +10,12 @@ import orjson
 from django.core.exceptions import ValidationError
 
 from partners.api.errors import BadRequestError
-from partners.api.json import JsonObject, parse_object
+from partners.api.json import JsonObject, MalformedJsonError, parse_object
+from partners.api.serializers import NAME_LENGTH_IN_ERRORS
 from transactions import patterns
 from transactions.timestamps import TooLateError, parse_created_at
 from users.services.field_rules import external_id
 
-FIELDS = frozenset({"partner", "externalId", "conversionId", "createdAt", "type", "from", "to", "rate"})
-SIDE_FIELDS = frozenset({"currency", "amount"})
 # The quotes of 12 names and 10 strings. With more, a name may be repeated.
 QUOTES = 44
 # A conversion is about 400 bytes. Longer lines are not kept in memory.
@@ -29,19 +30,24 @@ class Form(NamedTuple):
     lengths: tuple[int, int]
 
 
-_SLUG = Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug", (1, 50))
-CONVERSION_ID = Form(re.compile(patterns.CONVERSION_ID), "1 to 64 of A-Z a-z 0-9 . - _", (1, 64))
-CURRENCY = Form(re.compile(patterns.CURRENCY), "3 to 10 upper-case letters or digits", (3, 10))
+_SLUG = Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug, such as acme", (1, 50))
+CONVERSION_ID = Form(re.compile(patterns.CONVERSION_ID), "1 to 64 of A-Z a-z 0-9 . - _, such as cnv-1", (1, 64))
+CURRENCY = Form(re.compile(patterns.CURRENCY), "3 to 10 upper-case letters or digits, such as CAD", (3, 10))
 DECIMAL = Form(
     re.compile(patterns.DECIMAL, re.ASCII),
-    "a plain decimal string, with at most 20 digits before the point and 18 after",
+    'a plain decimal string, with at most 20 digits before the point and 18 after, such as "100.00"',
     (1, 39),
 )
 NOT_A_SIDE = "must be an object of currency and amount"
+NOT_JSON = "not a JSON object in UTF-8"
+# So many unknown or repeated names of an object are told.
+MAX_NAMES = 5
+
+Rule = Callable[[Any], str]
 
 
 class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
-    """Why a line is rejected, without its content.
+    """What is wrong with a line or a value, without the value.
 
     field: the one concerned, such as from.amount; empty for the line as a whole. code: of section 12.
     """
@@ -51,83 +57,123 @@ class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an
         self.problem, self.field, self.code = problem, field, code
 
 
+class RejectedLineError(ValueError):
+    """A line that cannot be imported. Its text is all that is wrong with it, in one line, without values."""
+
+
 def parse_line(line: bytes) -> str:
-    """The values of a line in COPY's text format, after its number (staging.py). Raises LineProblem."""
+    """The values of a line in COPY's text format, after its number (staging.py). Raises RejectedLineError."""
     if len(line) > MAX_LINE_BYTES:
-        raise LineProblem(f"longer than {MAX_LINE_BYTES} bytes")
-    record = _object(line)
-    if record.keys() != FIELDS:
-        raise LineProblem(_wrong_names(record.keys()))
-    source, target = _side(record["from"], "from"), _side(record["to"], "to")
-    if record["type"] != "conversion":
-        raise LineProblem("must be conversion", "type", "notAllowed")
-    rate = rate_of(record["rate"])
-    values = (
-        matching(record["partner"], "partner", _SLUG),
-        # A backslash is the only character that COPY escapes and that can occur, and only here.
-        _external_id(record["externalId"]).replace("\\", "\\\\"),
-        matching(record["conversionId"], "conversionId", CONVERSION_ID),
-        created_at_of(record["createdAt"]).isoformat(),
-        "conversion",
-        *source,
-        *target,
-        rate,
-    )
-    return "\t".join(values)
+        raise RejectedLineError(f"longer than {MAX_LINE_BYTES} bytes")
+    try:
+        record = _object(line)
+        if record.keys() != _RULES.keys():
+            raise LineProblem("other names")
+        return "\t".join([rule(record[name]) for name, rule in _RULES.items()])
+    except (ValueError, BadRequestError):
+        # The quick way ends at the first problem; an operator corrects all at once.
+        raise RejectedLineError("; ".join(map(str, _problems_of_line(line))) or NOT_JSON) from None
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    try:
+    """Raises ValueError or BadRequestError for all but an object without repeated names."""
+    if line.count(b'"') == QUOTES:
         # orjson is five times as fast as our parser, which alone notices repeated names.
-        record = orjson.loads(line) if line.count(b'"') == QUOTES else _strict(line)
-    except (orjson.JSONDecodeError, BadRequestError):
-        raise LineProblem("not a JSON object in UTF-8") from None
-    if not isinstance(record, dict):
-        raise LineProblem("not a JSON object in UTF-8")
-    return record
+        record = orjson.loads(line)
+        if not isinstance(record, dict):
+            raise LineProblem(NOT_JSON)
+        return record
+    strict = parse_object(line)
+    if any(isinstance(part, JsonObject) and part.repeated for part in (strict, strict.get("from"), strict.get("to"))):
+        raise LineProblem("repeated name")
+    return strict
 
 
-def _strict(line: bytes) -> dict[str, Any]:
-    record = parse_object(line)
-    for part in (record, record.get("from"), record.get("to")):
-        if isinstance(part, JsonObject) and part.repeated:
-            raise LineProblem("a name is repeated")
-    return record
+def _problems_of_line(line: bytes) -> Iterator[LineProblem]:
+    """All that is wrong with a line."""
+    try:
+        record = parse_object(line)
+    except MalformedJsonError as error:
+        place = f"see column {error.column}" if error.column else "nested too deeply"
+        yield LineProblem(f"{NOT_JSON}: {place}")
+    except BadRequestError:
+        yield LineProblem(NOT_JSON)
+    else:
+        yield from _problems(record, _RULES)
 
 
-def _wrong_names(names: Any) -> str:
-    missing, unknown = sorted(FIELDS - names), len(names - FIELDS)
-    return "; ".join([f"{name} is missing" for name in missing] + ([f"unknown names: {unknown}"] if unknown else []))
+def _problems(record: JsonObject, rules: Mapping[str, Rule], parent: str = "") -> Iterator[LineProblem]:
+    """All that is wrong with an object. parent: the name that it is under."""
+    prefix = f"{parent}." if parent else ""
+    inside = f" in {parent}" if parent else ""
+    yield from (LineProblem("is missing", f"{prefix}{name}", "required") for name in rules if name not in record)
+    if unknown := sorted(record.keys() - rules.keys()):
+        yield LineProblem(f"unknown name{inside}: {_quoted(unknown)}", code="unknown")
+    if record.repeated:
+        yield LineProblem(f"repeated name{inside}: {_quoted(sorted(record.repeated))}", code="duplicate")
+    for name, rule in rules.items():
+        value = record.get(name)
+        if name in _SIDES and isinstance(value, JsonObject):
+            yield from _problems(value, _SIDES[name], name)
+        elif name in record:
+            try:
+                rule(value)
+            except LineProblem as problem:
+                yield problem
 
 
-def _side(value: Any, name: str) -> tuple[str, str]:
-    if not isinstance(value, dict) or value.keys() != SIDE_FIELDS:
-        raise LineProblem(NOT_A_SIDE, name, "type")
-    return (
-        matching(value["currency"], f"{name}.currency", CURRENCY),
-        matching(value["amount"], f"{name}.amount", DECIMAL),
-    )
+def _quoted(names: Sequence[str]) -> str:
+    """Names as JSON in ASCII: they may contain line ends, or codes that a terminal obeys."""
+    told = ", ".join(json.dumps(name[:NAME_LENGTH_IN_ERRORS]) for name in names[:MAX_NAMES])
+    return f"{told} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else told
+
+
+def text_rule(form: Form, field: str = "") -> Rule:
+    """A rule that returns the value, if it is a text of this form."""
+    is_of_form = form.pattern.fullmatch
+    shortest, longest = form.lengths
+
+    def rule(value: Any) -> str:
+        if isinstance(value, str) and is_of_form(value):
+            return value
+        code = "type" if not isinstance(value, str) else "format" if shortest <= len(value) <= longest else "length"
+        raise LineProblem(f"must be {form.description}", field, code)
+
+    return rule
+
+
+def _side_rule(field: str) -> Rule:
+    rules = _SIDES[field]
+    names, currency, amount = rules.keys(), rules["currency"], rules["amount"]
+
+    def rule(value: Any) -> str:
+        if not isinstance(value, dict) or value.keys() != names:
+            raise LineProblem(NOT_A_SIDE, field, "type")
+        return f"{currency(value['currency'])}\t{amount(value['amount'])}"
+
+    return rule
 
 
 def _external_id(value: Any) -> str:
     try:
-        return external_id(value)
+        # A backslash is the only character that COPY escapes and that can occur, and only here.
+        return external_id(value).replace("\\", "\\\\")
     except ValidationError as problem:
         raise LineProblem(f"externalId: {problem.message}") from None
 
 
-def matching(value: Any, name: str, form: Form) -> str:
-    """The value, if it is a text of this form. Raises LineProblem."""
-    if isinstance(value, str) and form.pattern.fullmatch(value):
-        return value
-    shortest, longest = form.lengths
-    code = "type" if not isinstance(value, str) else "format" if shortest <= len(value) <= longest else "length"
-    raise LineProblem(f"must be {form.description}", name, code)
+def _type(value: Any) -> str:
+    if value != "conversion":
+        raise LineProblem("must be conversion", "type", "notAllowed")
+    return "conversion"
+
+
+_rate = text_rule(DECIMAL, "rate")
 
 
 def rate_of(value: Any) -> str:
     """The rate's digits. Raises LineProblem."""
-    rate = matching(value, "rate", DECIMAL)
+    rate = _rate(value)
     if not rate.strip("0."):
         raise LineProblem("must be more than zero", "rate", "range")
     return rate
@@ -142,3 +188,23 @@ def created_at_of(value: Any) -> datetime:
     except ValueError as error:
         code = "range" if isinstance(error, TooLateError) else "format" if value else "length"
         raise LineProblem(str(error), "createdAt", code) from None
+
+
+# The rules of a line, and of the objects in it, by name and in the order of COPY's columns.
+_SIDES: Mapping[str, Mapping[str, Rule]] = {
+    side: {
+        "currency": text_rule(CURRENCY, f"{side}.currency"),
+        "amount": text_rule(DECIMAL, f"{side}.amount"),
+    }
+    for side in ("from", "to")
+}
+_RULES: Mapping[str, Rule] = {
+    "partner": text_rule(_SLUG, "partner"),
+    "externalId": _external_id,
+    "conversionId": text_rule(CONVERSION_ID, "conversionId"),
+    "createdAt": lambda value: created_at_of(value).isoformat(),
+    "type": _type,
+    "from": _side_rule("from"),
+    "to": _side_rule("to"),
+    "rate": rate_of,
+}

@@ -117,14 +117,15 @@ class Stored(NamedTuple):
 
 @dataclass
 class Batch:
-    """Well-formed lines by number, and their rows for COPY.
+    """Lines by number, the rows of the well-formed ones for COPY, and the reasons of the others.
 
-    refused: the number of malformed lines since the batch before. last_line: the number of the last line read, refused
-    ones included. bytes_read: of the source so far.
+    refused: the number of malformed lines since the batch that was stored before. last_line: the number of the last
+    line read. bytes_read: of the source so far.
     """
 
     lines: dict[int, bytes] = field(default_factory=dict)
     rows: list[str] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
     size: int = 0
     refused: int = 0
     last_line: int = 0
@@ -135,6 +136,12 @@ class Batch:
         self.rows.append(f"{number}\t{values}\n")
         self.lines[number] = line
         self.size += len(line)
+
+    def reject(self, number: int, line: bytes, reason: str) -> None:
+        """Keep a malformed line until those before it are stored, so that all are reported in their order."""
+        self.reasons[number], self.lines[number] = reason, line
+        self.refused += 1
+        self.size += len(line) + len(reason)
 
 
 @dataclass

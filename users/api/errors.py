@@ -8,7 +8,7 @@ from users.services import field_rules
 
 # Examples for the OpenAPI document.
 BAD_PATH = invalid_parameter("externalId", field_rules.NOT_STRIPPED)
-BAD_EMAIL = invalid_parameter("email", "Must be a valid email address.")
+BAD_EMAIL = invalid_parameter("email", field_rules.NOT_AN_EMAIL)
 KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED, "inconsistent")
 NOT_A_UUID = "Must be a UUID."
 BAD_REQUIREMENT_ID = invalid_parameter("requirementId", NOT_A_UUID)

@@ -154,7 +154,10 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         return self.instance._replace(**values) if isinstance(self.instance, Profile) else Profile(**values)
 
     def validate_together(self, values: dict[str, Any], errors: Errors) -> None:
-        """Validate postal code and province against the country that the user will have."""
+        """Validate postal code and province against the country that the user will have.
+
+        While that is not known, they are judged by what holds for every country alone.
+        """
         country = values.get("country") or getattr(self.instance, "country", None)
         if country is None or "country" in errors:
             return
@@ -177,7 +180,8 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                 unfit.append(name)
         if unfit:
             # Errors name only the fields that were sent.
-            message = f"Does not match the user's {' and '.join(unfit)}: send {'both' if len(unfit) == 1 else 'all'}."
+            missing = "its new value" if len(unfit) == 1 else "their new values"
+            message = f"Does not match the user's {' and '.join(unfit)}: send {missing} too."
             errors["country"] = [ErrorDetail(message, "inconsistent")]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

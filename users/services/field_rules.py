@@ -23,6 +23,9 @@ EMAIL_LENGTH = 254
 EARLIEST_BIRTH = date(1900, 1, 1)
 ADULT_YEARS = 18
 COUNTRY_CODES = frozenset(country.alpha_2 for country in pycountry.countries)
+# What a partner is told shows a right value.
+NOT_AN_EMAIL = "Must be an email address of a public domain, such as name@example.com."
+NOT_A_DATE = "Must be a calendar date, YYYY-MM-DD, such as 1985-01-31."
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PLAIN_IDENTIFIER = re.compile(r"[!-.0-~]{1,128}")
@@ -38,11 +41,12 @@ def external_id(value: Any) -> str:
     if _PLAIN_IDENTIFIER.fullmatch(identifier):
         return identifier
     if "/" in identifier:
-        raise ValidationError("Must not contain a slash.", code="format")
+        raise ValidationError("Must not contain a slash: use another character, such as a hyphen.", code="format")
     if identifier[0].isspace() or identifier[-1].isspace():
         raise ValidationError(NOT_STRIPPED, code="format")
     if any(c != " " and unicodedata.category(c)[0] not in "LMNPS" for c in identifier):
-        raise ValidationError("Must be letters, marks, numbers, punctuation, symbols and plain spaces.", code="format")
+        message = "Must be letters, marks, numbers, punctuation, symbols and plain spaces, such as cust-1001."
+        raise ValidationError(message, code="format")
     return identifier
 
 
@@ -52,7 +56,7 @@ def email(value: Any) -> str:
     try:
         normalized = validate_email(address, check_deliverability=False).normalized
     except EmailNotValidError:
-        raise ValidationError("Must be a valid email address.", code="format") from None
+        raise ValidationError(NOT_AN_EMAIL, code="format") from None
     if len(normalized) > EMAIL_LENGTH:
         raise ValidationError(f"Must be at most {EMAIL_LENGTH} characters.", code="length")
     return normalized
@@ -66,7 +70,7 @@ def date_of_birth(value: Any) -> date:
     except ValueError:
         born = None
     if born is None:
-        raise ValidationError("Must be a calendar date, YYYY-MM-DD.", code="format" if written else "length")
+        raise ValidationError(NOT_A_DATE, code="format" if written else "length")
     if born < EARLIEST_BIRTH:
         raise ValidationError("Must not be before 1900-01-01.", code="range")
     if born > today():
@@ -79,7 +83,9 @@ def country(value: Any) -> str:
     code = clean_text(value).strip()
     # Some letters outside ASCII have an upper case in ASCII: ß is not SS.
     if not code.isascii() or code.upper() not in COUNTRY_CODES:
-        raise ValidationError("Must be an ISO 3166-1 alpha-2 country code.", code="notAllowed" if code else "length")
+        raise ValidationError(
+            "Must be an ISO 3166-1 alpha-2 country code, such as CA.", code="notAllowed" if code else "length"
+        )
     return code.upper()
 
 

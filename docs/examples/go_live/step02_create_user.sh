@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Step 2: create a user, and note it among your own.
 source ./psi.sh
+: "${EXTERNAL_ID:?is not set}"
 
 users=users.json # in place of your database
 user='{

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Step 6: page through conversions while one arrives late, and miss none.
 source ./psi_events.sh
+: "${EXTERNAL_ID:?is not set}"
 
 conversion='{
   "from": {"currency": "CAD", "amount": "100.00"},

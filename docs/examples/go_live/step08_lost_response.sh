@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Step 8: lose the response to a write, ask whether it has happened, and retry it.
 source ./psi.sh
+: "${EXTERNAL_ID:?is not set}"
 
 target=/v1/users/$EXTERNAL_ID
 changes='{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'

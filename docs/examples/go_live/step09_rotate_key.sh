@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Step 9: switch to another API key while both are in force.
 source ./psi.sh
-
-[[ -n ${PSI_NEW_API_KEY-} && -n ${PSI_NEW_SECRET-} ]] ||
-  { echo 'PSI_NEW_API_KEY and PSI_NEW_SECRET are not set' >&2; exit 1; }
+: "${EXTERNAL_ID:?is not set}" "${PSI_NEW_API_KEY:?is not set}" "${PSI_NEW_SECRET:?is not set}"
 
 target=/v1/users/$EXTERNAL_ID
 changes='{"occupation": "Architect"}' key=$(psi_uuid)

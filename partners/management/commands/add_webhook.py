@@ -4,6 +4,7 @@ from typing import Any
 from partners.management.base import Outcome, ServiceCommand, find_partner
 from partners.management.webhooks import SHOWN_ONCE, add_types, types_text
 from partners.webhooks import endpoints
+from partners.webhooks.addresses import naming_the_setting
 
 
 class Command(ServiceCommand):
@@ -17,9 +18,11 @@ class Command(ServiceCommand):
         parser.add_argument("--description", default="", help="what it is for, up to 200 characters")
 
     def perform(self, *, slug: str, url: str, types: list[str] | None, description: str, **_: Any) -> Outcome:
-        endpoint, secret = endpoints.add_endpoint(
-            partner=find_partner(slug), url=url, types=types or (), description=description
-        )
+        partner = find_partner(slug)
+        with naming_the_setting():
+            endpoint, secret = endpoints.add_endpoint(
+                partner=partner, url=url, types=types or (), description=description
+            )
         return Outcome(
             {"webhookId": str(endpoint.pk), "url": endpoint.url, "types": endpoint.types, "secret": secret},
             [

@@ -59,6 +59,24 @@ def test_an_added_webhook_is_listed(partner: Partner) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "names_the_setting"),
+    [
+        ("https://localhost/events", True),
+        ("https://localhost:8443/events", True),
+        ("https://hooks.localhost/", True),
+        ("https://127.0.0.1:8443/", True),
+        ("https://10.0.0.1/", False),
+        ("http://hooks.example.com/", False),
+    ],
+)
+def test_a_webhook_of_this_machine_is_refused_with_the_setting_that_allows_it(
+    endpoint: WebhookEndpoint, url: str, *, names_the_setting: bool
+) -> None:
+    for arguments in (["add_webhook", endpoint.partner.slug, url], ["set_webhook", str(endpoint.pk), "--url", url]):
+        assert ("WEBHOOK_ALLOW_LOOPBACK" in refusal(*arguments)) == names_the_setting
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["--type", "user.statusChanged", "--type", "user.documentPublished"],

@@ -1,6 +1,7 @@
 """Imports: every line is imported, unchanged or rejected, none is lost or doubled."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,16 @@ from django.core.management import CommandError, call_command
 from partners.models import Partner
 from tests import factories
 from tests.support.client import in_process
-from tests.transactions.imports.running import Line, Result, held_up, manage, stored, wait_until_held_up, write
+from tests.transactions.imports.running import (
+    Line,
+    Result,
+    held_up,
+    last_run,
+    manage,
+    stored,
+    wait_until_held_up,
+    write,
+)
 from transactions.imports import importer as importing
 from transactions.imports import staging
 from transactions.imports.importer import Importer
@@ -68,7 +78,8 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         (b"[]", "not a JSON object"),
         (b"null", "not a JSON object"),
         (b"\xff{}", "not a JSON object"),
-        (b"[" * 60_000, "not a JSON object"),
+        (b"[" * 60_000, "not a JSON object in UTF-8: nested too deeply"),
+        (b'{"rate": NaN}', "not a JSON object in UTF-8: see column 10"),
         (b'"' + b"x" * 200_000 + b'"', "longer than 65536 bytes"),
         (b" " * 65_536 + b"{", "longer than 65536 bytes"),
         (b'{"partner": "a\x00b"}', "not a JSON object"),
@@ -79,7 +90,7 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         ({"partner": "a\x00b"}, "partner must be"),
         ({"externalId": "stranger"}, staging.UNKNOWN_USER),
         ({"externalId": "a\x00b"}, "externalId: "),
-        ({"externalId": "\ud800"}, "not a JSON object"),
+        ({"externalId": "\ud800"}, "externalId: Must not contain"),
         ({"externalId": 7}, "externalId: "),
         ({"conversionId": "a b"}, "conversionId must be"),
         ({"conversionId": "x" * 65}, "conversionId must be"),
@@ -102,13 +113,16 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         ({"from": {"currency": "CAD", "amount": "٣"}}, "from.amount must be"),
         ({"from": {"currency": "cad", "amount": "1"}}, "from.currency must be"),
         ({"from": {"currency": "CA", "amount": "1"}}, "from.currency must be"),
-        ({"from": {"currency": "CAD"}}, "from must be an object"),
-        ({"from": {"currency": "CAD", "amount": "1", "more": "1"}}, "from must be an object"),
+        ({"from": {"currency": "CAD"}}, "from.amount is missing"),
+        ({"from": {"currency": "CAD", "amount": "1", "more": "1"}}, 'unknown name in from: "more"'),
+        ({"from": "CAD"}, "from must be an object"),
         ({"to": None}, "to must be an object"),
         ({"rate": "0"}, "rate must be more than zero"),
         ({"rate": "0.000"}, "rate must be more than zero"),
         ({"rate": "NaN"}, "rate must be"),
-        ({"more": "1"}, "unknown names: 1"),
+        ({"more": "1"}, 'unknown name: "more"'),
+        ({"a\nb": "1", "\x1b[31m": "2"}, r'unknown name: "\u001b[31m", "a\nb"'),
+        ({f"n{n}": "1" for n in range(7)}, 'unknown name: "n0", "n1", "n2", "n3", "n4" and 2 more'),
     ],
     ids=lambda value: repr(value)[:40],
 )
@@ -133,7 +147,48 @@ def test_a_missing_field_is_named(tmp_path: Path, line: Line) -> None:
 def test_a_repeated_name_is_rejected(tmp_path: Path, line: Line) -> None:
     twice = json.dumps(line(1)).encode().replace(b'"rate": "0.715"', b'"rate": "0.715", "rate": "9"')
     inside = json.dumps(line(2)).encode().replace(b'"CAD",', b'"CAD", "currency": "USD",')
-    assert Result(write(tmp_path / "f", twice, inside)).counts == (0, 0, 2)
+    result = Result(write(tmp_path / "f", twice, inside))
+    assert result.counts == (0, 0, 2)
+    assert result.errors == ['line 1: repeated name: "rate"', 'line 2: repeated name in from: "currency"']
+
+
+def test_all_that_is_wrong_with_a_line_is_told_at_once(tmp_path: Path, line: Line) -> None:
+    bad = line(1, conversionId="a b", rate="0", more=1, to={"currency": "usd", "amount": 2, "note": ""})
+    del bad["type"]
+    (told,) = Result(write(tmp_path / "f", bad)).errors
+    assert told == (
+        'line 1: type is missing; unknown name: "more";'
+        " conversionId must be 1 to 64 of A-Z a-z 0-9 . - _, such as cnv-1;"
+        ' unknown name in to: "note"; to.currency must be 3 to 10 upper-case letters or digits, such as CAD;'
+        " to.amount must be a plain decimal string, with at most 20 digits before the point and 18 after,"
+        ' such as "100.00"; rate must be more than zero'
+    )
+
+
+@pytest.mark.parametrize("batch", [2, 3, 5000])
+def test_rejected_lines_are_reported_in_their_order(
+    tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", batch)
+    bad: list[Any] = [line(1, externalId="stranger"), b"garbage", line(2), line(2, rate="9"), b"{}", line(3), b"[]"]
+    bad += [b"garbage"] * 5 + [line(4, partner="nobody-here"), line(5), b"null"]
+    result = Result(write(tmp_path / "f", *bad))
+    numbers = [int(error.partition(":")[0].removeprefix("line ")) for error in result.errors]
+    assert numbers == [1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 15]
+    assert result.counts == (3, 0, 12)
+    run = last_run()
+    assert (run.imported, run.rejected, run.line) == (3, 12, 15)
+
+
+def test_rejected_lines_do_not_gather_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH_BYTES", 100_000)
+    tracemalloc.start()
+    importer = Importer(lambda batch: Stored(0, 0, {}))
+    rejected = sum(1 for _ in importer.run((number, b"x" * 10_000) for number in range(1, 2001)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert rejected == importer.counts.rejected == 2000
+    assert peak < 2_000_000
 
 
 def test_lines_of_one_file_with_the_same_conversion_id_are_compared(tmp_path: Path, line: Line) -> None:
@@ -147,10 +202,34 @@ def test_an_external_id_with_a_backslash_is_found(tmp_path: Path, line: Line, co
     assert Result(write(tmp_path / "f", line(1, externalId=odd))).counts == (1, 0, 0)
 
 
-def test_rejected_lines_are_written_unchanged(tmp_path: Path, line: Line) -> None:
+def test_rejected_lines_are_written_unchanged_below_their_reasons(tmp_path: Path, line: Line) -> None:
     rejects = tmp_path / "rejects"
-    Result(write(tmp_path / "f", line(1), line(2, rate="0"), b"garbage"), "--rejects", str(rejects))
-    assert rejects.read_bytes() == json.dumps(line(2, rate="0")).encode() + b"\ngarbage\n"
+    stranger, zero = line(2, externalId="stranger"), line(3, rate="0")
+    Result(write(tmp_path / "f", line(1), stranger, zero, b"garbage"), "--rejects", str(rejects))
+    assert rejects.read_text().splitlines() == [
+        f"# Rejected, line 2: {staging.UNKNOWN_USER}",
+        json.dumps(stranger),
+        "# Rejected, line 3: rate must be more than zero",
+        json.dumps(zero),
+        "# Rejected, line 4: not a JSON object in UTF-8: see column 1",
+        "garbage",
+    ]
+
+
+def test_rejected_lines_are_corrected_and_imported_as_they_are(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    rejects, again = tmp_path / "rejects", tmp_path / "again"
+    Result(write(tmp_path / "f", line(1, rate="0"), b"garbage", line(2)), "--rejects", str(rejects))
+    rejects.write_text(rejects.read_text().replace('"rate": "0"', '"rate": "0.7"'))
+    result = Result(rejects, "--rejects", str(again))
+    assert (result.counts, len(result.errors)) == ((1, 0, 1), 1)
+    assert again.read_text() == "# Rejected, line 4: not a JSON object in UTF-8: see column 1\ngarbage\n"
+    assert stored(committed_partner) == {"cv-1", "cv-2"}
+
+
+def test_another_comment_is_rejected_as_any_line_that_is_no_conversion(tmp_path: Path, line: Line) -> None:
+    assert Result(write(tmp_path / "f", b"# " + json.dumps(line(1)).encode())).counts == (0, 0, 1)
 
 
 def test_blank_lines_and_a_missing_last_line_feed_are_accepted(tmp_path: Path, line: Line) -> None:

@@ -116,10 +116,11 @@ def test_an_update_is_validated_as_the_user_that_it_leaves_behind() -> None:
 def test_an_update_names_only_what_was_sent() -> None:
     serializer = update({"country": "US"})
     assert not serializer.is_valid()
-    assert serializer.errors == {"country": ["Does not match the user's postalCode and province: send all."]}
+    message = "Does not match the user's postalCode and province: send their new values too."
+    assert serializer.errors == {"country": [message]}
     serializer = update({"country": "US", "province": "NY"})
     assert not serializer.is_valid()
-    assert serializer.errors == {"country": ["Does not match the user's postalCode: send both."]}
+    assert serializer.errors == {"country": ["Does not match the user's postalCode: send its new value too."]}
 
 
 def test_an_update_of_nothing_is_valid() -> None:

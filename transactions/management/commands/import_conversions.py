@@ -44,7 +44,9 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
-        parser.add_argument("--rejects", help="a file for the rejected lines, each truncated after 64 KiB")
+        parser.add_argument(
+            "--rejects", help="a file for the rejected lines, each below its reason: correct and import it"
+        )
         parser.add_argument("--dry-run", action="store_true", help="report what an import would do, and write nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -114,7 +116,7 @@ class Command(ServiceCommand):
         self.stderr.write(f"line {rejected.number}: {rejected.reason}")
         if self.rejects:
             try:
-                self.rejects.write(rejected.line.rstrip(b"\r\n") + b"\n")
+                self.rejects.write(rejected.for_correction())
             except OSError as error:
                 # Reading stops; the lines read so far are stored and counted.
                 self.failure, self.rejects = (f"The rejects cannot be written: {error.strerror}", 1), None
