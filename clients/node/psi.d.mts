@@ -86,6 +86,8 @@ export declare class Events implements AsyncIterable<Event> {
   [Symbol.asyncIterator](): AsyncGenerator<Event, void>;
 }
 
+// Ends the program where it is not set.
+export declare function setting(name: string): string;
 export declare function userPath(externalId: string, ...more: string[]): string;
 export declare function known<const Value extends string, const Other extends string>(
   value: string | null | undefined,

@@ -358,10 +358,12 @@ function pauseMs(error, number) {
   return Math.min(FIRST_PAUSE_MS * 2 ** (number - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
 }
 
-function setting(name) {
+// An environment variable. Ends the program, with one line, where it is not set.
+export function setting(name) {
   const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set`);
-  return value;
+  if (value) return value;
+  console.error(`${name} is not set`);
+  process.exit(1);
 }
 
 // Command line: sends one request and writes the response. Exit status 0 for a 2xx.

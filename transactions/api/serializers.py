@@ -1,6 +1,5 @@
 """Conversions, documents and their pages on the wire."""
 
-from functools import partial
 from typing import Any
 
 from rest_framework import serializers

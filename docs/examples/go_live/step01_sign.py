@@ -6,7 +6,7 @@ import psi
 
 try:
     result = psi.Client().ping()
-except (LookupError, psi.PsiError) as error:
+except psi.PsiError as error:
     sys.exit(str(error))
 if result["mode"] != "sandbox":
     sys.exit("This key is live: do not go on with it.")

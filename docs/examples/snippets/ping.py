@@ -6,5 +6,5 @@ import psi
 
 try:
     print(psi.Client().ping())
-except (LookupError, psi.PsiError) as error:
+except psi.PsiError as error:
     sys.exit(str(error))

@@ -2,13 +2,12 @@
 //
 //     export PSI_WEBHOOK_SECRET=whsec_… PORT=8080
 import { createServer } from "node:http";
-import { verifyWebhook, WebhookError } from "./psi.mjs";
+import { setting, verifyWebhook, WebhookError } from "./psi.mjs";
 
 const MAX_BODY = 64 * 1024;
-const { PSI_WEBHOOK_SECRET, PORT = "8080" } = process.env;
-if (!PSI_WEBHOOK_SECRET) throw new Error("PSI_WEBHOOK_SECRET is not set");
+const { PORT = "8080" } = process.env;
 // While you change from one secret to the next, put both here: either verifies.
-const secrets = [PSI_WEBHOOK_SECRET];
+const secrets = [setting("PSI_WEBHOOK_SECRET")];
 // In place of your database: what was received, by webhook-id.
 const received = new Map();
 

@@ -156,7 +156,7 @@ class Client:
 
     base_url, api_key, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY, PSI_SECRET. timeout: of an
     attempt, in seconds. attempts: at most, for each request. max_wait: the longest Retry-After that is waited for, in
-    seconds. Raises LookupError if a setting is missing. The methods raise ApiError and NoResponseError; those that
+    seconds. Ends the program if a setting is missing. The methods raise ApiError and NoResponseError; those that
     write take an idempotency_key, by default a new one.
     """
 
@@ -170,9 +170,9 @@ class Client:
         attempts: int = 5,
         max_wait: float = 60.0,
     ) -> None:
-        self._base_url = (base_url or _setting("PSI_BASE_URL")).rstrip("/")
-        self._api_key = api_key or _setting("PSI_API_KEY")
-        self._secret = secret or _setting("PSI_SECRET")
+        self._base_url = (base_url or setting("PSI_BASE_URL")).rstrip("/")
+        self._api_key = api_key or setting("PSI_API_KEY")
+        self._secret = secret or setting("PSI_SECRET")
         self._timeout, self._attempts, self._max_wait = timeout, attempts, max_wait
         self._opener = build_opener(_StayHere)
 
@@ -435,10 +435,11 @@ def _pause(error: PsiError, number: int) -> float:
     return min(_FIRST_PAUSE * 2.0 ** (number - 1), _MAX_PAUSE) * random.uniform(0.5, 1)
 
 
-def _setting(name: str) -> str:
+def setting(name: str) -> str:
+    """Returns an environment variable. Ends the program, with one line, where it is not set."""
     value = os.environ.get(name)
     if not value:
-        raise LookupError(f"{name} is not set")
+        sys.exit(f"{name} is not set")
     return value
 
 
@@ -449,7 +450,7 @@ def main() -> None:
     method, target, *body = sys.argv[1:]
     try:
         response = send(method, target, "".join(body).encode(), os.environ.get("PSI_IDEMPOTENCY_KEY") or None)
-    except (LookupError, ValueError, PsiError) as error:
+    except (ValueError, PsiError) as error:
         sys.exit(str(error))
     print(response.status, file=sys.stderr)
     sys.stdout.buffer.write(response.body)
