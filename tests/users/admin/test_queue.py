@@ -34,6 +34,7 @@ from users.services.search import _conditions, begins_with
 
 Make = Callable[..., User]
 QUEUE, CHANGES = "/admin/users/queueduser/", "/admin/users/changeduser/"
+ANSWERED, ASKED = "/admin/users/answereduser/", "/admin/users/askeduser/"
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def change_name(api: PartnerClient, user: User) -> None:
 # Who sees what
 
 
-@pytest.mark.parametrize("path", [QUEUE, CHANGES])
+@pytest.mark.parametrize("path", [QUEUE, ANSWERED, ASKED, CHANGES])
 @pytest.mark.parametrize("role", ROLES)
 def test_who_sees_users_sees_the_queue(role: str, path: str, db: None) -> None:
     seen = role in {"viewer", "reviewer", "auditor", "superuser"}
@@ -174,6 +175,9 @@ def test_a_row_counts_its_risk_flags(make: Make) -> None:
     ("path", "filters", "said"),
     [
         (QUEUE, {}, "Nobody is waiting"),
+        (ANSWERED, {}, "Nothing to read"),
+        (ASKED, {}, "No partner is asked"),
+        (ASKED, {"due": "overdue"}, "No matches"),
         (CHANGES, {}, "Nobody to review"),
         (QUEUE, {"q": "nobody-at-all"}, "No matches"),
         (QUEUE, {"province": "PE"}, "No matches"),
@@ -426,6 +430,11 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
         (QUEUE, {}, "user_waiting"),
         (QUEUE, {"waiting": "late"}, "user_waiting"),
         (QUEUE, {"province": "ON"}, "user_waiting"),
+        (ANSWERED, {}, "user_answered"),
+        (ANSWERED, {"waiting": "late", "country": "CA"}, "user_answered"),
+        (ASKED, {}, "user_waiting_for_partner"),
+        (ASKED, {"due": "overdue"}, "user_waiting_for_partner"),
+        (ASKED, {"status__exact": "suspended"}, "user_waiting_for_partner"),
         (CHANGES, {}, "user_identity_changed"),
         ("/admin/users/user/", {"status__exact": "active"}, "user_waiting"),
         ("/admin/users/user/", {"country": "CA"}, "user_waiting"),
@@ -434,7 +443,7 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
 def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index: str, make: Make) -> None:
     make()
     changelist = client_as("reviewer").get(path, filters).context["cl"]
-    columns = {"status": "pendingCompliance", "id": uuid4()}
+    columns = {"status": "pendingCompliance", "queue_section": 1, "id": uuid4()}
     position = tuple(columns.get(name, timezone.now()) for name in changelist.order)
     for rows in (changelist.queryset, changelist.queryset.filter(changelist._keyset_filter(position, GreaterThan))):
         with planning_without(*UNORDERED):

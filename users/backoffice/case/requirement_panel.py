@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Prefetch
 from django.utils import timezone
@@ -15,7 +16,7 @@ from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.services.changes import FieldChange
 from users.services.decision_basis import HISTORY_PERMISSION
 from users.services.labels import LABELS, READING_ORDER
-from users.services.requirements import not_closed, state_of
+from users.services.requirements import not_closed
 
 PERMISSION = "users.view_requirement"
 # A partner may add any number of notes; the timeline and the evidence pack have them all.
@@ -73,26 +74,26 @@ def requirements_of(user: User, reader: Staff, *, close: tuple[str, CloseForm] |
     """
     if user.queue_section == QueueSection.COMPLIANCE or not reader.has_perm(PERMISSION):
         return []
-    latest = RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES]
-    found = list(not_closed(user).select_related("by", "closure").prefetch_related(Prefetch("responses", latest)))
+    responses = Prefetch("responses", RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES], to_attr="latest")
+    found = list(not_closed(user).select_related("by").prefetch_related(responses))
     profiles = _profiles(found, reader)
     return [_shown(one, profiles, now=timezone.now(), close=close) for one in found]
 
 
-def _profiles(found: Sequence[Requirement], reader: Staff) -> Profiles:
+def _profiles(found: Sequence[Any], reader: Staff) -> Profiles:
     hidden = frozenset() if reader.has_perm(IDENTITY_PERMISSION) else frozenset(IDENTITY_COLUMNS)
     wanted = {one.profile_event for one in found if one.fields}
-    wanted |= {answer.profile_event for one in found if one.fields for answer in one.responses.all()}
+    wanted |= {answer.profile_event for one in found if one.fields for answer in one.latest}
     events = UserEvent.objects.in_bulk(wanted) if reader.has_perm(HISTORY_PERMISSION) else {}
     return Profiles(events, hidden)
 
 
 def _shown(
-    requirement: Requirement, profiles: Profiles, *, now: datetime, close: tuple[str, CloseForm] | None
+    requirement: Any, profiles: Profiles, *, now: datetime, close: tuple[str, CloseForm] | None
 ) -> ShownRequirement:
     names = field_names()
     columns = [column for column in READING_ORDER if column in requirement.fields]
-    state = state_of(requirement)
+    state = RequirementState.SUBMITTED if requirement.latest else RequirementState.OPEN
     return ShownRequirement(
         requirement,
         state,
@@ -101,9 +102,9 @@ def _shown(
             ShownResponse(
                 one, made_by(one.context), made_through(one.context), tuple(profiles.changes(requirement, one))
             )
-            for one in requirement.responses.all()
+            for one in requirement.latest
         ),
-        state == RequirementState.OPEN and requirement.due_at < now,
+        not requirement.latest and requirement.due_at < now,
         not profiles.hidden.isdisjoint(columns),
         close[1] if close and close[0] == str(requirement.pk) else CloseForm(requirement_id=requirement.pk),
     )
