@@ -93,7 +93,6 @@ class World:
         user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
         return str(proposals.propose(user=user, to_status="active", by=by, reason="Seen.").pk)
 
-
     @property
     def requirement(self) -> str:
         """One of the first."""

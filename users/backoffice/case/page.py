@@ -1,5 +1,6 @@
 """The template context of the case page, from a bounded number of statements."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -118,7 +119,7 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "panel": panel,
         "may_ask": may_decide and not is_claimed_by_other and not why_not_asked(user),
         "ask": AskForm(),
-        "ask_templates": ask_templates(),
+        "ask_templates": json.dumps(ask_templates()),
         "review": sent.review or ReviewForm(),
         "review_is_open": sent.review is not None and is_open,
         "version": version_of(user),

@@ -46,9 +46,8 @@
 
   // The template of the chosen code: its message and fields take the place of another template's, not of the person's.
   function fillInTemplates(form) {
-    const json = form.querySelector("#ask-templates");
-    if (!json) return;
-    const templates = JSON.parse(json.textContent);
+    if (!form.dataset.templates) return;
+    const templates = JSON.parse(form.dataset.templates);
     const message = form.elements.namedItem("message");
     const boxes = [...form.querySelectorAll('[name="fields_asked"]')];
     let chosen = form.elements.namedItem("code").value;
