@@ -71,7 +71,7 @@ def text(value: Any, name: str = "", words: Words | None = None) -> str:
     if isinstance(value, Mapping):
         return _changes({"fields": value}) if name == "answers" else _mapping(value)
     if isinstance(value, list):
-        in_words = _LISTED.get(name, _changes)
+        in_words: Callable[[Any], str] = _LISTED.get(name, _changes)
         return "; ".join(in_words(one) for one in value) or NOTHING
     if isinstance(value, datetime) or (name.endswith("At") and _INSTANT.fullmatch(str(value))):
         return _instant(value if isinstance(value, datetime) else datetime.fromisoformat(value))
