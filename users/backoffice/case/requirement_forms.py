@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import ngettext
 
 from users.api.requirement_serializers import RequirementSerializer, field_names
 from users.backoffice.case.requirement_templates import TEMPLATES, Template
@@ -19,10 +19,6 @@ from users.services.labels import LABELS
 from users.services.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, check_message
 
 DUE_DAYS = (7, 14, 30)
-
-
-def _due_in(days: int) -> Any:
-    return ngettext_lazy("%(days)s day", "%(days)s days", days) % {"days": days}
 
 
 class AskForm(forms.Form):
@@ -45,7 +41,6 @@ class AskForm(forms.Form):
     )
     due_in_days = forms.TypedChoiceField(
         label=_("Answer due in"),
-        choices=[(days, _due_in(days)) for days in DUE_DAYS],
         coerce=int,
         widget=forms.RadioSelect,
         initial=DEFAULT_DUE_DAYS,
@@ -61,6 +56,10 @@ class AskForm(forms.Form):
         """The form as the code's template begins it."""
         template = TEMPLATES[RequirementCode(code)]
         return cls(initial={"code": code, "fields_asked": template.fields, "message": template.message})
+
+        self.fields["due_in_days"].choices = [  # type: ignore[attr-defined]
+            (days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS
+        ]
 
     def clean_message(self) -> str:
         """Refuse a message that names a suspicion."""
