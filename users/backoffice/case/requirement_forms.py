@@ -50,16 +50,15 @@ class AskForm(forms.Form):
         super().__init__(data, auto_id="ask-%s", initial=initial)
         # The reader's own word for each field, in the order of the profile.
         self.fields["fields_asked"].choices = [(column, LABELS[column]) for column in field_names()]  # type: ignore[attr-defined]
+        self.fields["due_in_days"].choices = [  # type: ignore[attr-defined]
+            (days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS
+        ]
 
     @classmethod
     def from_template(cls, code: str) -> "AskForm":
         """The form as the code's template begins it."""
         template = TEMPLATES[RequirementCode(code)]
         return cls(initial={"code": code, "fields_asked": template.fields, "message": template.message})
-
-        self.fields["due_in_days"].choices = [  # type: ignore[attr-defined]
-            (days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS
-        ]
 
     def clean_message(self) -> str:
         """Refuse a message that names a suspicion."""
