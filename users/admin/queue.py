@@ -231,7 +231,7 @@ class AskedUserAdmin(CaseListAdmin):
 
     list_title = gettext_lazy("Waiting for the partner")
     condition = Q(queue_section=QueueSection.PARTNER)
-    list_display = ("due", "user", "asked_since", "status_badge", *_COLUMNS[1:])
+    list_display = ("due", "user", "status_badge", *_COLUMNS[1:])
     list_filter = (filters.DueFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
     # The order of the index user_waiting_for_partner.
     ordering = ("requirements_due_at", "id")
@@ -246,18 +246,15 @@ class AskedUserAdmin(CaseListAdmin):
 
     @admin.display(description=gettext_lazy("due"))
     def due(self, user: Any) -> str:
-        """When the first answer is due, and whether that has passed."""
+        """When the first answer is due, whether that has passed, since when it is asked, and how many are missing."""
         is_overdue = user.requirements_due_at < timezone.now()
         mark = badge(icon_and_text("error", _("Overdue")), "bad") if is_overdue else ""
-        return format_html('<div class="bo-age">{} <span>{}</span></div>', mark, moment(user.requirements_due_at))
-
-    @admin.display(description=gettext_lazy("asked"))
-    def asked_since(self, user: Any) -> str:
-        """How long the partner has had, and how many answers are missing."""
         count = user.open_requirements
         missing = ngettext("%(count)s open", "%(count)s open", count) % {"count": count}
         since = format_duration(timezone.now() - user.section_since)
-        return format_html('{} <span class="bo-quiet">· {}</span>', since, missing)
+        asked = _("asked %(time)s ago · %(missing)s") % {"time": since, "missing": missing}
+        cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
+        return format_html(cell, mark, moment(user.requirements_due_at), asked)
 
 
 @admin.register(ChangedUser)
