@@ -127,9 +127,13 @@ def test_an_overdue_and_an_answered_one_on_a_phone(
     move_back("users_user", "requirements_due_at", user.pk, due)
     page = new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
     login(page, "reviewer")
-    for name, path in {"list": "/admin/users/askeduser/?due=overdue", "case": case_of(user)}.items():
+    for name, path, said in (
+        ("dashboard", "/admin/dashboard/", "Waiting for the partner"),
+        ("list", "/admin/users/askeduser/?due=overdue", "Overdue"),
+        ("case", case_of(user), "Overdue"),
+    ):
         page.goto(path)
-        expect(page.locator(".bo-badge", has_text="Overdue").last).to_be_visible()
+        expect(page.locator(".bo-badge, dt", has_text=said).last).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert not accessibility_violations(page)
         page.screenshot(path=screenshots / f"requirement-overdue-{name}-narrow-dark.png", full_page=True)

@@ -64,7 +64,7 @@ def open_requirement(
     """
     message = message.strip()
     compliance.require_permission(by)
-    check_wording(code=code, fields=fields, message=message, due_in_days=due_in_days)
+    _check_wording(code=code, fields=fields, message=message, due_in_days=due_in_days)
     with transaction.atomic():
         locked = compliance.lock(user.pk, shown=shown, by=by)
         if refusal := why_not_asked(locked):
@@ -173,7 +173,7 @@ def _open(user_id: UUID | str) -> Sequence[Requirement]:
     return list(rows.order_by("created_at", "id"))
 
 
-def check_wording(*, code: str, fields: Collection[str], message: str, due_in_days: int) -> None:
+def _check_wording(*, code: str, fields: Collection[str], message: str, due_in_days: int) -> None:
     """Raises RequirementRefusedError for what no partner is asked, or not in these words."""
     if code not in RequirementCode.values:
         raise RequirementRefusedError(
