@@ -48,6 +48,13 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
         _("Cases"),
         (
             QUEUE,
+            Link(_("Answered"), "mark_email_read", "admin:users_answereduser_changelist", "users.view_user"),
+            Link(
+                _("Waiting for the partner"),
+                "hourglass_top",
+                "admin:users_askeduser_changelist",
+                "users.view_user",
+            ),
             Link(
                 _("Changed since approval"),
                 "published_with_changes",

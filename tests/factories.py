@@ -31,11 +31,22 @@ from tests.support.client import PartnerClient, Transport
 from tests.support.internal import REASON
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType, ImportRun
-from users.models import AccessKind, AccessRecord, Claim, Staff, Status, StatusChange, User
+from users.models import (
+    AccessKind,
+    AccessRecord,
+    Claim,
+    Requirement,
+    RequirementCode,
+    Staff,
+    Status,
+    StatusChange,
+    User,
+)
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.services import claims
 from users.services import profile as profiles
 from users.services.compliance import change_status
+from users.services.requirements import open_requirement, respond
 from users.services.staff import create_staff
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -173,6 +184,24 @@ class StatusChangeFactory(factory.django.DjangoModelFactory[StatusChange]):
     @classmethod
     def _create(cls, model_class: type[StatusChange], **fields: Any) -> StatusChange:
         return change_status(**fields)
+
+
+class RequirementFactory(factory.django.DjangoModelFactory[Requirement]):
+    """What compliance asks of a partner."""
+
+    class Meta:
+        model = Requirement
+
+    user = SubFactory(UserFactory)
+    code = RequirementCode.ADDRESS_UNCLEAR
+    fields = ("address_line1", "postal_code")
+    message = "The postal code is not in the province."
+    due_in_days = 14
+    by = SubFactory(StaffFactory)
+
+    @classmethod
+    def _create(cls, model_class: type[Requirement], **fields: Any) -> Requirement:
+        return open_requirement(**fields)
 
 
 class EventFactory(factory.django.DjangoModelFactory[Event]):
@@ -336,6 +365,11 @@ def decide(user: User, status: str) -> None:
     """Have staff decide on a pending user until the user has this status."""
     for to_status in _DECISIONS[status]:
         StatusChangeFactory.create(user=user, to_status=to_status)
+
+
+def answer(requirement: Requirement, note: str = "As asked.") -> None:
+    """Have the partner answer by a note."""
+    respond(requirement=requirement, user_status=requirement.user.status, note=note)
 
 
 def reopen(user: User, *, reason: str = REASON, reason_code: str = "") -> None:

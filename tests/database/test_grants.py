@@ -50,13 +50,16 @@ GRANTS = {
     "users_statuschange": READ
     | {
         (
-            "INSERT (by_id, created_at, from_status, is_sandbox, partner_id, proposal_id, reason, reason_code, since,"
-            " to_status, user_id)"
+            "INSERT (by_id, created_at, from_status, is_sandbox, partner_id, partner_wait, proposal_id, reason,"
+            " reason_code, since, to_status, user_id)"
         )
     },
     # The owner sets the rules. A proposal ends once, as a trigger has it.
     "users_approvalrule": READ,
     "users_proposal": ADD | {"UPDATE (ended_by_id, note, state)"},
+    "users_requirement": ADD,
+    "users_requirementresponse": READ | {"INSERT (context, created_at, note, profile_event, requirement_id)"},
+    "users_requirementclosure": ADD,
     "users_accessrecord": ADD,
     "users_casenote": ADD,
     "users_decisionbasis": READ

@@ -66,7 +66,7 @@ OURS = sorted(
 # They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.
 READING = {
     *("audit_log", "call", "deliver_events", "explain_signature", "list_api_keys", "list_imports", "list_partners"),
-    *("list_approval_rules", "list_proposals", "list_staff", "list_webhooks"),
+    *("list_approval_rules", "list_proposals", "list_requirements", "list_staff", "list_webhooks"),
 }
 
 Arguments = Callable[["World"], list[str]]
@@ -93,6 +93,12 @@ class World:
         user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
         return str(proposals.propose(user=user, to_status="active", by=by, reason="Seen.").pk)
 
+    @property
+    def requirement(self) -> str:
+        """One of the first."""
+        user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
+        return str(factories.RequirementFactory.create(user=user, by=by).pk)
+
 
 COMMANDS: dict[str, Arguments] = {
     "create_partner": lambda _w: ["new", "--name", "New"],
@@ -107,6 +113,8 @@ COMMANDS: dict[str, Arguments] = {
     "propose_user_status": lambda w: [w.partner, w.user, "active", "--reason", "Seen.", "--by", w.staff],
     "approve_proposal": lambda w: [w.proposal, "--by", w.second],
     "decline_proposal": lambda w: [w.proposal, "--by", w.second, "--note", "Not the same person."],
+    "request_information": lambda w: [w.partner, w.user, "--code", "purposeOfUse", "--by", w.staff],
+    "close_requirement": lambda w: [w.requirement, "--by", w.second],
     "set_approval_rule": lambda _w: ["suspended", "active", "never"],
     "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
     "withdraw_document": lambda w: [str(w.document), "--reason", "Another person's.", "--by", w.staff],

@@ -33,6 +33,8 @@ from users.models import (
     CaseNote,
     Claim,
     Proposal,
+    Requirement,
+    RequirementClosure,
     Staff,
     Status,
     StatusChange,
@@ -90,6 +92,7 @@ class World:
     entry: AuditEntry
     proposal: Proposal
     affiliate: User
+    requirement: Requirement
 
 
 @pytest.fixture
@@ -107,7 +110,7 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
     def create(**fields: Any) -> User:
         return User.objects.get(pk=api.post("/v1/users", factories.user_body(**fields)).json()["userId"])
 
-    user, held, changed = create(), create(), create()
+    user, held, changed, asked = create(), create(), create(), create()
     proposed, affiliate = create(isCiroAffiliate=True), create(isCiroAffiliate=True)
     colleague, left = factories.StaffFactory.create_batch(2, role="viewer")
     Staff.objects.filter(pk=left.pk).update(is_active=False)
@@ -150,6 +153,7 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
             reason="Seen.",
         ),
         affiliate=affiliate,
+        requirement=factories.RequirementFactory.create(user=asked, message=ASKED),
     )
 
 
@@ -237,6 +241,7 @@ def webhook_of(world: World) -> WebhookEndpoint:
     return WebhookEndpoint.objects.get(pk=world.webhook.pk)
 
 
+ASKED = "Please confirm the street."
 BIRTH_AND_ADDRESS = ("Dec. 10, 1990", "100 King St W", "Suite 200", "Toronto", "M5X 1A9")
 
 # The admin's name of each kind of row, and the world's name.
@@ -271,6 +276,9 @@ EDITED = {
 
 TABLE: tuple[Page | Action, ...] = (
     Page("Queue", at("/admin/users/queueduser/"), READERS),
+    Page("Queue: answered", at("/admin/users/answereduser/"), READERS),
+    Page("Queue: waiting for the partner", at("/admin/users/askeduser/"), READERS),
+    Page("Case: what the partner is asked", at("/admin/cases/{w.requirement.user_id}/"), IDENTITY, (ASKED,)),
     Page("Queue: changed since approval", at("/admin/users/changeduser/"), READERS),
     Page("Case", at("/admin/cases/{w.user.pk}/"), READERS),
     Page("Case: birth date, address", at("/admin/cases/{w.user.pk}/"), IDENTITY, BIRTH_AND_ADDRESS),
@@ -292,6 +300,26 @@ TABLE: tuple[Page | Action, ...] = (
         DECIDERS,
         lambda _w: {"text": "Called the partner."},
         lambda w: w.user.case_notes.filter(text="Called the partner.").exists(),
+    ),
+    Action(
+        "Ask the partner",
+        at("/admin/cases/{w.user.pk}/ask/"),
+        DECIDERS,
+        lambda w: {
+            "version": present_version(w.user),
+            "code": "purposeOfUse",
+            "due_in_days": "14",
+            "step": "send",
+            "then": "stay",
+        },
+        lambda w: w.user.requirements.exists(),
+    ),
+    Action(
+        "Close a requirement",
+        at("/admin/cases/{w.requirement.user_id}/requirement/close/"),
+        DECIDERS,
+        lambda w: {"version": present_version(w.requirement.user), "requirement": str(w.requirement.pk)},
+        lambda w: RequirementClosure.objects.filter(pk=w.requirement.pk).exists(),
     ),
     Action(
         "Propose",

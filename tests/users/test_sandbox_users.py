@@ -67,6 +67,10 @@ class Rows:
         self.changed = self._user("changed")
         factories.StatusChangeFactory.create(user=self.changed, by=by)
         User.objects.filter(pk=self.changed.pk).update(first_name="Augusta")
+        for external_id in ("asked", "answered"):
+            requirement = factories.RequirementFactory.create(user=self._user(external_id), by=by)
+            if external_id == "answered":
+                factories.answer(requirement)
         self.conversion = factories.ConversionFactory.create(user=self.waiting, conversion_id="cv-same")
         self.document = factories.DocumentFactory.create(user=self.waiting)
         self.access = factories.AccessRecordFactory.create(user=self.waiting, staff=by)
@@ -220,7 +224,7 @@ def test_a_search_finds_sandbox_users_where_they_are_asked_for(client: Client, l
 
 def test_the_tabs_count_what_the_list_is_of(client: Client, live: Rows, sandbox: Rows) -> None:
     sandbox_tabs = client.get("/admin/users/queueduser/?mode=sandbox").context["tabs"]
-    assert [tab["count"] for tab in sandbox_tabs] == [2, 1]
+    assert [tab["count"] for tab in sandbox_tabs] == [3, 1, 1, 1]
     assert all(tab["url"].endswith("?mode=sandbox") for tab in sandbox_tabs)
 
 

@@ -86,7 +86,7 @@ def test_what_nobody_uses_is_not_there(db: None) -> None:
 
 def test_the_back_office_has_no_models_but_these() -> None:
     ours = {Staff, Group, Partner, ApiKey}
-    users = {"User", "QueuedUser", "ChangedUser"}
+    users = {"User", "QueuedUser", "AnsweredUser", "AskedUser", "ChangedUser"}
     read_only = users | {"AuditEntry", "StatusChange", "UserEvent", "AccessRecord", "Conversion", "Document"}
     read_only |= {"Proposal", "WebhookEndpoint", "WebhookDelivery"}
     assert {model.__name__ for model in admin.site._registry} == {model.__name__ for model in ours} | read_only

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -25,7 +26,7 @@ from users.admin.filters import mode_of
 from users.backoffice.access import request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm
 from users.backoffice.waiting_time import AgeState, age_of
-from users.models import Status, User
+from users.models import QueueSection, Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import bulk_approval, claims, compliance, search
 from users.services.changes import version_of
@@ -46,6 +47,10 @@ _AGE_KINDS = {
 }
 
 
+# Of the index user_waiting, after the mode and the status.
+QUEUE_ORDER = ("queue_section", "section_since", "id")
+
+
 class CaseActionsAdmin(ReadOnlyAdmin):
     """A list of users with actions for those who may claim and decide."""
 
@@ -63,10 +68,14 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     def status_badge(self, user: User) -> str:
         return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
 
-    @admin.display(description=gettext_lazy("waiting"), ordering="status_since")
+    @admin.display(description=gettext_lazy("waiting"), ordering="section_since")
     def waiting(self, user: User) -> str:
-        """How long a case has waited for a decision, and whether that is too long."""
-        return age_cell(user.status_since) if user.status == Status.PENDING_COMPLIANCE else "–"
+        """How long a case has waited for a decision, and whether that is too long; whether the partner has answered."""
+        if user.status != Status.PENDING_COMPLIANCE:
+            return "–"
+        if user.queue_section == QueueSection.PARTNER:
+            return badge(QueueSection.PARTNER.label, "off")
+        return answered_mark(user) + age_cell(user.section_since)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -155,12 +164,20 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         alone, and the rules say what became of the others.
         """
         chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
-        rows = chosen.select_related("partner", "claim__staff").order_by("status_since", "id")
+        rows = chosen.select_related("partner", "claim__staff").order_by(*QUEUE_ORDER)
         users = list(rows[: bulk_approval.MAX_CASES + 1])
         if len(users) <= bulk_approval.MAX_CASES:
             return users
         messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.MAX_CASES})
         return []
+
+
+def answered_mark(user: User) -> SafeString:
+    """The mark of a user whose partner has answered; empty for others."""
+    if user.queue_section != QueueSection.ANSWERED:
+        return SafeString()
+    mark = badge(icon_and_text("mark_email_read", QueueSection.ANSWERED.label), "good")
+    return format_html('<div class="bo-answered">{}</div>', mark)
 
 
 def age_cell(since: datetime, *, is_due: bool = True) -> str:
@@ -195,7 +212,7 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
     rows = [
         {
             "user": user,
-            "age": age_of(user.status_since, now=now),
+            "age": age_of(user.section_since, now=now),
             "risk_flags": display_flags(flags[user.pk]),
             "is_unread": user.pk in unread,
             "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, version_of(user)),

@@ -15,12 +15,15 @@ from partners.admin.filters import ChoiceFilter
 from partners.models import Mode
 from users.backoffice.lists import MODE
 from users.backoffice.waiting_time import AgeState, hours_label, hours_of, limits
-from users.models import AccessRecord, ChangedUser, Claim, Status
+from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Status
 from users.services.modes import in_mode
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
+OVERDUE, NOT_YET = "overdue", "later"
 _PENDING = Status.PENDING_COMPLIANCE
+# The users of the queue. A list and not a range: then PostgreSQL also uses what follows in the index user_waiting.
+TO_DECIDE = Q(status=_PENDING, queue_section__in=(QueueSection.ANSWERED, QueueSection.COMPLIANCE))
 
 
 class CodeFilter(TextFilter):  # type: ignore[misc]
@@ -69,8 +72,9 @@ class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
         return [choice for choice in Status.choices if choice[0] != self.default]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        status = self.value() or self.default
-        return queryset.filter(status=status) if status else queryset
+        if status := self.value():
+            return queryset.filter(status=status)
+        return queryset.filter(TO_DECIDE) if self.default else queryset
 
 
 def mode_of(request: HttpRequest) -> Mode:
@@ -109,7 +113,7 @@ class WaitingTimeFilter(ChoiceFilter):
         return [*AgeState.choices, (asked, hours_label(*hours))] if (hours := hours_of(asked)) else AgeState.choices
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        column = "identity_changed_at" if queryset.model is ChangedUser else "status_since"
+        column = "identity_changed_at" if queryset.model is ChangedUser else "section_since"
         now = timezone.now()
         if hours := hours_of(self.value() or ""):
             begins, ends = hours
@@ -124,6 +128,19 @@ class WaitingTimeFilter(ChoiceFilter):
             AgeState.IN_TIME: Q((f"{column}__gt", soon)),
         }
         return queryset.filter(ranges.get(self.value(), Q()))
+
+
+class DueFilter(ChoiceFilter):
+    """Filters by whether the answer of the partner is overdue; the list is ordered by when it is due."""
+
+    title, parameter_name = _("due"), "due"
+    options = ((OVERDUE, _("Overdue")), (NOT_YET, _("Not yet due")))
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        now = timezone.now()
+        due = {OVERDUE: Q(requirements_due_at__lt=now), NOT_YET: Q(requirements_due_at__gte=now)}
+        return queryset.filter(due.get(self.value(), Q()))
 
 
 class ClaimedFilter(ChoiceFilter):

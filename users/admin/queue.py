@@ -1,4 +1,6 @@
-"""The queue: the users who wait for a decision, and those whose name or birth date changed since they were approved."""
+"""The queue: the users who wait for a decision, whose partner has answered or has to, or whose name or birth date
+changed since they were approved.
+"""
 
 from typing import Any
 
@@ -6,27 +8,30 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import BooleanRadioFilter, RelatedDropdownFilter
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
+from partners.admin.badges import badge, icon_and_text
 from partners.admin.bounded_lists import MAX_COUNT, RowFilter, bounded_count
+from partners.admin.date_formatting import moment
 from partners.models import Mode
 from users.admin import filters
-from users.admin.case_actions import CaseActionsAdmin, age_cell, display_flags
+from users.admin.case_actions import QUEUE_ORDER, CaseActionsAdmin, age_cell, answered_mark, display_flags
 from users.backoffice.access import staff_of
 from users.backoffice.lists import MODE
-from users.models import ChangedUser, Claim, QueuedUser, Status, User
+from users.backoffice.waiting_time import format_duration
+from users.models import AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, QueueSection, Status, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.services import compliance, modes, proposals
 from users.services.changes import version_of
 from users.services.risk_flags import risk_flag_codes
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
-_FILTERS = (
-    filters.WaitingTimeFilter,
+_MORE_FILTERS = (
     filters.ClaimedFilter,
     filters.RiskFlagsFilter,
     ("partner", RelatedDropdownFilter),
@@ -35,6 +40,8 @@ _FILTERS = (
     ("is_ciro_affiliate", BooleanRadioFilter),
     filters.ModeFilter,
 )
+_FILTERS = (filters.WaitingTimeFilter, *_MORE_FILTERS)
+_TABS = (QueuedUser, AnsweredUser, AskedUser, ChangedUser)
 
 
 class CaseListAdmin(CaseActionsAdmin):
@@ -85,7 +92,7 @@ class CaseListAdmin(CaseActionsAdmin):
         if request.method == "GET" and self.has_view_permission(request):
             context |= {
                 "tabs": [
-                    *(self._tab(model, mode) for model in (QueuedUser, ChangedUser)),
+                    *(self._tab(model, mode) for model in _TABS),
                     *self._second_person(request),
                 ],
                 "may_claim": self.has_claim_permission(request),
@@ -171,14 +178,14 @@ def _shown(count: int) -> int | str:
 
 @admin.register(QueuedUser)
 class QueueAdmin(CaseListAdmin):
-    """Users who wait for a decision; a search finds users of every status."""
+    """Users who wait for a decision, answered ones first; a search finds users of every status."""
 
     list_title = gettext_lazy("Queue")
-    condition = Q(status=Status.PENDING_COMPLIANCE)
+    condition = filters.TO_DECIDE
     list_display = ("waiting", *_COLUMNS)
     list_filter = (filters.QueueStatusFilter, *_FILTERS)
-    # The order of the index user_waiting.
-    ordering = ("status_since", "id")
+    ordering = QUEUE_ORDER
+    order_note = gettext_lazy("answered first, then the longest")
     empty_title = gettext_lazy("Nobody is waiting")
     empty_text = gettext_lazy("New users appear here when partners register them.")
 
@@ -190,8 +197,64 @@ class QueueAdmin(CaseListAdmin):
 
     @admin.display(description=gettext_lazy("in this status"))
     def in_status(self, user: Any) -> str:
-        """The time in this status, which is compared with the target while a decision is due."""
-        return age_cell(user.status_since, is_due=user.status == Status.PENDING_COMPLIANCE)
+        """The time in this status; while a decision is due, the time that is compared with the target."""
+        is_due = user.status == Status.PENDING_COMPLIANCE and user.queue_section != QueueSection.PARTNER
+        since = user.section_since if is_due else user.status_since
+        return answered_mark(user) + age_cell(since, is_due=is_due)
+
+
+@admin.register(AnsweredUser)
+class AnsweredUserAdmin(CaseListAdmin):
+    """Users of any status whose partner has answered what compliance asked."""
+
+    list_title = gettext_lazy("Answered")
+    condition = Q(queue_section=QueueSection.ANSWERED)
+    list_display = ("since_answer", "user", "status_badge", *_COLUMNS[1:])
+    list_filter = (*_FILTERS, ("status", ChoicesDropdownFilter))
+    # The order of the index user_answered.
+    ordering = ("section_since", "id")
+    empty_title = gettext_lazy("Nothing to read")
+    empty_text = gettext_lazy("A user appears here when the partner has answered all that was asked.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(self.condition)
+
+    @admin.display(description=gettext_lazy("since the answer"))
+    def since_answer(self, user: Any) -> str:
+        """The age of the answer, which is compared with the target."""
+        return age_cell(user.section_since)
+
+
+@admin.register(AskedUser)
+class AskedUserAdmin(CaseListAdmin):
+    """Users of any status who wait for an answer of the partner."""
+
+    list_title = gettext_lazy("Waiting for the partner")
+    condition = Q(queue_section=QueueSection.PARTNER)
+    list_display = ("due", "user", "status_badge", *_COLUMNS[1:])
+    list_filter = (filters.DueFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
+    # The order of the index user_waiting_for_partner.
+    ordering = ("requirements_due_at", "id")
+    order_note = gettext_lazy("by when the answer is due")
+    # Nothing is approved while the partner has to answer.
+    actions = ("claim_selected", "release_selected")
+    empty_title = gettext_lazy("No partner is asked")
+    empty_text = gettext_lazy("A user appears here when compliance asks the partner, until the partner answers.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(self.condition)
+
+    @admin.display(description=gettext_lazy("due"))
+    def due(self, user: Any) -> str:
+        """When the first answer is due, whether that has passed, since when it is asked, and how many are missing."""
+        is_overdue = user.requirements_due_at < timezone.now()
+        mark = badge(icon_and_text("error", _("Overdue")), "bad") if is_overdue else ""
+        count = user.open_requirements
+        missing = ngettext("%(count)s open", "%(count)s open", count) % {"count": count}
+        since = format_duration(timezone.now() - user.section_since)
+        asked = _("asked %(time)s ago · %(missing)s") % {"time": since, "missing": missing}
+        cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
+        return format_html(cell, mark, moment(user.requirements_due_at), asked)
 
 
 @admin.register(ChangedUser)

@@ -16,10 +16,11 @@ from unfold.enums import ActionVariant
 
 from partners.admin.pages import Table
 from users.admin import history
-from users.admin.case_actions import CaseActionsAdmin
+from users.admin.case_actions import QUEUE_ORDER, CaseActionsAdmin
 from users.admin.filters import CountryFilter, ModeFilter, StatusFilter
 from users.backoffice.access import record_opening, staff_of
 from users.backoffice.case.page import header_context
+from users.backoffice.case.requirement_panel import requirements_of
 from users.backoffice.case.views import USER_PAGE
 from users.backoffice.lists import query_of
 from users.models import AccessRecord, User
@@ -40,8 +41,8 @@ class UserAdmin(CaseActionsAdmin):
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
     # The order of the index user_waiting.
-    ordering = ("status", "status_since", "id")
-    order_note = _("by status, in each the longest first")
+    ordering = ("status", *QUEUE_ORDER)
+    order_note = _("by status, in each as in the queue")
     fieldsets = (
         (None, {"fields": ("id", "external_id", "partner", "status", "status_since", "created_at", "updated_at")}),
         (_("Profile"), {"fields": _PROFILE}),
@@ -50,7 +51,7 @@ class UserAdmin(CaseActionsAdmin):
     change_form_template = "admin/users/user/change_form.html"
 
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
-        """By status and the time in it; among users of one status also by that time."""
+        """By status and the queue's order in it; among users of one status also by that order."""
         columns = ("status_badge", "waiting") if request.GET.get("status__exact") else ("status_badge",)
         return dict.fromkeys(columns, self.ordering)
 
@@ -93,6 +94,7 @@ class UserAdmin(CaseActionsAdmin):
             # The page that a decision returns to.
             "decided_on": USER_PAGE,
             "links_to_case": True,
+            "requirements": requirements_of(user, staff_of(request)),
             "show_history": request.user.has_perm("users.view_userevent"),
         }
         return super().render_change_form(request, context, **kwargs)

@@ -18,8 +18,8 @@ from django.views.decorators.http import require_safe
 from partners.models import Partner
 from users.backoffice import proposal_figures, reviewer_figures
 from users.backoffice.access import staff_of
-from users.backoffice.dashboard_figures import OUTCOMES, Bucket, Figures, PartnerFigures, Percentiles, gather
-from users.backoffice.lists import DECISIONS, QUEUE
+from users.backoffice.dashboard_figures import OUTCOMES, Bucket, DecisionTimes, Figures, PartnerFigures, gather
+from users.backoffice.lists import ASKED, DECISIONS, QUEUE
 from users.backoffice.proposal_figures import ProposerFigures
 from users.backoffice.reviewer_figures import ReviewerFigures
 from users.backoffice.waiting_time import AgeState, format_duration, format_open_time, hours_label
@@ -68,7 +68,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     """Show the figures of the last `?days=`: 7, 30 (the default) or 90."""
     period = request.GET.get("days", "")
     figures = gather(int(period) if period in map(str, PERIODS) else PERIODS[1])
-    median, ninetieth = _durations(figures.decision_times)
+    median, ninetieth = _times(figures.decision_times)
     context = {
         "title": _("Dashboard"),
         "periods": PERIODS,
@@ -77,11 +77,14 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         "ninetieth": ninetieth,
         "buckets": [(hours_label(one.begins, one.ends), one, _bucket_url(one)) for one in figures.buckets],
         "waiting_url": reverse(QUEUE),
+        "asked_url": reverse(ASKED, query={"status__exact": Status.PENDING_COMPLIANCE.value}),
+        "of_two": figures.of_two.total(),
+        "of_one": figures.decisions - figures.of_two.total(),
         "late_url": reverse(QUEUE, query={"waiting": AgeState.LATE.value}),
         "decisions_url": _decisions_url(figures),
         "outcomes": [_OUTCOMES[outcome] for outcome in OUTCOMES],
         "days": [
-            (day, _row(outcomes, _decisions_url(figures, day=day)))
+            (day, _row(outcomes, _decisions_url(figures, day=day)), *_people(outcomes.total(), figures.of_two[day]))
             for day, outcomes in reversed(figures.by_day.items())
         ],
         "partners": [_partner_row(figures, one) for one in figures.partners],
@@ -93,8 +96,19 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     return render(request, "backoffice/dashboard.html", admin.site.each_context(request) | context)
 
 
-def _durations(times: Percentiles | None) -> tuple[str, ...]:
-    return ("–", "–") if times is None else tuple(format_duration(timedelta(seconds=seconds)) for seconds in times)
+def _times(times: DecisionTimes | None) -> tuple[tuple[str, str], ...]:
+    """The median and the 90th percentile, each in all and without the time that waited for the partner."""
+    if times is None:
+        return (("–", "–"), ("–", "–"))
+    return tuple(
+        (format_duration(timedelta(seconds=total)), format_duration(timedelta(seconds=own)))
+        for total, own in zip(*times, strict=True)
+    )
+
+
+def _people(decisions: int, of_two: int) -> tuple[int, int]:
+    """How many of the decisions one person made, and how many two."""
+    return decisions - of_two, of_two
 
 
 def _row(outcomes: Mapping[str, int], url: str) -> list[tuple[int, str]]:
@@ -119,11 +133,12 @@ def _proposers(reader: Staff, figures: Figures) -> list[tuple[ProposerFigures, s
 
 def _partner_row(figures: Figures, one: PartnerFigures) -> dict[str, Any]:
     query = {"partner__id__exact": one.partner.pk}
-    median, ninetieth = _durations(one.decision_times)
+    median, ninetieth = _times(one.decision_times)
     return {
         "figures": one,
         "waiting_url": reverse(QUEUE, query=query),
         "late_url": reverse(QUEUE, query={"waiting": AgeState.LATE.value, **query}),
+        "asked_url": reverse(ASKED, query={"status__exact": Status.PENDING_COMPLIANCE.value, **query}),
         "median": median,
         "ninetieth": ninetieth,
         "numbers": _row(one.outcomes, _decisions_url(figures, partner=one.partner)),
@@ -144,7 +159,7 @@ def _decisions_url(figures: Figures, *, day: date | None = None, partner: Partne
 
 def _charts(figures: Figures) -> dict[str, Any]:
     """Return the data for dashboard.js; the tables have the same figures."""
-    timed = [(one.partner, one.decision_times) for one in figures.partners if one.decision_times]
+    timed = [(one.partner, one.decision_times.total) for one in figures.partners if one.decision_times]
     charted = timed[:PARTNERS_IN_CHART]
     return {
         "waiting": {

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from partners.db import statements
 from partners.models import Partner
-from users.models import Status, StatusChange, User
+from users.models import QueueSection, Status, StatusChange, User
 from users.services.modes import live
 
 # Lower bounds of the buckets after the first, in parts of the target.
@@ -28,19 +28,24 @@ FIRST_LATE_BUCKET = BUCKETS.index(1.0) + 1
 OUTCOMES = (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED, Status.PENDING_COMPLIANCE)
 
 # {rows}: those of real users; see compose.
-_WAITING = """
-    SELECT width_bucket(date_part('epoch', now() - status_since) / 3600, %s::float8[]), partner_id, count(*)
-      FROM ({rows}) AS waiting GROUP BY 1, 2
+# Those who wait for their partner are in no bucket: that time does not count against the target.
+_WAITING = f"""
+    SELECT CASE WHEN queue_section < {QueueSection.PARTNER:d}
+                THEN width_bucket(date_part('epoch', now() - section_since) / 3600, %s::float8[]) END,
+           partner_id, count(*)
+      FROM ({{rows}}) AS waiting GROUP BY 1, 2
 """
 # Midnights are parameters: to convert each row's created_at into the time zone would cost twice as much.
 _DECISIONS = """
-    SELECT width_bucket(created_at, %s::timestamptz[]), partner_id, to_status, count(*)
+    SELECT width_bucket(created_at, %s::timestamptz[]), partner_id, to_status, count(*), count(proposal_id)
       FROM ({rows}) AS decided GROUP BY 1, 2, 3
 """
 # Decisions of users who wait only: nobody waits for a suspension. partner_id is null for all partners together.
 _DECISION_TIMES = """
     SELECT partner_id,
-           percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - since)::int)
+           percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - since)::int),
+           percentile_disc(ARRAY[0.5, 0.9])
+               WITHIN GROUP (ORDER BY date_part('epoch', created_at - since - partner_wait)::int)
       FROM ({rows}) AS decided
      GROUP BY GROUPING SETS ((), (partner_id)) HAVING count(*) > 0
 """
@@ -51,6 +56,13 @@ class Percentiles(NamedTuple):
 
     median: int
     ninetieth: int
+
+
+class DecisionTimes(NamedTuple):
+    """Times to decision. own: without the time that waited for the partner."""
+
+    total: Percentiles
+    own: Percentiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +77,45 @@ class Bucket:
 
 @dataclass(slots=True)
 class PartnerFigures:
-    """The figures of one partner. late: of those waiting. outcomes: decisions by the status they led to."""
+    """The figures of one partner.
+
+    waiting: for compliance. late: of those. asked: waiting for the partner. outcomes: decisions by the status they led
+    to.
+    """
 
     partner: Partner
     waiting: int = 0
     late: int = 0
+    asked: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    decision_times: Percentiles | None = None
+    decision_times: DecisionTimes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of the dashboard. begins: of the period. by_day: decisions by day and by the status they led to."""
+    """The figures of the dashboard.
+
+    begins: of the period. by_day: decisions by day and by the status they led to. of_two: those of two people, by day.
+    """
 
     time_zone: ZoneInfo
     begins: datetime
     target_hours: int
     buckets: Sequence[Bucket]
     by_day: dict[date, Counter[str]]
-    decision_times: Percentiles | None
+    of_two: Counter[date]
+    decision_times: DecisionTimes | None
     partners: Sequence[PartnerFigures]
 
     @property
     def waiting(self) -> int:
-        """The number of users who wait for a decision now."""
+        """The number of users who wait for compliance now."""
         return sum(bucket.count for bucket in self.buckets)
+
+    @property
+    def asked(self) -> int:
+        """The number of pending users who wait for their partner now."""
+        return sum(one.asked for one in self.partners)
 
     @property
     def late(self) -> int:
@@ -110,13 +136,15 @@ def midnights(days: int, zone: ZoneInfo) -> list[datetime]:
 
 def waiting_users() -> QuerySet[User, Any]:
     """Return what the figures of waiting users are computed from."""
-    return live(User.objects.filter(status=Status.PENDING_COMPLIANCE)).values_list("status_since", "partner_id")
+    return live(User.objects.filter(status=Status.PENDING_COMPLIANCE)).values_list(
+        "queue_section", "section_since", "partner_id"
+    )
 
 
 def decisions_since(first: datetime, **conditions: str) -> QuerySet[StatusChange, Any]:
     """Return what the figures of decisions are computed from."""
     made = live(StatusChange.objects.filter(created_at__gte=first, **conditions)).order_by()
-    return made.values_list("created_at", "partner_id", "to_status", "since")
+    return made.values_list("created_at", "partner_id", "to_status", "since", "partner_wait", "proposal_id")
 
 
 def compose(statement: str, rows: QuerySet[Any, Any], *parameters: object) -> tuple[str, tuple[Any, ...]]:
@@ -133,19 +161,24 @@ def gather(days: int) -> Figures:
     decisions = statements.fetch_all(*compose(_DECISIONS, decisions_since(starts[0]), starts))
     first_decisions = decisions_since(starts[0], from_status=Status.PENDING_COMPLIANCE)
     decision_times = {
-        partner_id: Percentiles(*seconds)
-        for partner_id, seconds in statements.fetch_all(*compose(_DECISION_TIMES, first_decisions))
+        partner_id: DecisionTimes(Percentiles(*total), Percentiles(*own))
+        for partner_id, total, own in statements.fetch_all(*compose(_DECISION_TIMES, first_decisions))
     }
 
     partner_ids = {partner_id for _, partner_id, *_ in (*waiting, *decisions)}
     partners = {pk: PartnerFigures(partner) for pk, partner in Partner.objects.in_bulk(partner_ids).items()}
     counts, by_day = Counter[int](), {start.date(): Counter[str]() for start in starts}
+    of_two = Counter[date]()
     for bucket, partner_id, count in waiting:
+        if bucket is None:
+            partners[partner_id].asked += count
+            continue
         counts[bucket] += count
         partners[partner_id].waiting += count
         partners[partner_id].late += count if bucket >= FIRST_LATE_BUCKET else 0
-    for day, partner_id, outcome, count in decisions:
+    for day, partner_id, outcome, count, count_of_two in decisions:
         by_day[starts[day - 1].date()][outcome] += count
+        of_two[starts[day - 1].date()] += count_of_two
         partners[partner_id].outcomes[outcome] += count
     for pk, figures in partners.items():
         figures.decision_times = decision_times.get(pk)
@@ -158,6 +191,7 @@ def gather(days: int) -> Figures:
             for number, (begins, ends) in enumerate(zip((0.0, *bounds), (*bounds, None), strict=True))
         ],
         by_day,
+        of_two,
         decision_times.get(None),
         sorted(partners.values(), key=lambda one: (-one.late, -one.waiting, one.partner.slug)),
     )

@@ -8,6 +8,7 @@ from users.models import User
 # The parameter of a list's query string.
 MODE = "mode"
 QUEUE = "admin:users_queueduser_changelist"
+ASKED = "admin:users_askeduser_changelist"
 DECISIONS = "admin:users_statuschange_changelist"
 CHANGED = "admin:users_changeduser_changelist"
 

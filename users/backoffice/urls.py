@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, path, re_path
 
+from users.backoffice.case import requirement_views as requirements
 from users.backoffice.case import views as case
 from users.backoffice.dashboard import dashboard, landing
 from users.backoffice.exports import views as exports
@@ -26,6 +27,12 @@ urlpatterns: list[URLPattern] = [
         "cases/<uuid:user_id>/proposal/decline/",
         _staff(case.decline_proposal),
         name="backoffice_decline_proposal",
+    ),
+    path("cases/<uuid:user_id>/ask/", _staff(requirements.ask), name="backoffice_ask"),
+    path(
+        "cases/<uuid:user_id>/requirement/close/",
+        _staff(requirements.close_requirement),
+        name="backoffice_close_requirement",
     ),
     path("cases/<uuid:user_id>/note/", _staff(case.add_note), name="backoffice_note"),
     path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),

@@ -152,6 +152,34 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='AnsweredUser',
+            fields=[
+            ],
+            options={
+                'verbose_name': 'user',
+                'verbose_name_plural': 'users',
+                'proxy': True,
+                'default_permissions': (),
+                'indexes': [],
+                'constraints': [],
+            },
+            bases=('users.user',),
+        ),
+        migrations.CreateModel(
+            name='AskedUser',
+            fields=[
+            ],
+            options={
+                'verbose_name': 'user',
+                'verbose_name_plural': 'users',
+                'proxy': True,
+                'default_permissions': (),
+                'indexes': [],
+                'constraints': [],
+            },
+            bases=('users.user',),
+        ),
+        migrations.CreateModel(
             name='ChangedUser',
             fields=[
             ],
@@ -828,7 +856,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='statuschange',
-            index=models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since', 'partner_wait', 'user'), name='status_change_by_day'),
+            index=models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since', 'partner_wait', 'user', 'proposal'), name='status_change_by_day'),
         ),
         migrations.AddIndex(
             model_name='user',

@@ -1,7 +1,17 @@
 """Users, staff, and the decisions with their basis, claims and access records of staff."""
 
 from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
-from users.models.case import AccessKind, AccessRecord, CaseNote, ChangedUser, Claim, DecisionBasis, QueuedUser
+from users.models.case import (
+    AccessKind,
+    AccessRecord,
+    AnsweredUser,
+    AskedUser,
+    CaseNote,
+    ChangedUser,
+    Claim,
+    DecisionBasis,
+    QueuedUser,
+)
 from users.models.requirement_columns import QueueSection
 from users.models.requirements import (
     Requirement,
@@ -17,7 +27,9 @@ from users.models.user import Staff, StatusChange, User, UserEvent
 __all__ = (
     "AccessKind",
     "AccessRecord",
+    "AnsweredUser",
     "ApprovalRule",
+    "AskedUser",
     "CaseNote",
     "ChangedUser",
     "Claim",

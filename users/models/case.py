@@ -31,6 +31,26 @@ class ChangedUser(User):  # type: ignore[django-manager-missing]
         verbose_name_plural = _("users")
 
 
+class AnsweredUser(User):  # type: ignore[django-manager-missing]
+    """A user whose partner has answered what compliance asked: a proxy for the admin of a list."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+
+
+class AskedUser(User):  # type: ignore[django-manager-missing]
+    """A user who waits for an answer of the partner: a proxy for the admin of a list."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+
+
 class Claim(models.Model):
     """A staff member's claim on a case, until it is decided or released."""
 

@@ -290,7 +290,7 @@ class StatusChange(models.Model):
             # An index-only scan for the dashboard.
             models.Index(
                 fields=("is_sandbox", "created_at"),
-                include=("partner", "from_status", "to_status", "since", "partner_wait", "user"),
+                include=("partner", "from_status", "to_status", "since", "partner_wait", "user", "proposal"),
                 name="status_change_by_day",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),

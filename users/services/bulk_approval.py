@@ -157,4 +157,6 @@ def _display_changes(changes: ConcurrentChanges) -> str:
     if changes.fields:
         fields = ", ".join(str(field.label) for field in changes.fields)
         return _("Changed since you loaded the page: %(fields)s.") % {"fields": fields}
+    if changes.answered_at:
+        return _("The partner has answered since you loaded the page.")
     return _("Changed since you loaded the page.")

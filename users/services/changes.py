@@ -47,11 +47,15 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ConcurrentChanges:
-    """Changes of a user by others since a page was loaded. reviewed: the review of a changed name or birth date."""
+    """Changes of a user by others since a page was loaded.
+
+    reviewed: the review of a changed name or birth date. answered_at: when the partner answered; None if it did not.
+    """
 
     fields: tuple[FieldChange, ...]
     decisions: tuple[StatusChange, ...]
     reviewed: AccessRecord | None
+    answered_at: datetime | None = None
 
 
 def version_of(state: Any) -> str:
@@ -93,7 +97,9 @@ def since_decision(user: User, decision: StatusChange | None, *, sees_identity: 
 def changes_since(user: User, shown: str, *, sees_identity: bool) -> ConcurrentChanges:
     """The changes since a page showed this version; none where it is not among the user's latest EVENTS_COMPARED."""
     events = UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[:EVENTS_COMPARED]
-    profile_shown = "/".join(shown.split("/")[:2])
+    updated, _separator, rest = shown.partition("/")
+    reviewed_then, _separator, answered_then = rest.partition("/")
+    profile_shown = f"{updated}/{reviewed_then}"
     loaded: Any = next((event for event in events if version_of(event) == profile_shown), None)
     if loaded is None:
         return ConcurrentChanges((), (), None)
@@ -104,4 +110,10 @@ def changes_since(user: User, shown: str, *, sees_identity: bool) -> ConcurrentC
             user=user, kind=AccessKind.REVIEWED, created_at__gte=loaded.identity_changed_at
         )
         reviewed = reviews.select_related("staff").order_by("id").first()
-    return ConcurrentChanges(tuple(differences(loaded, user, sees_identity=sees_identity)), tuple(decisions), reviewed)
+    answered = user.answered_at
+    return ConcurrentChanges(
+        tuple(differences(loaded, user, sees_identity=sees_identity)),
+        tuple(decisions),
+        reviewed,
+        answered if answered is not None and answered.isoformat() != answered_then else None,
+    )

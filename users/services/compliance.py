@@ -88,7 +88,8 @@ def change_status(
         check_move(present, to_status)
         check_reason(reason, reason_code)
         _check_people(locked, to_status, proposal)
-        _check_requirements(locked, to_status)
+        if refusal := what_is_open(locked, to_status):
+            raise DecisionRefusedError(refusal)
         # Simulated decisions are nobody's.
         is_simulated = by.username == Staff.SANDBOX
         basis = None if is_simulated else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
@@ -198,17 +199,15 @@ def _check_people(user: User, to_status: str, proposal: Proposal | None) -> None
         raise DecisionRefusedError(_("This move takes one person by now: decline the proposal and decide."))
 
 
-def _check_requirements(user: User, to_status: str) -> None:
-    """Refuse to let a user through while the partner has to answer (contract, section 13)."""
-    if to_status == Status.ACTIVE and user.open_requirements:
-        raise DecisionRefusedError(
-            ngettext(
-                "%(count)s requirement is open: wait for the partner's answer, or close it first.",
-                "%(count)s requirements are open: wait for the partner's answers, or close them first.",
-                user.open_requirements,
-            )
-            % {"count": user.open_requirements}
-        )
+def what_is_open(user: User, to_status: str) -> str:
+    """Why the user may not be let through yet: the partner has to answer (contract, section 13); empty if it may."""
+    if to_status != Status.ACTIVE or not user.open_requirements:
+        return ""
+    return ngettext(
+        "%(count)s requirement is open: wait for the partner's answer, or close it first.",
+        "%(count)s requirements are open: wait for the partner's answers, or close them first.",
+        user.open_requirements,
+    ) % {"count": user.open_requirements}
 
 
 def check_reason(reason: str, reason_code: str) -> None:

@@ -67,14 +67,8 @@ def open_requirement(
     _check_wording(code=code, fields=fields, message=message, due_in_days=due_in_days)
     with transaction.atomic():
         locked = compliance.lock(user.pk, shown=shown, by=by)
-        if locked.status in ENDED:
-            raise RequirementRefusedError(
-                _("Nothing is asked about a user who is %(status)s.") % {"status": locked.status}
-            )
-        if not_closed(locked).count() >= MAX_REQUIREMENTS:
-            raise RequirementRefusedError(
-                _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
-            )
+        if refusal := why_not_asked(locked):
+            raise RequirementRefusedError(refusal)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         requirement = Requirement.objects.create(
@@ -91,11 +85,23 @@ def open_requirement(
     return requirement
 
 
-def close_requirement(*, requirement_id: UUID, by: Staff, note: str = "", source: str = "") -> RequirementClosure:
-    """Close a requirement: it was answered to satisfaction, or is withdrawn. note: up to 500 characters, for staff.
+def why_not_asked(user: User) -> str:
+    """Why the partner cannot be asked anything about this user; empty if it can."""
+    if user.status in ENDED:
+        return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
+    if user.queue_section != QueueSection.COMPLIANCE and not_closed(user).count() >= MAX_REQUIREMENTS:
+        return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
+    return ""
 
-    Raises RequirementRefusedError, DecisionRefusedError of an account that may not decide, Requirement.DoesNotExist;
-    nothing has changed then.
+
+def close_requirement(
+    *, requirement_id: UUID, by: Staff, note: str = "", source: str = "", shown: str | None = None
+) -> RequirementClosure:
+    """Close a requirement: it was answered to satisfaction, or is withdrawn.
+
+    note: up to 500 characters, for staff. source, shown: see open_requirement.
+    Raises RequirementRefusedError, DecisionRefusedError of an account that may not decide, StaleError,
+    Requirement.DoesNotExist; nothing has changed then.
     """
     note = note.strip()
     compliance.require_permission(by)
@@ -105,7 +111,7 @@ def close_requirement(*, requirement_id: UUID, by: Staff, note: str = "", source
         )
     with transaction.atomic():
         requirement = Requirement.objects.get(pk=requirement_id)
-        User.objects.select_for_update(no_key=True).get(pk=requirement.user_id)
+        compliance.lock(requirement.user_id, shown=shown, by=by)
         if RequirementClosure.objects.filter(pk=requirement_id).exists():
             raise RequirementRefusedError(_("This requirement is closed already."))
         history_context.set_context(staff=by.get_username(), source=source)
@@ -168,6 +174,7 @@ def _open(user_id: UUID | str) -> Sequence[Requirement]:
 
 
 def _check_wording(*, code: str, fields: Collection[str], message: str, due_in_days: int) -> None:
+    """Raises RequirementRefusedError for what no partner is asked, or not in these words."""
     if code not in RequirementCode.values:
         raise RequirementRefusedError(
             _("Unknown code; one of: %(codes)s.") % {"codes": ", ".join(RequirementCode.values)}

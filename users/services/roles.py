@@ -21,6 +21,10 @@ _IDENTITY = _USERS | {
     "users.view_proposal",
     # A note may quote birth date and address.
     "users.view_casenote",
+    # So may the partner's answer.
+    "users.view_requirement",
+    "users.view_requirementresponse",
+    "users.view_requirementclosure",
     "users.view_dashboard",
     # A tax slip has birth date and address.
     "transactions.download_document",

@@ -161,6 +161,8 @@ def test_a_user_is_found_by_an_index(ada: User) -> None:
     # Of the two that begin with it, either is as good.
     assert (found["Node Type"], "external_id" in found["Index Cond"]) == ("Index Scan", True)
     assert {node["Node Type"] for node in nodes(found)} <= {"Index Scan", "Index Only Scan", "Nested Loop", "Aggregate"}
+    # Requirements are read only where there are some.
+    assert all(node["Actual Loops"] == 0 for node in nodes(found) if node is not found)
 
 
 def test_a_user_is_locked_by_an_index(ada: User) -> None:

@@ -25,15 +25,17 @@ from tests.users.deciding import review_form
 from users.admin import case_actions, queue
 from users.admin import filters as queue_filters
 from users.admin.queue import CaseListAdmin
-from users.models import AccessRecord, Status, User
-from users.services import claims
+from users.models import AccessRecord, Requirement, Status, User
+from users.services import bulk_approval, claims
 from users.services.changes import version_of as present_version
 from users.services.compliance import change_status
 from users.services.modes import live
+from users.services.requirements import close_requirement
 from users.services.search import _conditions, begins_with
 
 Make = Callable[..., User]
 QUEUE, CHANGES = "/admin/users/queueduser/", "/admin/users/changeduser/"
+ANSWERED, ASKED = "/admin/users/answereduser/", "/admin/users/askeduser/"
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def change_name(api: PartnerClient, user: User) -> None:
 # Who sees what
 
 
-@pytest.mark.parametrize("path", [QUEUE, CHANGES])
+@pytest.mark.parametrize("path", [QUEUE, ANSWERED, ASKED, CHANGES])
 @pytest.mark.parametrize("role", ROLES)
 def test_who_sees_users_sees_the_queue(role: str, path: str, db: None) -> None:
     seen = role in {"viewer", "reviewer", "auditor", "superuser"}
@@ -154,8 +156,121 @@ def later(monkeypatch: pytest.MonkeyPatch, *, hours: float) -> None:
         def now() -> datetime:
             return now
 
-    monkeypatch.setattr(case_actions, "timezone", Later)
-    monkeypatch.setattr(queue_filters, "timezone", Later)
+    for module in (case_actions, queue_filters, queue):
+        monkeypatch.setattr(module, "timezone", Later)
+
+
+# The partner's part
+
+
+def ask(user: User, **fields: Any) -> Requirement:
+    return factories.RequirementFactory.create(user=user, **fields)
+
+
+def test_answered_cases_are_on_top_and_those_that_wait_for_the_partner_apart(make: Make) -> None:
+    plain, asked, answered = make(), make(), make()
+    ask(asked)
+    factories.answer(ask(answered))
+    client = client_as("viewer")
+    assert listed(client) == [answered.external_id, plain.external_id]
+    rows = page(client).partition("<tbody")[2].split("<tr")
+    assert [answered.external_id in row for row in rows if "mark_email_read" in row] == [True]
+    assert listed(client, ANSWERED) == [answered.external_id]
+    assert listed(client, ASKED) == [asked.external_id]
+    assert [tab["count"] for tab in client.get(QUEUE).context["tabs"]][:3] == [2, 1, 1]
+
+
+def test_both_lists_have_users_of_every_status(make: Make) -> None:
+    asked, answered = make(), make()
+    for user in (asked, answered):
+        factories.decide(user, Status.SUSPENDED)
+    ask(asked)
+    factories.answer(ask(answered))
+    client = client_as("viewer")
+    assert listed(client) == []
+    assert listed(client, ANSWERED, status__exact="suspended") == [answered.external_id]
+    assert listed(client, ASKED, status__exact="suspended") == [asked.external_id]
+    assert listed(client, ASKED, status__exact="active") == []
+    assert "Suspended" in page(client, ASKED).partition("<tbody")[2]
+
+
+def test_those_whose_partner_is_asked_are_listed_by_when_the_answer_is_due(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, soon = make(), make()
+    ask(late, due_in_days=30)
+    ask(soon, due_in_days=7)
+    client = client_as("viewer")
+    assert listed(client, ASKED) == [soon.external_id, late.external_id]
+    assert "Overdue</span>" not in page(client, ASKED).partition("<tbody")[2]
+    later(monkeypatch, hours=8 * 24)
+    assert listed(client, ASKED, due="overdue") == [soon.external_id]
+    assert listed(client, ASKED, due="later") == [late.external_id]
+    assert page(client, ASKED).partition("<tbody")[2].count("Overdue</span>") == 1
+
+
+@pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
+def test_the_age_is_counted_without_the_time_that_waited_for_the_partner(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, by = make(), factories.StaffFactory.create()
+    requirement = ask(user, by=by)
+    client = client_as("viewer")
+    factories.answer(requirement)
+    close_requirement(requirement_id=requirement.pk, by=by)
+    user.refresh_from_db()
+    assert user.partner_wait > timedelta(0)
+    assert user.section_since == user.status_since + user.partner_wait
+    [row] = client.get(QUEUE).context["cl"].result_list
+    assert f"{user.section_since:%Y-%m-%dT%H:%M:%SZ}" in case_actions.age_cell(row.section_since)
+
+
+def test_an_answer_counts_against_the_target_from_its_own_time_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = make()
+    factories.answer(ask(user))
+    client = client_as("viewer")
+    later(monkeypatch, hours=25)
+    for path in (QUEUE, ANSWERED):
+        assert "Late" in page(client, path).partition("<tbody")[2]
+        assert listed(client, path, waiting="late") == [user.external_id]
+        assert listed(client, path, waiting="time") == []
+    assert "Late" in page(client, "/admin/users/user/").partition("<tbody")[2]
+
+
+def test_nobody_is_late_while_the_partner_is_asked(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(make())
+    later(monkeypatch, hours=25)
+    client = client_as("viewer")
+    users = page(client, "/admin/users/user/").partition("<tbody")[2]
+    assert "Waiting for the partner" in users
+    for text in (
+        users,
+        page(client, ASKED).partition("<tbody")[2],
+        page(client, QUEUE, status="pendingCompliance").partition("<tbody")[2].partition("</tbody>")[0],
+    ):
+        assert ">Late" not in text
+
+
+def test_bulk_approval_leaves_those_whose_partner_is_asked(make: Make) -> None:
+    asked, client = make(email="one@example.com", firstName="One"), client_as("reviewer")
+    chosen = str(bulk_approval.Choice(asked.pk, present_version(asked)))
+    ask(asked)
+    form = {"action": "approve_selected", "_selected_action": [str(asked.pk)], "confirmed": "yes", "chosen": [chosen]}
+    text = unescape(client.post(QUEUE, form | {"reason_code": "verified"}).content.decode())
+    assert "1 requirement is open" in text
+    factories.answer(asked.requirements.get())
+    text = unescape(client.post(QUEUE, form | {"reason_code": "verified"}).content.decode())
+    assert "The partner has answered since you loaded the page." in text
+    asked.refresh_from_db()
+    assert asked.status == Status.PENDING_COMPLIANCE
+
+
+def test_the_next_case_is_an_answered_one_first_and_none_that_waits_for_the_partner(make: Make) -> None:
+    asked, plain, answered = make(), make(), make()
+    ask(asked)
+    factories.answer(ask(answered))
+    people = factories.StaffFactory.create_batch(3)
+    assert [claims.next_case(staff=one) for one in people] == [answered, plain, None]
 
 
 def test_a_row_says_who_has_claimed_it(make: Make) -> None:
@@ -174,6 +289,9 @@ def test_a_row_counts_its_risk_flags(make: Make) -> None:
     ("path", "filters", "said"),
     [
         (QUEUE, {}, "Nobody is waiting"),
+        (ANSWERED, {}, "Nothing to read"),
+        (ASKED, {}, "No partner is asked"),
+        (ASKED, {"due": "overdue"}, "No matches"),
         (CHANGES, {}, "Nobody to review"),
         (QUEUE, {"q": "nobody-at-all"}, "No matches"),
         (QUEUE, {"province": "PE"}, "No matches"),
@@ -426,6 +544,11 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
         (QUEUE, {}, "user_waiting"),
         (QUEUE, {"waiting": "late"}, "user_waiting"),
         (QUEUE, {"province": "ON"}, "user_waiting"),
+        (ANSWERED, {}, "user_answered"),
+        (ANSWERED, {"waiting": "late", "country": "CA"}, "user_answered"),
+        (ASKED, {}, "user_waiting_for_partner"),
+        (ASKED, {"due": "overdue"}, "user_waiting_for_partner"),
+        (ASKED, {"status__exact": "suspended"}, "user_waiting_for_partner"),
         (CHANGES, {}, "user_identity_changed"),
         ("/admin/users/user/", {"status__exact": "active"}, "user_waiting"),
         ("/admin/users/user/", {"country": "CA"}, "user_waiting"),
@@ -434,7 +557,7 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
 def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index: str, make: Make) -> None:
     make()
     changelist = client_as("reviewer").get(path, filters).context["cl"]
-    columns = {"status": "pendingCompliance", "id": uuid4()}
+    columns = {"status": "pendingCompliance", "queue_section": 1, "id": uuid4()}
     position = tuple(columns.get(name, timezone.now()) for name in changelist.order)
     for rows in (changelist.queryset, changelist.queryset.filter(changelist._keyset_filter(position, GreaterThan))):
         with planning_without(*UNORDERED):

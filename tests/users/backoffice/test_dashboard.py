@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -13,11 +15,13 @@ from pytest_django import Settings
 from partners.db import statements
 from tests import factories
 from tests.factories import decide
+from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import Response, in_process
 from tests.support.staff import ROLES, client_as, words
-from users.backoffice import dashboard_figures
+from users.backoffice import dashboard, dashboard_figures
 from users.backoffice.dashboard import PERIODS
 from users.models import Status, User
+from users.services import proposals
 
 DASHBOARD = "/admin/dashboard/"
 SEES = {"reviewer", "auditor", "superuser"}
@@ -171,3 +175,54 @@ def test_the_number_of_statements_does_not_depend_on_the_period(
     for days in PERIODS:
         dashboard_figures.gather(days)
     assert len(sent) == 3 * len(PERIODS)
+
+
+@pytest.mark.django_db
+def test_those_who_wait_for_the_partner_are_counted_apart(users: list[User]) -> None:
+    factories.RequirementFactory.create(user=users[4])
+    suspended = users[2]
+    suspended.refresh_from_db()
+    factories.RequirementFactory.create(user=suspended)
+    figures = dashboard_figures.gather(7)
+    assert (figures.waiting, figures.asked) == (0, 1)
+    assert [(one.waiting, one.asked) for one in figures.partners] == [(0, 1)]
+    [link] = re.findall(r'<dt>Waiting for the partner</dt><dd class="bo-value"><a href="([^"]*)">1<', page())
+    rows = client_as("auditor").get(unescape(link)).context["cl"].result_list
+    assert [row.pk for row in rows] == [users[4].pk]
+
+
+@pytest.mark.django_db
+def test_the_time_to_decision_is_shown_with_and_without_the_time_that_waited_for_the_partner(
+    users: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = dashboard_figures.DecisionTimes(
+        dashboard_figures.Percentiles(7200, 14400), dashboard_figures.Percentiles(3600, 10800)
+    )
+    found = dashboard_figures.gather(30)
+    monkeypatch.setattr(dashboard, "gather", lambda _days: replace(found, decision_times=times))
+    text = words(page())
+    assert "Median time 2 h without the partner: 1 h" in text
+    assert "90th percentile 4 h without the partner: 3 h" in text
+
+
+@pytest.mark.django_db
+def test_the_wait_for_the_partner_is_taken_off(users: list[User]) -> None:
+    user = users[4]
+    requirement = factories.RequirementFactory.create(user=user)
+    factories.answer(requirement)
+    decide(user, Status.ACTIVE)
+    change = user.status_changes.get()
+    assert timedelta(0) < change.partner_wait < change.created_at - change.since
+
+
+@pytest.mark.django_db
+def test_decisions_by_one_and_by_two_people_stand_side_by_side(users: list[User]) -> None:
+    with no_rules_left():
+        set_rule("always")
+        first, second = factories.StaffFactory.create_batch(2)
+        proposal = proposals.propose(user=users[4], to_status="active", by=first, reason="Seen.")
+        proposals.approve(proposal_id=proposal.pk, by=second)
+        text = words(page())
+    # Six by the fixture, of one person each.
+    assert "by one person: 6 · by two: 1" in text
+    assert "By one person By two" in text

@@ -125,12 +125,16 @@ _CLOSE = Button(_("Close account"), _("Final: a closed account cannot be reopene
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A button with its dialog. is_open: whether the dialog is open when the page loads."""
+    """A button with its dialog. is_open: whether the dialog is open when the page loads.
+
+    blocked: why the button does nothing yet; empty where it does.
+    """
 
     to_status: Status
     button: Button
     form: DecisionForm
     is_open: bool
+    blocked: str = ""
 
 
 def moves(
@@ -154,4 +158,6 @@ def moves(
         data = refused.data if refused and was_refused else None
         form = DecisionForm(present=present, to_status=to_status, data=data)
         buttons = _PROPOSALS if to_status in of_two else _BUTTONS
-        yield Move(to_status, buttons.get((present, to_status), _CLOSE), form, was_refused and is_open)
+        # A proposal may wait for the partner together with the case.
+        blocked = "" if to_status in of_two else compliance.what_is_open(user, to_status)
+        yield Move(to_status, buttons.get((present, to_status), _CLOSE), form, was_refused and is_open, blocked)

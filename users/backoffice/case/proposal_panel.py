@@ -67,5 +67,7 @@ def panel_of(user: User, reader: Staff, *, decline: DeclineForm | None = None) -
         then: Any = UserEvent.objects.filter(pgh_obj=user, updated_at=proposal.user_updated_at).first()
         if then is not None:
             changes = tuple(differences(then, user, sees_identity=reader.has_perm(IDENTITY_PERMISSION)))
-    why_not = why_not_together(proposal.by, reader) if may_decide and state == ProposalState.OPEN else ""
+    why_not = ""
+    if may_decide and state == ProposalState.OPEN:
+        why_not = why_not_together(proposal.by, reader) or compliance.what_is_open(user, proposal.to_status)
     return Panel(proposal, state, changes, why_not, may_decide, decline or DeclineForm())

@@ -1,4 +1,6 @@
-"""A user's timeline, newest first: changes by the partner, decisions, notes and staff access, one statement each."""
+"""A user's timeline, newest first, one statement for each kind: changes by the partner, decisions, what the partner was
+asked and answered, notes and staff access.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -6,14 +8,30 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from users.backoffice.change_origin import made_by, made_through
 from users.backoffice.waiting_time import format_open_time
-from users.models import AccessKind, AccessRecord, CaseNote, ProposalState, Staff, Status, StatusChange, User, UserEvent
+from users.models import (
+    AccessKind,
+    AccessRecord,
+    CaseNote,
+    ProposalState,
+    Requirement,
+    RequirementClosure,
+    RequirementResponse,
+    Staff,
+    Status,
+    StatusChange,
+    User,
+    UserEvent,
+)
 from users.models.columns import IDENTITY_PERMISSION
 from users.services.changes import FieldChange, differences
 from users.services.decision_basis import HISTORY_PERMISSION, Basis, display
+from users.services.labels import LABELS
 from users.services.reasons import label_of, note_of, people_of
 
 SHOWN = 15
@@ -88,6 +106,8 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
         sources.append(_source(decisions, count, lambda change: _decision(change)._replace(basis=basis_of(change))))
     if reader.has_perm("users.view_proposal"):
         sources.append(_proposals(user, count))
+    if reader.has_perm("users.view_requirement"):
+        sources += _requirements(user, count)
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
@@ -189,6 +209,46 @@ def _proposals(user: User, count: int) -> Source:
     return Source(entries, rows[count - 1].created_at if len(rows) > count else None)
 
 
+def _requirements(user: User, count: int) -> list[Source]:
+    """What the partner was asked, its answers, and what compliance closed."""
+    asked = _source(user.requirements.select_related("by").order_by("-created_at", "-id"), count, _asked)
+    if not asked.entries:
+        return []
+    answers = RequirementResponse.objects.filter(requirement__user=user).select_related("requirement").order_by("-id")
+    closures = RequirementClosure.objects.filter(requirement__user=user).select_related("requirement", "by", "decision")
+    return [
+        asked,
+        _source(answers, count, _answered),
+        _source(closures.order_by("-created_at", "-pk"), count, _closed),
+    ]
+
+
+def _asked(one: Requirement) -> Entry:
+    parts = [_("due %(when)s") % {"when": date_format(timezone.localtime(one.due_at), "DATETIME_FORMAT")}]
+    if one.fields:
+        parts.append(", ".join(str(LABELS[column]) for column in one.fields))
+    title = _("Asked of the partner: %(code)s") % {"code": one.get_code_display()}
+    actor = one.by.get_username()
+    return Entry(one.created_at, (7, 0), "asked", title, actor, text=one.message, reason=" · ".join(parts))
+
+
+def _answered(one: RequirementResponse) -> Entry:
+    title = _("The partner answered: %(code)s") % {"code": one.requirement.get_code_display()}
+    reason = _("Note of the partner") if one.note else _("Answered by an update")
+    actor, source = made_by(one.context), made_through(one.context)
+    return Entry(one.created_at, (8, one.pk), "answered", title, actor, source, text=one.note, reason=reason)
+
+
+def _closed(one: RequirementClosure) -> Entry:
+    title = _("Requirement closed: %(code)s") % {"code": one.requirement.get_code_display()}
+    reason = ""
+    if one.decision is not None:
+        reason = _("By the decision: %(status)s") % {"status": Status(one.decision.to_status).label}
+    return Entry(
+        one.created_at, (9, 0), "requirementClosed", title, one.by.get_username(), text=one.note, reason=reason
+    )
+
+
 def _note(note: CaseNote) -> Entry:
     return Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
 
@@ -203,6 +263,9 @@ _ICONS = {
     "created": "person_add",
     "change": "edit",
     "note": "sticky_note_2",
+    "asked": "contact_support",
+    "answered": "mark_email_read",
+    "requirementClosed": "task_alt",
     "proposed": "group_add",
     "declined": "group_off",
     Status.ACTIVE: "check_circle",

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from users.backoffice.access import record_opening, request_id_of, staff_of
 from users.backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm
-from users.backoffice.case.page import case_context
+from users.backoffice.case.page import Sent, case_context
 from users.backoffice.lists import CHANGED, QUEUE, url_for
 from users.models import AccessRecord, Proposal, Status, StatusChange, User
 from users.services import case_notes, claims, compliance, proposals
@@ -33,19 +33,19 @@ _View = Callable[..., HttpResponse]
 @permission_required(PERMISSION, raise_exception=True)
 def case(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Show a user and what a decision needs."""
-    return _page(request, user_id)
+    return case_page(request, user_id)
 
 
 @permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
 def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Move a user's status and go on to the next case; after a refusal, show the page with its reason."""
-    user = _user(user_id)
+    user = user_or_404(user_id)
     if request.method != "POST":
         # The address of a refusal's page was reloaded.
         return redirect("backoffice_case", user.pk)
     to_status = request.POST.get("to_status", "")
     if to_status not in Status.values:
-        return _page(request, user_id, status=400, refusal=_("Unknown status."))
+        return case_page(request, user_id, status=400, refusal=_("Unknown status."))
     form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
     try:
         with convert_lock_timeout():
@@ -61,10 +61,10 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
     except compliance.TwoPeopleError:
         return _propose(request, user, form)
     except compliance.ReasonMissingError:
-        return _page(request, user_id, status=422, form=form)
+        return case_page(request, user_id, status=422, form=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
-        return _page(request, user_id, status=409, form=form, refusal=refusal)
-    return _after_decision(request, user, _now(user, change))
+        return case_page(request, user_id, status=409, form=form, refusal=refusal)
+    return after_decision(request, user, _now(user, change))
 
 
 def _propose(request: HttpRequest, user: User, form: DecisionForm) -> HttpResponse:
@@ -80,17 +80,17 @@ def _propose(request: HttpRequest, user: User, form: DecisionForm) -> HttpRespon
                 source=f"request {request_id_of(request)}",
             )
     except compliance.ReasonMissingError:
-        return _page(request, user.pk, status=422, form=form)
+        return case_page(request, user.pk, status=422, form=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
-        return _page(request, user.pk, status=409, form=form, refusal=refusal)
+        return case_page(request, user.pk, status=409, form=form, refusal=refusal)
     done = _("%(user)s waits for a second person.") % {"user": user.external_id}
-    return _after_decision(request, user, done)
+    return after_decision(request, user, done)
 
 
 @permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
 def approve_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Approve another person's proposal, after a fresh second factor; show the page with the reason of a refusal."""
-    user = _user(user_id)
+    user = user_or_404(user_id)
     if request.method != "POST":
         return redirect("backoffice_case", user.pk)
     if (verification := require_fresh_factor(request, within=APPROVAL_FRESH_SECONDS)) is not None:
@@ -104,7 +104,7 @@ def approve_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
                 signed=request.POST.get("shown", ""),
             )
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
-        return _page(request, user_id, status=409, refusal=refusal)
+        return case_page(request, user_id, status=409, refusal=refusal)
     messages.success(request, _now(user, change))
     return redirect("backoffice_case", user.pk)
 
@@ -112,7 +112,7 @@ def approve_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
 @permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
 def decline_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Decline a proposal; after a refusal, show the page with its reason."""
-    user = _user(user_id)
+    user = user_or_404(user_id)
     if request.method != "POST":
         return redirect("backoffice_case", user.pk)
     form = DeclineForm(request.POST)
@@ -125,9 +125,9 @@ def decline_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
                 source=f"request {request_id_of(request)}",
             )
     except compliance.ReasonMissingError:
-        return _page(request, user_id, status=422, decline=form)
+        return case_page(request, user_id, status=422, decline=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
-        return _page(request, user_id, status=409, decline=form, refusal=refusal)
+        return case_page(request, user_id, status=409, decline=form, refusal=refusal)
     messages.success(request, _("The proposal is declined."))
     return redirect("backoffice_case", user.pk)
 
@@ -135,12 +135,12 @@ def decline_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
 @permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
 def add_note(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Add a note to the case; after a refusal, show the page with its reason."""
-    user = _user(user_id)
+    user = user_or_404(user_id)
     if request.method != "POST":
         return redirect("backoffice_case", user.pk)
     form = NoteForm(request.POST)
     if not form.is_valid():
-        return _page(request, user_id, status=422, note_form=form)
+        return case_page(request, user_id, status=422, note_form=form)
     case_notes.add_note(user=user, text=form.cleaned_data["text"], by=staff_of(request))
     messages.success(request, _("The note is recorded."))
     return redirect("backoffice_case", user.pk)
@@ -176,7 +176,7 @@ def next_case(request: HttpRequest) -> HttpResponse:
 @_button(claims.PERMISSION)
 def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Claim a case and open it."""
-    user = _user(user_id)
+    user = user_or_404(user_id)
     try:
         with convert_lock_timeout():
             claims.claim(user=user, staff=staff_of(request), request_id=request_id_of(request))
@@ -189,7 +189,7 @@ def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
 @_button(claims.PERMISSION)
 def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Release a case."""
-    user = _user(user_id)
+    user = user_or_404(user_id)
     try:
         with convert_lock_timeout():
             claims.release(user=user, staff=staff_of(request), request_id=request_id_of(request))
@@ -203,7 +203,7 @@ def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
 @_button(compliance.PERMISSION)
 def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Record that a changed name or birth date was reviewed; after a refusal, show the page with its reason."""
-    user, form = _user(user_id), ReviewForm(request.POST)
+    user, form = user_or_404(user_id), ReviewForm(request.POST)
     try:
         with convert_lock_timeout():
             compliance.mark_reviewed(
@@ -215,20 +215,25 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
                 request_id=request_id_of(request),
             )
     except compliance.ReasonMissingError:
-        return _page(request, user_id, status=422, review=form)
+        return case_page(request, user_id, status=422, review=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
-        return _page(request, user_id, status=409, review=form, refusal=refusal)
+        return case_page(request, user_id, status=409, review=form, refusal=refusal)
     messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
     if request.POST.get("decided_on") == USER_PAGE:
         return redirect("admin:users_user_change", user.pk)
     return redirect(url_for(CHANGED, user))
 
 
-def _page(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: Any) -> HttpResponse:
-    user = _user(user_id)
+def case_page(
+    request: HttpRequest, user_id: UUID, *, status: int = 200, refusal: object = None, **sent: Any
+) -> HttpResponse:
+    """The case, with what was sent, to show it again. sent: see Sent. refusal: why nothing was done. Raises Http404."""
+    user = user_or_404(user_id)
     record_opening(request, user, AccessRecord.CASE_PAGE)
     # A form that is sent again returns to the same page.
-    context = case_context(request, user, **context) | {"decided_on": request.POST.get("decided_on", "")}
+    context = case_context(request, user, Sent(**sent), refusal=refusal) | {
+        "decided_on": request.POST.get("decided_on", "")
+    }
     return render(request, "backoffice/case/page.html", context, status=status)
 
 
@@ -236,7 +241,8 @@ def _now(user: User, change: StatusChange) -> str:
     return _("%(user)s is now: %(status)s.") % {"user": user.external_id, "status": Status(change.to_status).label}
 
 
-def _after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse:
+def after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse:
+    """Go on to the next case, or stay, as the person chose. done: what was done, for people."""
     # The next case is a real user's.
     if request.POST.get("then") == "stay" or user.is_sandbox:
         messages.success(request, done)
@@ -253,7 +259,8 @@ def _after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse
     return redirect("backoffice_case", following.pk)
 
 
-def _user(user_id: UUID) -> User:
+def user_or_404(user_id: UUID) -> User:
+    """The user, with the partner. Raises Http404."""
     return get_object_or_404(User.objects.select_related("partner"), pk=user_id)
 
 

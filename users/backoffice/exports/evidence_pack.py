@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -21,9 +21,9 @@ from partners.evidence import VERIFY
 from users.backoffice.case.sections import SECTIONS, Section
 from users.backoffice.exports.downloads import in_chunks
 from users.backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
-from users.backoffice.exports.evidence_words import Words, heading, text
+from users.backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
 from users.backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
-from users.models import AccessRecord, DecisionBasis, User, UserEvent
+from users.models import AccessRecord, DecisionBasis, RequirementResponse, User, UserEvent
 
 _DECISION = {
     "at": "created_at",
@@ -45,9 +45,26 @@ _BASIS = {
     "openSeconds": "open_seconds",
     "data": "data",
 }
+_REQUIREMENT = {
+    "requirementId": "id",
+    "at": "created_at",
+    "code": "code",
+    "fields": "fields",
+    "message": "message",
+    "dueAt": "due_at",
+    "by": "by__username",
+    "closedAt": "closure__created_at",
+    "closedBy": "closure__by__username",
+    "closedByDecision": "closure__decision__to_status",
+    "closingNote": "closure__note",
+}
 _NOTE = {"at": "created_at", "by": "staff__username", "note": "text"}
 _EVENT = {"at": "pgh_created_at", "change": "pgh_label", "by": "pgh_context", "status": "status", **SUBMITTED}
 _ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username", "requestId": "request_id", "detail": "detail"}
+
+
+# Of the partner's answers, with whose profiles one statement is sent.
+_BATCH_SIZE = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +82,8 @@ def parts(manifest: Manifest | None = None) -> list[Part]:
     return [
         Part("statusChanges", _("Decisions"), _decisions),
         Part("decidedOn", _("Decided on this"), decided_on),
+        Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
+        Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
@@ -106,6 +125,35 @@ def _moves(user: User) -> Iterator[tuple[str, Record]]:
         if status not in {None, event["status"]}:
             yield event["status"], {name: event[name] for name in SUBMITTED}
         status = event["status"]
+
+
+def _requirements(user: User) -> Iterator[Record]:
+    """Yield what the partner was asked, with its end; closedByDecision: the status that the decision led to."""
+    for record in records(user.requirements.order_by("created_at", "id"), _REQUIREMENT):
+        yield record | {"fields": [camel_case(column) for column in record["fields"]]}
+
+
+def _responses(user: User) -> Iterator[Record]:
+    """Yield the partner's answers, each with the fields that were asked for: when they were, and with the answer."""
+    answers = RequirementResponse.objects.filter(requirement__user=user).select_related("requirement").order_by("id")
+    rows = answers.iterator()
+    while batch := list(islice(rows, _BATCH_SIZE)):
+        wanted = {event for one in batch for event in (one.profile_event, one.requirement.profile_event)}
+        profiles: Mapping[int | None, Any] = UserEvent.objects.in_bulk(wanted)
+        for answer in batch:
+            asked = answer.requirement
+            before, after = profiles.get(asked.profile_event), profiles.get(answer.profile_event)
+            yield {
+                "requirementId": asked.pk,
+                "at": answer.created_at,
+                "by": answer.context or {},
+                "code": asked.code,
+                "note": answer.note,
+                "answers": {
+                    camel_case(column): [getattr(before, column, None), getattr(after, column, None)]
+                    for column in asked.fields
+                },
+            }
 
 
 def _history(user: User) -> Iterator[Record]:

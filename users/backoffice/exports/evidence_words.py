@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from users.backoffice.exports.records import camel_case
-from users.models import AccessKind, Status
+from users.models import AccessKind, RequirementCode, Status
 from users.services.labels import LABELS, NOTHING, display_value
 from users.services.reasons import label_of
 from users.services.risk_flags import FlagCode, RiskFlag
@@ -30,6 +30,17 @@ _HEADINGS = {camel_case(column): label for column, label in LABELS.items()} | {
     "reason": _("Reason as recorded"),
     "waitedSince": _("Waited since"),
     "profile": _("Profile at the time"),
+    "requirementId": _("Requirement"),
+    "code": _("What is needed"),
+    "fields": _("Fields"),
+    "message": _("Message"),
+    "dueAt": _("Due"),
+    "closedAt": _("Closed at"),
+    "closedBy": _("Closed by"),
+    "closedByDecision": _("Closed by the decision"),
+    "closingNote": _("Note on closing"),
+    "note": _("Note"),
+    "answers": _("Values when asked, and with the answer"),
     "sizeBytes": _("Size"),
     "fileFault": _("Fault of the file"),
     "sha256": "SHA-256",
@@ -41,6 +52,7 @@ _WORDS: Words = {
     "what": dict(AccessKind.choices),
     "change": {"created": _("Created"), "changed": _("Changed")},
 }
+REQUIREMENT_WORDS: Words = {"code": dict(RequirementCode.choices), "closedByDecision": dict(Status.choices)}
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "reasonCode": label_of,
     "sizeBytes": filesizeformat,
@@ -57,9 +69,10 @@ def heading(name: str) -> str:
 def text(value: Any, name: str = "", words: Words | None = None) -> str:
     """Return a value as HTML or text to be escaped. words: labels of codes, by the field's name."""
     if isinstance(value, Mapping):
-        return _mapping(value)
+        return _changes({"fields": value}) if name == "answers" else _mapping(value)
     if isinstance(value, list):
-        return "; ".join(_flag(one) if name == "riskFlags" else _changes(one) for one in value) or NOTHING
+        in_words: Callable[[Any], str] = _LISTED.get(name, _changes)
+        return "; ".join(in_words(one) for one in value) or NOTHING
     if isinstance(value, datetime) or (name.endswith("At") and _INSTANT.fullmatch(str(value))):
         return _instant(value if isinstance(value, datetime) else datetime.fromisoformat(value))
     formatted = _FORMATS.get(name)
@@ -89,3 +102,7 @@ def _mapping(value: Mapping[str, Any]) -> str:
 def _instant(value: datetime) -> str:
     value = value.astimezone(UTC)
     return f"{date_format(value, 'DATE_FORMAT')}, {value:%H:%M:%S} UTC"
+
+
+# Of the values of lists, by the list's name; the others are of changes.
+_LISTED: Mapping[str, Callable[[Any], str]] = {"riskFlags": _flag, "fields": heading}

@@ -44,6 +44,28 @@
     });
   }
 
+  // The template of the chosen code: its message and fields take the place of another template's, not of the person's.
+  function fillInTemplates(form) {
+    if (!form.dataset.templates) return;
+    const templates = JSON.parse(form.dataset.templates);
+    const message = form.elements.namedItem("message");
+    const boxes = [...form.querySelectorAll('[name="fields_asked"]')];
+    let chosen = form.elements.namedItem("code").value;
+    form.querySelector("[data-template]").remove();
+    form.addEventListener("change", (event) => {
+      if (event.target.name !== "code") return;
+      const before = templates[chosen] || { message: "", fields: [] };
+      const template = templates[event.target.value];
+      chosen = event.target.value;
+      if (message.value === "" || message.value === before.message) message.value = template.message;
+      if (boxes.every((box) => box.checked === before.fields.includes(box.value))) {
+        boxes.forEach((box) => { box.checked = template.fields.includes(box.value); });
+      }
+      form.querySelector("[data-meaning]").textContent = template.meaning;
+      form.querySelector("[data-means]").hidden = !template.meaning;
+    });
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("[data-dialog]").forEach((link) => {
       link.setAttribute("aria-haspopup", "dialog");
@@ -51,6 +73,7 @@
     });
     document.querySelectorAll("[data-closes]").forEach((link) => asButton(link, () => link.closest("dialog").close()));
     document.querySelectorAll("dialog form").forEach(requireNote);
+    document.querySelectorAll("dialog form").forEach(fillInTemplates);
     document.querySelectorAll("dialog form, .case-add-note form").forEach(sendByKeyboard);
     document.querySelectorAll("dialog[open]").forEach(open);
     document.querySelector("[data-focused]")?.focus();
