@@ -96,9 +96,12 @@ def _clock_skew(timestamp: str, now: datetime, skew_seconds: int) -> Verdicts:
     is_zone = 0 < quarters <= _FARTHEST_SECONDS / _QUARTER_SECONDS and rest <= 2 * _NEAR_SECONDS
     zones = counted(quarters * 15, "minute") if quarters < 4 else counted(quarters / 4, "hour")  # noqa: PLR2004
     allowed = f"{off}; at most {counted(skew_seconds, 'second')} are allowed."
+    like_local_time = f"{off}, about {zones}, like local time."
+    # A timestamp ahead is no matter of when the request was sent.
     return {
-        "local-time-as-utc": is_zone and f"{off}, about {zones}, like local time. {_IF_SENT_NOW}",
+        "local-time-ahead": seconds > 0 and is_zone and like_local_time,
         "clock-ahead": seconds > 0 and allowed,
+        "local-time-as-utc": is_zone and f"{like_local_time} {_IF_SENT_NOW}",
         "clock-behind": f"{allowed} {_IF_SENT_NOW}",
     }
 
