@@ -226,3 +226,16 @@ class CompletedWriteSerializer(serializers.Serializer[Any]):
     status = serializers.IntegerField(min_value=200, max_value=299, help_text="The HTTP status of its response.")
     completedAt = InstantField(source="completed_at")
     expiresAt = InstantField(source="expires_at", help_text="When the key is forgotten.")
+
+
+class DiagnosisSerializer(serializers.Serializer[Any]):
+    """Why the signature of a request was refused, for sandbox keys alone."""
+
+    cause = serializers.CharField(
+        help_text="For programs: headerMissing, timestampFormat, clockSkew, signatureFormat, secret, method, path,"
+        " query, timestamp, idempotencyKey, body, lineBreaks, lineOrder, reused, unknown. Values may be added."
+    )
+    message = serializers.CharField(help_text="What to do, for people; may change.")
+    canonicalRequest = serializers.CharField(
+        help_text="The canonical request as the service built it: compare it with the text that your program signed."
+    )
