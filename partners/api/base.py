@@ -66,8 +66,9 @@ class PartnerAPIView(APIView):
             if request.method == "GET" and self.is_prefetched:
                 api_request.first_round_trip = FirstRoundTrip(partial(self.get_query, **self.kwargs))
             self.perform_authentication(api_request)
-            if api_request.user.mode is Mode.SANDBOX and self.is_recorded:
-                self.recorded_for = api_request.user
+            caller = api_request.user
+            if caller.mode is Mode.SANDBOX and self.is_recorded:
+                self.recorded_for = caller
             # In place of DRF's order: a refused request is counted too.
             self.check_throttles(api_request)
             self.check_permissions(api_request)
@@ -76,7 +77,7 @@ class PartnerAPIView(APIView):
                 faults.simulate(self.fault)
             if request.method in METHODS_WITH_BODY:
                 api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
-            with faults.without_alerts(api_request.user.mode):
+            with faults.without_alerts(caller.mode):
                 response: HttpResponseBase = handler(api_request, **kwargs)
         except Exception as error:  # noqa: BLE001 - the exception handler logs it and makes the response
             response = self.handle_exception(error)

@@ -139,7 +139,9 @@ def _with_body_as_one(request: PastedRequest, lines: list[str]) -> list[str]:
 def likely_texts(request: PastedRequest, wrong: list[WrongLine]) -> Iterator[Candidate]:
     """Yield each text once: the right one, the likeliest form of each mistake, then the next form of each."""
     lines = request.canonical_lines
-    turns = zip_longest(*([(one.cause, _with_line(lines, one.line, form)) for form in one.forms] for one in wrong))
+    turns = zip_longest(
+        *([(one.cause, text) for form in one.forms for text in _with_line(lines, one.line, form)] for one in wrong)
+    )
     of_lines = [candidate for turn in turns for candidate in turn if candidate is not None]
     right = "\n".join(lines)
     yield Candidate(CORRECT, "The correct canonical request", right)
@@ -150,11 +152,12 @@ def likely_texts(request: PastedRequest, wrong: list[WrongLine]) -> Iterator[Can
             yield Candidate(cause, finding(cause)["title"], text)
 
 
-def _with_line(lines: Sequence[str], index: int, form: str) -> str:
+def _with_line(lines: Sequence[str], index: int, form: str) -> Iterator[str]:
+    """Yield the text with this line: if it is a path with a query, the latter may be missing in its own line."""
     changed = [*lines[:index], form, *lines[index + 1 :]]
     if index == PATH and "?" in form:
-        changed[QUERY] = ""
-    return "\n".join(changed)
+        yield "\n".join([*changed[:QUERY], "", *changed[QUERY + 1 :]])
+    yield "\n".join(changed)
 
 
 def _unsafe_signature(request: PastedRequest, candidates: list[Candidate], theirs: str | None) -> Iterator[Finding]:

@@ -20,8 +20,8 @@ from partners.doctor.request import PastedRequest
 
 # Up to these lengths in bytes all mistakes of a line are tried, above them those of `_few_mistakes`. Indenting JSON
 # costs the product of size and depth.
-MAX_LENGTHS = {PATH: 512, QUERY: 256, BODY: 1536}
-MAX_BRACKETS = 16
+MAX_LENGTHS = {PATH: 512, QUERY: 192, BODY: 1024}
+MAX_BRACKETS = 12
 # Nothing is tried for a longer request line with its headers; no larger JSON is serialised again.
 MAX_HEAD = 4096
 MAX_JSON = 16 * 1024
