@@ -98,7 +98,7 @@ class SandboxRequestList(SandboxRequestView):
         parameters=[LIMIT],
         responses={
             200: success(SandboxRequestListSerializer, "The last requests.", {"items": [EXAMPLE]}),
-            **error_responses(),
+            **error_responses(NotFoundError("Path not found.")),
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
