@@ -23,7 +23,7 @@ def table_of(partner: Partner) -> Table:
             (moment(one.created_at), _request(one), _status(one), _reason(one), f"{one.milliseconds} ms")
             for one in sent_requests.last_requests(partner.pk)[:TABLE_ROWS]
         ],
-        note=_("The latest %(rows)d of the last 24 hours. The partner reads them too, and its doctor by their id.")
+        note=_("The latest %(rows)d of the last 24 hours, without bodies.")
         % {"rows": TABLE_ROWS},
         empty=_("None in the last 24 hours."),
     )
@@ -43,6 +43,7 @@ def _status(row: SandboxRequest) -> Any:
 def _reason(row: SandboxRequest) -> Any:
     """The cause of a refused signature, the fields of a refused body, or the error; codes as on the wire."""
     if row.diagnosis is not None:
-        return format_html('{} <span class="bo-below-name">{}</span>', row.diagnosis["cause"], row.diagnosis["message"])
+        sentence, _dot, _rest = row.diagnosis["message"].partition(". ")
+        return format_html('{} <span class="bo-below-name">{}</span>', row.diagnosis["cause"], sentence)
     fields = ", ".join(f"{one['field']} ({one['code']})" for one in row.field_errors)
     return format_html('{} <span class="bo-below-name">{}</span>', row.error, fields) if row.error else "–"
