@@ -23,8 +23,7 @@ def table_of(partner: Partner) -> Table:
             (moment(one.created_at), _request(one), _status(one), _reason(one), f"{one.milliseconds} ms")
             for one in sent_requests.last_requests(partner.pk)[:TABLE_ROWS]
         ],
-        note=_("The latest %(rows)d of the last 24 hours, without bodies.")
-        % {"rows": TABLE_ROWS},
+        note=_("The latest %(rows)d of the last 24 hours, without bodies.") % {"rows": TABLE_ROWS},
         empty=_("None in the last 24 hours."),
     )
 
