@@ -85,6 +85,8 @@ def explain(
     without the signature; otherwise "". secret: of the request's API key.
     """
     timestamp, signature = (headers.get(name, "") for name in ("X-Request-Timestamp", "X-Request-Signature"))
+    if len(target) + sum(map(len, headers.values())) > MAX_HEAD:
+        return (known, "") if known else (Cause.UNKNOWN, _NOT_FOUND)
     if known == Cause.TIMESTAMP_FORMAT:
         return known, _sentences(first_finding(checks.timestamp_verdicts(timestamp)))
     if known == Cause.CLOCK_SKEW:
@@ -94,8 +96,6 @@ def explain(
         return known, ""
     if malformed := first_finding(checks.signature_verdicts(signature)):
         return Cause.SIGNATURE_FORMAT, _sentences(malformed)
-    if len(target) + sum(map(len, headers.values())) > MAX_HEAD:
-        return Cause.UNKNOWN, _NOT_FOUND
     origin = f"https://{headers['Host']}" if "Host" in headers else ""
     return _find(PastedRequest(method, origin, target, list(headers.items()), body), secret)
 
