@@ -232,6 +232,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         },
         {"name": "Sandbox webhooks", "description": "For sandbox partners only: your own webhooks."},
         {"name": "Sandbox keys", "description": "For sandbox partners only: your own API keys."},
+        {
+            "name": "Sandbox requests",
+            "description": "For sandbox partners only: what you sent, and why it was refused.",
+        },
         {"name": "Events", "description": "What happened to your users without a request of yours."},
         {
             "name": "Webhooks",

@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from partners.api.base import UnknownPath
+from partners.api.own_requests import SandboxRequestItem, SandboxRequestList
 from partners.api.views import IdempotencyKeyItem, Ping
 from partners.events.views import EventList
 from partners.sandbox.key_views import ApiKeyRotation
@@ -45,6 +46,8 @@ api_urlpatterns = [
     path("v1/sandbox/webhooks/<str:webhook_id>/test", WebhookTest.as_view()),
     path("v1/sandbox/webhooks/<str:webhook_id>/rotate-secret", WebhookSecretRotation.as_view()),
     path("v1/sandbox/api-keys/rotate", ApiKeyRotation.as_view()),
+    path("v1/sandbox/requests", SandboxRequestList.as_view()),
+    path("v1/sandbox/requests/<str:request_id>", SandboxRequestItem.as_view()),
     path("v1/ping", Ping.as_view()),
     path("v1/idempotency-keys/<str:idempotency_key>", IdempotencyKeyItem.as_view()),
     path("v1/events", EventList.as_view()),

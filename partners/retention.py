@@ -1,10 +1,11 @@
-"""Removes expired rows: idempotency records, used signatures, deliveries, events."""
+"""Removes expired rows: idempotency records, used signatures, deliveries, requests of sandbox partners, events."""
 
 from datetime import timedelta
 
 from partners.api import idempotency
 from partners.db import statements
 from partners.models import WebhookEndpoint
+from partners.recording import sent_requests
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
@@ -30,7 +31,8 @@ _PURGE_EVENTS = "SELECT purged FROM partners_purge_events(%s, %s)"
 
 
 def purge_expired(*, batch_size: int) -> list[int]:
-    """Remove expired idempotency records (contract, section 4), signatures, deliveries and events.
+    """Remove expired idempotency records (contract, section 4), signatures, deliveries, requests of
+    sandbox partners (section 11) and events.
 
     Returns their numbers, in this order. Removed webhooks go when their last delivery has gone (section 10).
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
@@ -43,6 +45,7 @@ def purge_expired(*, batch_size: int) -> list[int]:
             ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, ""),
             # Before the events, of which it leaves little to do.
             ("partners_webhookdelivery", "created_at", EVENTS_KEPT, _SKIP),
+            ("partners_sandboxrequest", "created_at", sent_requests.KEPT, ""),
         )
     ]
     WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()

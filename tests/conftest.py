@@ -25,7 +25,8 @@ from hypothesis import settings as hypothesis_settings
 from config.embedded.server import SUPERUSER
 from partners.api import throttling
 from partners.db import serving_role
-from partners.models import Partner
+from partners.models import Mode, Partner
+from partners.recording import sent_requests
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, in_process
 from tests.support.timeouts import WAIT_SECONDS
@@ -134,6 +135,28 @@ def fresh_counter() -> Iterator[None]:
     throttling._counter.cache_clear()
     yield
     throttling._counter.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def no_recording_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record no requests of sandbox partners, unless a test has a fixture for it.
+
+    The thread has a connection of its own, which does not see a test's transaction.
+    """
+    if not {"recorded", "recording"}.intersection(request.fixturenames):
+        monkeypatch.setattr(sent_requests.writer, "submit", lambda row: None)
+
+
+@pytest.fixture
+def recorded(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have requests of sandbox partners recorded at once, in the test's transaction."""
+    monkeypatch.setattr(sent_requests.writer, "submit", lambda row: sent_requests.write([row]))
+
+
+@pytest.fixture
+def sandbox(db: None, transport: Transport) -> PartnerClient:
+    """A client of a sandbox partner."""
+    return factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
 
 
 @pytest.fixture

@@ -49,6 +49,13 @@ export interface CreatedUser {
   status: "pendingCompliance" | (string & {});
 }
 
+/** Why the signature of a request was refused, for sandbox keys alone. */
+export interface Diagnosis {
+  cause: string;
+  message: string;
+  canonicalRequest: string;
+}
+
 /** A document issued to the user. */
 export interface Document {
   documentId: string;
@@ -232,6 +239,27 @@ export interface RotatedKey {
 export interface RotatedSecret {
   webhookId: string;
   secret: string;
+}
+
+/** A request that a key of the partner sent, and how it was answered. Bodies are not kept. */
+export interface SandboxRequest {
+  requestId: string;
+  createdAt: string;
+  method: string;
+  path: string;
+  query: string;
+  status: number;
+  error: string | null;
+  fieldErrors: Array<FieldError>;
+  idempotencyKey: string | null;
+  replayed: boolean;
+  milliseconds: number;
+  diagnosis: Diagnosis | null;
+}
+
+/** The partner's last requests, the newest first. */
+export interface SandboxRequestList {
+  items: Array<SandboxRequest>;
 }
 
 /** A conversion to be recorded. */

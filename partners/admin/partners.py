@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
+from partners.admin import sandbox_requests
 from partners.admin.api_keys import MAY_ISSUE, IssueForm, show_key
 from partners.admin.issuing import issue_from_form
 from partners.admin.key_columns import age, expiry, keys_in_force, state
@@ -52,7 +53,12 @@ class PartnerAdmin(ReadOnlyAdmin):
         return Q(slug__icontains=term) | Q(name__icontains=term)
 
     def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
-        """The partner's keys and webhooks."""
+        """The partner's keys and webhooks, and a sandbox partner's latest requests."""
+        yield from self._keys_and_webhooks(request, obj)
+        if obj.is_sandbox and request.user.has_perm(sandbox_requests.VIEW):
+            yield sandbox_requests.table_of(obj)
+
+    def _keys_and_webhooks(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
         if not request.user.has_perm("partners.view_apikey"):
             return
         newest = (

@@ -4,6 +4,7 @@ The order of checks: path, method, size, authentication, rate limit, media type,
 body, age, conflict. `dispatch` does those up to the media type, `write` idempotency, and the views the others.
 """
 
+import time
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from partners.api import faults, idempotency
+from partners.api import faults, idempotency, refusals
 from partners.api.errors import MethodNotAllowedError, NotFoundError
 from partners.api.idempotency import KeyUse
 from partners.api.json import JsonParser, JsonRenderer
@@ -21,9 +22,13 @@ from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
 from partners.api.response import JsonResponse
 from partners.api.throttling import PartnerRateThrottle
+from partners.authentication.failures import SignatureRefusedError
 from partners.authentication.first_round_trip import FirstRoundTrip
+from partners.authentication.keys import Caller
 from partners.authentication.signature_authentication import SignatureAuthentication
 from partners.db.statements import Query
+from partners.models import Mode
+from partners.recording import sent_requests
 
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
@@ -45,6 +50,10 @@ class PartnerAPIView(APIView):
     refuse_signature_reuse = False
     idempotency_key_use = KeyUse.HONOURED
     fault: faults.Fault | None = None
+    # Whether a sandbox partner finds requests for this path among those that it sent (contract, section 11).
+    is_recorded = True
+    # Whose list the request is in, if any.
+    recorded_for: Caller | None = None
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """As Django's, without `self.head`, a reference cycle."""
@@ -52,13 +61,16 @@ class PartnerAPIView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Check and handle a request; in place of DRF's for the contract's order of checks."""
-        api_request, self.headers = self.request, {}
+        api_request, self.headers, arrived_at = self.request, {}, time.time()
         try:
             handler = self.get_handler()
             api_request.read_body()
             if request.method == "GET" and self.is_prefetched:
                 api_request.first_round_trip = FirstRoundTrip(partial(self.get_query, **self.kwargs))
             self.perform_authentication(api_request)
+            caller = api_request.user
+            if caller.mode is Mode.SANDBOX and self.is_recorded:
+                self.recorded_for = caller
             # In place of DRF's order: a refused request is counted too.
             self.check_throttles(api_request)
             self.check_permissions(api_request)
@@ -69,7 +81,7 @@ class PartnerAPIView(APIView):
                 api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
                 if self.idempotency_key_use is KeyUse.REFUSED:
                     idempotency.refuse_key(api_request)
-            with faults.without_alerts(api_request.user.mode):
+            with faults.without_alerts(caller.mode):
                 response: HttpResponseBase = handler(api_request, **kwargs)
         except Exception as error:  # noqa: BLE001 - the exception handler logs it and makes the response
             response = self.handle_exception(error)
@@ -77,7 +89,15 @@ class PartnerAPIView(APIView):
         vars(api_request).pop("first_round_trip", None)
         for name, value in self.headers.items():
             response.headers[name] = value
+        if self.recorded_for is not None:
+            sent_requests.record(api_request, response, partner_id=self.recorded_for.partner_id, arrived_at=arrived_at)
         return faults.LostResponse() if self.fault is faults.Fault.LOST_ANSWER else response
+
+    def handle_exception(self, exc: Exception) -> Any:
+        """As DRF's; a refused signature of a sandbox key gets its diagnosis."""
+        if isinstance(exc, SignatureRefusedError):
+            self.recorded_for = refusals.diagnose(self.request, exc)
+        return super().handle_exception(exc)
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
         """DRF's request as a PartnerRequest."""

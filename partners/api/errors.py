@@ -113,6 +113,15 @@ class UnauthorizedError(ApiError):
     default_detail = "Invalid API key or signature."
     headers: Mapping[str, str] = {"WWW-Authenticate": REALM}
 
+    def __init__(self, message: str = "", diagnosis: Mapping[str, str] | None = None) -> None:
+        """diagnosis: of a sandbox key in force (contract, section 11)."""
+        super().__init__(message)
+        self.diagnosis = diagnosis
+
+    def body(self) -> dict[str, object]:
+        """The error object with its diagnosis, if any."""
+        return super().body() | ({} if self.diagnosis is None else {"diagnosis": self.diagnosis})
+
 
 class NotFoundError(ApiError):
     """The path does not exist, or the partner has no such user, webhook or the like."""
@@ -193,7 +202,7 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
         case NotUtf8Error():
             return BadRequestError(str(exception))
         case SignatureRefusedError():
-            return UnauthorizedError(exception.message)
+            return UnauthorizedError(exception.message, exception.diagnosis)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return UnauthorizedError()
     is_unavailable = statements.is_unreachable(exception) or statements.sqlstate(exception) == READ_ONLY

@@ -168,7 +168,7 @@ def _perform_without_key(request: PartnerRequest, effect: Effect, *, refuse_sign
         with transaction.atomic():
             return _run_after(effect, first)
     except AlreadyDoneError:
-        raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED) from None
+        raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED, caller=request.user) from None
 
 
 def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> StoredResponse:

@@ -16,14 +16,24 @@ from partners.api.faults import HEADER as FAULT_HEADER
 from partners.api.faults import SLOW_SECONDS, Fault
 from partners.api.idempotency import HEADER, NOT_A_UUID
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from partners.api.serializers import DiagnosisSerializer
 from partners.authentication.signature_authentication import REALM
 from partners.authentication.signing import NotUtf8Error
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
+EXAMPLE_DIAGNOSIS = {
+    "cause": "query",
+    "message": "The query is not sorted. The query: decode names and values (+ is a space), percent-encode them as the"
+    " path but with / too, sort the pairs by name and then by value, join them as name=value with &. Empty if there is"
+    " no query. Sort the encoded pairs by name, then by value, byte by byte.",
+    "canonicalRequest": "GET\n/v1/users/cust-1001/transactions\ncursor=2026-01-15T10%3A30%3A00.123456Z&limit=50\n"
+    "2026-01-15T10:31:00Z\n\ne3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+}
 
 ERRORS_OF_ALL = (
     errors.UnauthorizedError(),
     errors.UnauthorizedError("Header X-Api-Key is missing."),
+    errors.UnauthorizedError(diagnosis=EXAMPLE_DIAGNOSIS),
     errors.TooManyRequestsError(17),
     errors.InternalError(),
     errors.UnavailableError(),
@@ -216,6 +226,10 @@ def _error_serializer(code: str, *, with_fields: bool) -> serializers.Serializer
         "message": serializers.CharField(help_text="What is wrong, for people; the wording may change."),
         "requestId": serializers.UUIDField(help_text="The request's id, as in X-Request-Id: quote it to support."),
     }
+    if code == errors.UnauthorizedError.code:
+        fields["diagnosis"] = DiagnosisSerializer(
+            required=False, help_text="Why, where a sandbox key in force was refused for its timestamp or signature."
+        )
     if with_fields:
         fields["fieldErrors"] = FieldErrorSerializer(
             many=True, help_text="Every field, parameter or header that is not valid."
@@ -240,4 +254,6 @@ def _summary(error: errors.ApiError) -> str:
     """The message, or the first field error."""
     if isinstance(error, errors.BadRequestError) and error.field_errors:
         return ": ".join(error.field_errors[0][:2])
+    if isinstance(error, errors.UnauthorizedError) and error.diagnosis:
+        return "A sandbox key in force"
     return error.message

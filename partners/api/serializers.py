@@ -231,3 +231,16 @@ class CompletedWriteSerializer(serializers.Serializer[Any]):
     expiresAt = InstantField(
         source="expires_at", help_text="When the key is forgotten: it can be used for another write."
     )
+
+
+class DiagnosisSerializer(serializers.Serializer[Any]):
+    """Why the signature of a request was refused, for sandbox keys alone."""
+
+    cause = serializers.CharField(
+        help_text="For programs: headerMissing, timestampFormat, clockSkew, signatureFormat, secret, method, path,"
+        " query, timestamp, idempotencyKey, body, lineBreaks, lineOrder, reused, unknown. Values may be added."
+    )
+    message = serializers.CharField(help_text="What to do, for people; may change.")
+    canonicalRequest = serializers.CharField(
+        help_text="The canonical request as the service built it: compare it with the text that your program signed."
+    )

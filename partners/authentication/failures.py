@@ -1,8 +1,13 @@
 """The causes of a 401 (contract, section 3), for the log and the metrics; partners see few of them."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from rest_framework.exceptions import AuthenticationFailed
+
+if TYPE_CHECKING:
+    from partners.authentication.keys import Caller
 
 
 class AuthenticationFailure(StrEnum):
@@ -17,12 +22,26 @@ class AuthenticationFailure(StrEnum):
     REPLAY = "replay"
 
 
-class SignatureRefusedError(AuthenticationFailed):
-    """The request is not authenticated. message: what the partner may know; "" for the text that most causes share."""
+# Found before the API key is read.
+BEFORE_THE_KEY = {
+    AuthenticationFailure.MISSING_HEADER,
+    AuthenticationFailure.MALFORMED_TIMESTAMP,
+    AuthenticationFailure.CLOCK_SKEW,
+}
 
-    def __init__(self, message: str = "") -> None:
+
+class SignatureRefusedError(AuthenticationFailed):
+    """The request is not authenticated.
+
+    message: what the partner may know; "" for the text that most causes share. caller: of the key, where it was read
+    and is known. diagnosis: of a sandbox key in force (partners/api/refusals.py).
+    """
+
+    diagnosis: Mapping[str, str] | None = None
+
+    def __init__(self, failure: AuthenticationFailure, message: str = "", caller: "Caller | None" = None) -> None:
         super().__init__()
-        self.message = message
+        self.failure, self.message, self.caller = failure, message, caller
 
 
 class SecretLostError(Exception):

@@ -5,6 +5,7 @@ SECRETS_ENCRYPTION_KEYS. Both are shown once.
 """
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -77,6 +78,14 @@ def _decrypt(encrypted: str) -> str:
 def digest(api_key: str) -> bytes:
     """The SHA-256 by which a key is stored."""
     return hashlib.sha256(api_key.encode()).digest()
+
+
+_ISSUED = re.compile(r"(psi_(?:test_)?(?:key|secret)_)[A-Za-z0-9_\-]+")
+
+
+def masked(text: str) -> str:
+    """A text of a partner without the keys and secrets in it."""
+    return _ISSUED.sub(r"\1***", text)
 
 
 def visible_prefix(api_key: str) -> str:

@@ -47,7 +47,7 @@ class SignatureAuthentication(BaseAuthentication):
             metrics.count_undecryptable_secret()
             raise SecretLostError
         if not is_signed:
-            raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, skew_seconds=skew)
+            raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, skew_seconds=skew, caller=caller)
         if not caller.is_active:
             raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, skew_seconds=skew)
         if caller.last_used_is_stale:
@@ -87,13 +87,18 @@ def _checked_clock(request: SignedRequest, timestamp: str) -> tuple[datetime, fl
 
 
 def unauthorized(
-    request: SignedRequest, failure: AuthenticationFailure, message: str = "", *, skew_seconds: float | None = None
+    request: SignedRequest,
+    failure: AuthenticationFailure,
+    message: str = "",
+    *,
+    skew_seconds: float | None = None,
+    caller: Caller | None = None,
 ) -> SignatureRefusedError:
-    """Log an authentication failure; return the error to raise. skew_seconds: if known."""
+    """Log an authentication failure; return the error to raise. skew_seconds, caller: if known."""
     request_context.cause = failure.value
     if request_context.key is None:
         # Refused before the key was read.
         request_context.key = keys.visible_prefix(request.header("HTTP_X_API_KEY") or "") or None
     skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
     log.info("unauthorized", cause=failure.value, **skew)
-    return SignatureRefusedError(message)
+    return SignatureRefusedError(failure, message, caller)

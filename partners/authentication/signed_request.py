@@ -49,12 +49,12 @@ class SignedRequest(Request):
     @cached_property
     def canonical_path(self) -> str:
         """Line 2 of the canonical request. Raises NotUtf8Error."""
-        return signing.canonical_path(self._path_bytes)
+        return signing.canonical_path(self.path_bytes)
 
     @cached_property
     def canonical_query(self) -> str:
         """Line 3 of the canonical request. Raises NotUtf8Error."""
-        return signing.canonical_query(self._query_bytes)
+        return signing.canonical_query(self.query_bytes)
 
     @cached_property
     def body_digest(self) -> str:
@@ -70,16 +70,17 @@ class SignedRequest(Request):
     def parameters(self) -> dict[str, list[str]]:
         """The query's decoded values by name, in the order sent. Raises NotUtf8Error."""
         values: dict[str, list[str]] = {}
-        for name, value in signing.query_pairs(self._query_bytes):
+        for name, value in signing.query_pairs(self.query_bytes):
             values.setdefault(name, []).append(value)
         return values
 
     @property
-    def _path_bytes(self) -> bytes:
+    def path_bytes(self) -> bytes:
         """The percent-decoded path as config/request_handler.py stores it: Django's is the same for %FF and %25FF."""
         path: bytes | None = getattr(self._request, "path_bytes", None)
         return self._request.path_info.encode() if path is None else path
 
     @property
-    def _query_bytes(self) -> bytes:
+    def query_bytes(self) -> bytes:
+        """The query as sent, without the question mark."""
         return str(self._request.META.get("QUERY_STRING", "")).encode("latin-1")

@@ -3,15 +3,17 @@
 import json
 import unicodedata
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from partners.authentication import signing
-from partners.docs import example_files
+from partners.authentication.keys import SECRET_PREFIXES
+from partners.docs import example_files, request_by_id
 from partners.doctor import diagnose
 from partners.doctor.causes import LINES
 from partners.models import KEY_PREFIXES, Mode
@@ -21,6 +23,11 @@ FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 # Has the form of a key, but was never issued.
 _EXAMPLE_KEY = KEY_PREFIXES[Mode.LIVE] + ("example-" * 6)[:43]
 _SYMBOLS = {" ": "␠", "\t": "␉", "\r": "␍", "\0": "␀"}
+
+NO_SUCH_REQUEST = (
+    "No request has this id whose partner has this secret. Those of sandbox keys are kept for 24 hours, the last 100 of"
+    " a partner; the secret has to be that of a key in force."
+)
 
 # A diagnosis takes some milliseconds of a thread that serves partners too: one at a time.
 diagnosing = Lock()
@@ -34,8 +41,20 @@ class RefusedError(Exception):
         self.status = status
 
 
-def read(request: HttpRequest) -> tuple[str, str]:
-    """Return the request and the canonical request of a form or a JSON object. Raises RefusedError."""
+class Question(NamedTuple):
+    """What is asked about: a request and the canonical request of its program, or a request's id and a test secret."""
+
+    pasted: str = ""
+    canonical: str = ""
+    request_id: str = ""
+    secret: str = ""
+
+
+NO_QUESTION = Question()
+
+
+def read(request: HttpRequest) -> Question:
+    """Return what a form or a JSON object asks. Raises RefusedError."""
     declared = request.META.get("CONTENT_LENGTH") or "0"
     if not declared.isdecimal() or len(declared) > 9 or int(declared) > MAX_BYTES:  # noqa: PLR2004 - digits enough
         raise RefusedError(f"The texts are larger than {MAX_BYTES // 1024} KiB.", status=413)
@@ -43,15 +62,16 @@ def read(request: HttpRequest) -> tuple[str, str]:
         raise RefusedError(f"Send {JSON} or {FORM}.", status=415)
     try:
         fields = json.loads(request.body) if request.content_type == JSON else request.POST
-        pasted, canonical = fields.get("request") or "", fields.get("canonicalRequest") or ""
+        names = ("request", "canonicalRequest", "requestId", "secret")
+        question = Question(*(fields.get(name) or "" for name in names))
     except (ValueError, AttributeError, RecursionError):
         raise RefusedError("The texts cannot be decoded.", status=400) from None
-    if not isinstance(pasted, str) or not isinstance(canonical, str) or not pasted.strip():
+    if not all(isinstance(text, str) for text in question) or not (question.pasted + question.request_id).strip():
         raise RefusedError("There is no request: paste one.", status=400)
     if request.content_type == FORM:
         # A browser sends each line end of a form's field as CRLF.
-        return pasted.replace("\r\n", "\n"), canonical.replace("\r\n", "\n")
-    return pasted, canonical
+        return Question(*(text.replace("\r\n", "\n") for text in question))
+    return question
 
 
 def diagnose_one(pasted: str, canonical: str) -> dict[str, Any]:
@@ -64,14 +84,42 @@ def diagnose_one(pasted: str, canonical: str) -> dict[str, Any]:
         diagnosing.release()
 
 
-def page(pasted: str = "", canonical: str = "", *, diagnosis: dict[str, Any] | None = None, message: str = "") -> str:
-    """Render the page. pasted, canonical: the texts in the form. message: why there is no diagnosis."""
+def look_up(question: Question) -> dict[str, Any]:
+    """Return the request with this id. Raises RefusedError, also during another diagnosis."""
+    secret = question.secret.strip()
+    if secret.startswith(SECRET_PREFIXES[Mode.LIVE]):
+        raise RefusedError("This is not a test secret: since it was exposed, rotate that key.", status=400)
+    if not diagnosing.acquire(blocking=False):
+        raise RefusedError("The doctor is busy: try again in a moment.", status=503)
+    try:
+        found = request_by_id.find(question.request_id.strip(), secret)
+    except (DatabaseError, InterfaceError):
+        raise RefusedError("Requests cannot be looked up now: try again in a moment.", status=503) from None
+    finally:
+        diagnosing.release()
+    if found is None:
+        raise RefusedError(NO_SUCH_REQUEST, status=404)
+    return found
+
+
+def page(
+    question: Question = NO_QUESTION,
+    *,
+    diagnosis: dict[str, Any] | None = None,
+    found: dict[str, Any] | None = None,
+    message: str = "",
+) -> str:
+    """Render the page. question: what is in the forms. found: the request of an id. message: why there is no result."""
+    pasted, canonical, request_id, _ = question
     context = {
         "here": "doctor",
         "markdown": "doctor",
         "pasted": pasted,
         "canonical": canonical,
-        "message": message,
+        "message": "" if request_id else message,
+        "request_id": request_id,
+        "by_id_message": message if request_id else "",
+        "found": found,
         "result": diagnosis and _result(diagnosis, canonical),
         "example": _example(),
         "max_kib": MAX_BYTES // 1024,

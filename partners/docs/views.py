@@ -98,20 +98,23 @@ def doctor(request: HttpRequest) -> HttpResponse:
     """The signature doctor with its form; by POST the diagnosis, in JSON for a program that sends JSON."""
     if request.method != "POST":
         return public(doctor_page.page())
-    texts = ("", "")
+    question, diagnosis, found = doctor_page.NO_QUESTION, None, None
     try:
-        texts = doctor_page.read(request)
-        diagnosis = doctor_page.diagnose_one(*texts)
+        question = doctor_page.read(request)
+        if question.request_id:
+            found = doctor_page.look_up(question)
+        else:
+            diagnosis = doctor_page.diagnose_one(question.pasted, question.canonical)
     except (doctor_page.RefusedError, NotUnderstoodError) as error:
         status = error.status if isinstance(error, doctor_page.RefusedError) else 400
         if request.content_type == _JSON:
             return JsonResponse({"message": str(error)}, status=status)
         # A secret is not put back into the form.
-        shown = ("", "") if isinstance(error, SecretPastedError) else texts
-        return HttpResponse(doctor_page.page(*shown, message=str(error)), status=status)
+        shown = doctor_page.NO_QUESTION if isinstance(error, SecretPastedError) else question
+        return HttpResponse(doctor_page.page(shown, message=str(error)), status=status)
     if request.content_type == _JSON:
-        return JsonResponse(diagnosis)
-    return HttpResponse(doctor_page.page(*texts, diagnosis=diagnosis))
+        return JsonResponse(diagnosis or found)
+    return HttpResponse(doctor_page.page(question, diagnosis=diagnosis, found=found))
 
 
 @require_safe

@@ -39,9 +39,9 @@ def check(request: PastedRequest, *, now: datetime, clock_skew_seconds: int) -> 
     """Yield the problems of a request: of each group of verdicts the first one that applies."""
     groups = (
         _api_key(request.api_key),
-        _timestamp(request.timestamp),
-        _clock_skew(request.timestamp, now, clock_skew_seconds),
-        _signature(request.signature),
+        timestamp_verdicts(request.timestamp),
+        clock_verdicts(request.timestamp, now, clock_skew_seconds),
+        signature_verdicts(request.signature),
         *_target(request),
         *_headers(request),
         _content_type(request),
@@ -66,7 +66,8 @@ def _is_quoted(value: str) -> bool:
     return value.startswith(_QUOTES) or value.endswith(_QUOTES)
 
 
-def _timestamp(text: str) -> Verdicts:
+def timestamp_verdicts(text: str) -> Verdicts:
+    """Return what is wrong with X-Request-Timestamp by itself."""
     return {
         "timestamp-missing": not text,
         "timestamp-quoted": _is_quoted(text),
@@ -85,7 +86,8 @@ def _is_date_header(text: str) -> bool:
         return False
 
 
-def _clock_skew(timestamp: str, now: datetime, skew_seconds: int) -> Verdicts:
+def clock_verdicts(timestamp: str, now: datetime, skew_seconds: int, *, is_sent_now: bool = False) -> Verdicts:
+    """Return what the distance from the service's time says. is_sent_now: whether the request was sent just now."""
     signed_at = instant(timestamp)
     seconds = 0 if signed_at is None else round((signed_at - now).total_seconds())
     if abs(seconds) <= skew_seconds:
@@ -96,14 +98,19 @@ def _clock_skew(timestamp: str, now: datetime, skew_seconds: int) -> Verdicts:
     is_zone = 0 < quarters <= _FARTHEST_SECONDS / _QUARTER_SECONDS and rest <= 2 * _NEAR_SECONDS
     zones = counted(quarters * 15, "minute") if quarters < 4 else counted(quarters / 4, "hour")  # noqa: PLR2004
     allowed = f"{off}; at most {counted(skew_seconds, 'second')} are allowed."
+    like_local_time = f"{off}, about {zones}, like local time."
+    if_earlier = "" if is_sent_now else f" {_IF_SENT_NOW}"
+    # A timestamp ahead is no matter of when the request was sent.
     return {
-        "local-time-as-utc": is_zone and f"{off}, about {zones}, like local time. {_IF_SENT_NOW}",
+        "local-time-ahead": seconds > 0 and is_zone and like_local_time,
         "clock-ahead": seconds > 0 and allowed,
-        "clock-behind": f"{allowed} {_IF_SENT_NOW}",
+        "local-time-as-utc": is_zone and f"{like_local_time}{if_earlier}",
+        "clock-behind": f"{allowed}{if_earlier}",
     }
 
 
-def _signature(text: str) -> Verdicts:
+def signature_verdicts(text: str) -> Verdicts:
+    """Return what is wrong with the form of X-Request-Signature."""
     return {
         "signature-missing": not text,
         "signature-quoted": _is_quoted(text),

@@ -27,6 +27,7 @@ _UNSAFE_SIGNATURES: tuple[tuple[str, Callable[[bytes, bytes], bytes], str], ...]
 _QUERY_IN_PATH = {"query-in-path", "url-instead-of-path", "path-with-prefix"}
 # These say nothing about a request that was not sent just now.
 _OF_THE_CLOCK = {"clock-behind", "local-time-as-utc"}
+_AHEAD = {"clock-ahead", "local-time-ahead"}
 
 
 class Candidate(NamedTuple):
@@ -50,6 +51,16 @@ class Diagnosis:
     def signature(self) -> str | None:
         """The signature sent, in lower-case hex; None if there is none."""
         return checks.signature_in_hex(self.request.signature)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the timestamp is outside the window now; the request may have been sent in time."""
+        return any(one["cause"] in _OF_THE_CLOCK for one in self.findings)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the timestamp is ahead of the service's clock by more than is allowed, now and when it was sent."""
+        return any(one["cause"] in _AHEAD for one in self.findings)
 
     def as_json(self) -> dict[str, Any]:
         """Return what the page and `--json` show."""
@@ -82,7 +93,7 @@ def diagnose(
     parsing.require_harmless(canonical or "")
     theirs = parsing.masked(canonical) if canonical else None
     wrong = wrong_lines(pasted)
-    candidates = list(islice(_candidates(pasted, wrong), MAX_CANDIDATES)) if pasted.is_utf8 else []
+    candidates = list(islice(likely_texts(pasted, wrong), MAX_CANDIDATES)) if pasted.is_utf8 else []
     findings = [
         *pasted.findings,
         *checks.check(pasted, now=now or datetime.now(UTC), clock_skew_seconds=clock_skew_seconds),
@@ -125,10 +136,12 @@ def _with_body_as_one(request: PastedRequest, lines: list[str]) -> list[str]:
     return [*lines[:BODY], end] if "\n" in body and end.strip() == body.strip() else lines
 
 
-def _candidates(request: PastedRequest, wrong: list[WrongLine]) -> Iterator[Candidate]:
+def likely_texts(request: PastedRequest, wrong: list[WrongLine]) -> Iterator[Candidate]:
     """Yield each text once: the right one, the likeliest form of each mistake, then the next form of each."""
     lines = request.canonical_lines
-    turns = zip_longest(*([(one.cause, _with_line(lines, one.line, form)) for form in one.forms] for one in wrong))
+    turns = zip_longest(
+        *([(one.cause, text) for form in one.forms for text in _with_line(lines, one.line, form)] for one in wrong)
+    )
     of_lines = [candidate for turn in turns for candidate in turn if candidate is not None]
     right = "\n".join(lines)
     yield Candidate(CORRECT, "The correct canonical request", right)
@@ -139,11 +152,12 @@ def _candidates(request: PastedRequest, wrong: list[WrongLine]) -> Iterator[Cand
             yield Candidate(cause, finding(cause)["title"], text)
 
 
-def _with_line(lines: Sequence[str], index: int, form: str) -> str:
+def _with_line(lines: Sequence[str], index: int, form: str) -> Iterator[str]:
+    """Yield the text with this line: if it is a path with a query, the latter may be missing in its own line."""
     changed = [*lines[:index], form, *lines[index + 1 :]]
     if index == PATH and "?" in form:
-        changed[QUERY] = ""
-    return "\n".join(changed)
+        yield "\n".join([*changed[:QUERY], "", *changed[QUERY + 1 :]])
+    yield "\n".join(changed)
 
 
 def _unsafe_signature(request: PastedRequest, candidates: list[Candidate], theirs: str | None) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ _OTHER_ENCODERS: tuple[Callable[[str], str], ...] = (
     lambda text: quote_plus(text).replace("~", "%7E"),
     lambda text: quote(text, safe="").replace("~", "%7E"),
 )
+_METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 _NULLS = ("null", "None", "undefined", "nil", "-")
 _BODY_PLACEHOLDERS = (b"{}", b"null", b'""', b"undefined", b"None", b"[]", b" ", b"\n")
 _ENCODINGS = ("utf-8-sig", "latin-1", "cp1252", "utf-16-le", "utf-16-be", "utf-16")
@@ -58,13 +59,18 @@ class WrongLine(NamedTuple):
     forms: list[str]
 
 
-def wrong_lines(request: PastedRequest) -> list[WrongLine]:
-    """Return the mistakes that change a line of this request; a form of several mistakes belongs to the first."""
+def wrong_lines(request: PastedRequest, lines: Container[int] = range(len(LINES))) -> list[WrongLine]:
+    """Return the mistakes that change a line of this request; a form of several mistakes belongs to the first.
+
+    lines: the indices of those to look at.
+    """
     # A request that is not UTF-8 cannot be signed at all.
     if not request.is_utf8:
         return []
     wrong = []
     for index, mistakes in enumerate((_method, _path, _query, _timestamp, _idempotency_key, _body)):
+        if index not in lines:
+            continue
         seen = {request.canonical_lines[index]}
         for cause, forms in mistakes(request):
             unique = dict.fromkeys(forms)
@@ -134,6 +140,7 @@ _Mistakes = Iterator[tuple[str, Iterable[str]]]
 
 def _method(request: PastedRequest) -> _Mistakes:
     yield "method-not-upper-case", [request.method.lower(), request.method.capitalize()]
+    yield "method-differs", _METHODS
 
 
 def _path(request: PastedRequest) -> _Mistakes:
@@ -214,6 +221,7 @@ def _timestamp(request: PastedRequest) -> _Mistakes:
         forms = [text + zone for text in (seconds, micros[:-3], micros) for zone in ("Z", "+00:00")]
         yield "timestamp-reformatted", [*forms, seconds.replace("T", " "), seconds]
         yield "timestamp-signed-as-number", [str(int(signed_at.timestamp() * factor)) for factor in (1, 1000)]
+    yield "timestamp-left-out", [""]
 
 
 def _idempotency_key(request: PastedRequest) -> _Mistakes:
@@ -247,6 +255,9 @@ def _body(request: PastedRequest) -> _Mistakes:
     # The line is shown: an API key in it must not be.
     if body and len(body) <= MAX_BODY_BYTES and "psi_key_" not in text and "psi_test_key_" not in text:
         yield "body-itself", [text]
+    # The output of sha256sum and of two versions of openssl.
+    hexadecimal = digest.hexdigest()
+    yield "body-digest-malformed", [f"{hexadecimal}  -", f"SHA2-256(stdin)= {hexadecimal}", f"(stdin)= {hexadecimal}"]
     yield "body-other-hash", [hashlib.new(name, body, usedforsecurity=False).hexdigest() for name in _OTHER_HASHES]
 
 

@@ -27,6 +27,7 @@ class Verification(NamedTuple):
     """The result for support.
 
     tried: the number of canonical requests tried. match: the one that was signed. secret_form: how the secret was used.
+    of_the_clock: a sentence, or "".
     """
 
     key_state: str
@@ -35,6 +36,8 @@ class Verification(NamedTuple):
     tried: int = 0
     match: Candidate | None = None
     secret_form: str = ""
+    # What the clock has to do with it, where the signature is right.
+    of_the_clock: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The object for `--json`."""
@@ -54,7 +57,7 @@ class Verification(NamedTuple):
             return
         used = "" if self.secret_form == AS_ISSUED else f", with {self.secret_form}"
         if self.match.cause == CORRECT:
-            yield f"The signature matches the request{used or ': it was valid at its time'}."
+            yield f"The signature matches the request{used}.{self.of_the_clock}"
         else:
             yield f"The signature matches this mistake{used}: {self.match.title} [{self.match.cause}]"
 
@@ -68,17 +71,31 @@ def verify(diagnosis: Diagnosis, *, key_state: str, prefix: str, partner: str, s
     if diagnosis.canonical is not None:
         candidates.append(Candidate("own", "The canonical request that the partner's code built", diagnosis.canonical))
     match, secret_form = _match(secret, candidates, bytes.fromhex(diagnosis.signature))
-    return result._replace(tried=len(candidates), match=match, secret_form=secret_form)
+    return result._replace(
+        tried=len(candidates), match=match, secret_form=secret_form, of_the_clock=_of_the_clock(diagnosis)
+    )
 
 
-def _match(secret: str, candidates: list[Candidate], signature: bytes) -> tuple[Candidate | None, str]:
+def _of_the_clock(diagnosis: Diagnosis) -> str:
+    if diagnosis.is_ahead:
+        return " It is refused for its timestamp, which is ahead."
+    return " It was refused for its timestamp, unless it arrived in time." if diagnosis.is_stale else ""
+
+
+def secret_forms(secret: str) -> dict[str, bytes]:
+    """Return the keys that programs make of a secret, by a description; the right one is first."""
     bare = _SECRET_PREFIX.sub("", secret)
-    forms = {
+    return {
         AS_ISSUED: secret.encode(),
         "the secret without its prefix": bare.encode(),
         "the secret decoded from Base64": base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)),
+        "the secret with a line feed at its end": f"{secret}\n".encode(),
+        "the secret in quotation marks": f'"{secret}"'.encode(),
     }
-    for form, key in forms.items():
+
+
+def _match(secret: str, candidates: list[Candidate], signature: bytes) -> tuple[Candidate | None, str]:
+    for form, key in secret_forms(secret).items():
         for candidate in candidates:
             expected = hmac.digest(key, candidate.canonical_request.encode(), "sha256")
             if hmac.compare_digest(expected, signature):

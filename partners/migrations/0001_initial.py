@@ -110,6 +110,30 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='SandboxRequest',
+            fields=[
+                ('pk', models.CompositePrimaryKey('partner_id', 'request_id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('request_id', models.UUIDField(db_index=True)),
+                ('created_at', models.DateTimeField()),
+                ('method', models.CharField(max_length=10)),
+                ('path', models.TextField()),
+                ('query', models.TextField()),
+                ('status', models.PositiveSmallIntegerField()),
+                ('error', models.TextField(null=True)),
+                ('field_errors', models.JSONField()),
+                ('idempotency_key', models.TextField(null=True)),
+                ('replayed', models.BooleanField()),
+                ('milliseconds', models.PositiveIntegerField()),
+                ('diagnosis', models.JSONField(null=True)),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='sandbox_requests', to='partners.partner')),
+            ],
+            options={
+                'verbose_name': 'sandbox request',
+                'verbose_name_plural': 'sandbox requests',
+                'indexes': [models.Index(fields=['partner', '-created_at', '-request_id'], name='sandbox_request_newest'), models.Index(fields=['created_at'], name='sandbox_request_created_at')],
+            },
+        ),
+        migrations.CreateModel(
             name='UsedSignature',
             fields=[
                 ('pk', models.CompositePrimaryKey('partner_id', 'signature', blank=True, editable=False, primary_key=True, serialize=False)),

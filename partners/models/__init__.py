@@ -3,7 +3,7 @@
 from partners.models.audit import ActorKind, AuditEntry
 from partners.models.events import Event, EventFeed, EventType, OutboxEntry
 from partners.models.partner import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
-from partners.models.requests import IdempotencyRecord, UsedSignature
+from partners.models.requests import IdempotencyRecord, SandboxRequest, UsedSignature
 from partners.models.webhooks import (
     RECEIVES_EVENTS,
     DeliveryState,
@@ -29,6 +29,7 @@ __all__ = (
     "Mode",
     "OutboxEntry",
     "Partner",
+    "SandboxRequest",
     "UsedSignature",
     "WebhookDelivery",
     "WebhookEndpoint",

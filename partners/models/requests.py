@@ -1,6 +1,7 @@
-"""Records of writes that have taken effect."""
+"""Records of writes that have taken effect, and of the requests of sandbox partners."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from partners.models.partner import Partner
 
@@ -49,3 +50,39 @@ class UsedSignature(models.Model):
 
     def __str__(self) -> str:
         return f"signature of {self.signed_at}"
+
+
+class SandboxRequest(models.Model):
+    """A request of a sandbox partner and how it was answered, without bodies (contract, section 11).
+
+    created_at: when it arrived. path: canonical. query: as sent. status, error, field_errors, diagnosis: of the
+    response. Long texts are cut.
+    """
+
+    pk = models.CompositePrimaryKey("partner_id", "request_id")
+    partner = models.ForeignKey(Partner, models.CASCADE, related_name="sandbox_requests", db_index=False)
+    request_id = models.UUIDField(db_index=True)
+    created_at = models.DateTimeField()
+    method = models.CharField(max_length=10)
+    path = models.TextField()
+    query = models.TextField()
+    status = models.PositiveSmallIntegerField()
+    error = models.TextField(null=True)  # noqa: DJ001 - null on the wire, as the next
+    field_errors = models.JSONField()
+    idempotency_key = models.TextField(null=True)  # noqa: DJ001
+    replayed = models.BooleanField()
+    milliseconds = models.PositiveIntegerField()
+    diagnosis = models.JSONField(null=True)
+
+    serving_privileges = ("SELECT", "INSERT", "DELETE")
+
+    class Meta:
+        verbose_name = _("sandbox request")
+        verbose_name_plural = _("sandbox requests")
+        indexes = (
+            models.Index(fields=("partner", "-created_at", "-request_id"), name="sandbox_request_newest"),
+            models.Index(fields=("created_at",), name="sandbox_request_created_at"),
+        )
+
+    def __str__(self) -> str:
+        return str(self.request_id)

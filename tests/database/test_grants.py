@@ -26,6 +26,7 @@ GRANTS = {
     "partners_idempotencyrecord": ADD
     | {"UPDATE (body, completed_at, fingerprint, location, method, path, status)", "DELETE"},
     "partners_usedsignature": ADD | {"DELETE"},
+    "partners_sandboxrequest": ADD | {"DELETE"},
     # The outbox is written by triggers; functions make events of it, and purge them.
     "partners_outboxentry": READ,
     "partners_event": READ,

@@ -43,6 +43,7 @@ ROLES: dict[str, set[str]] = {
         "partners.view_apikey",
         "partners.view_webhookendpoint",
         "partners.view_webhookdelivery",
+        "partners.view_sandboxrequest",
         "partners.view_auditentry",
     },
     "partner-manager": {
@@ -51,7 +52,7 @@ ROLES: dict[str, set[str]] = {
         for model in ("partner", "apikey", "webhookendpoint")
     }
     # A change of a delivery is a retry.
-    | {"partners.view_webhookdelivery", "partners.change_webhookdelivery"},
+    | {"partners.view_webhookdelivery", "partners.change_webhookdelivery", "partners.view_sandboxrequest"},
     "administrator": {"users.view_staff", "users.add_staff", "users.change_staff", "auth.view_group"},
 }
 

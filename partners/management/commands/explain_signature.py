@@ -50,7 +50,7 @@ class Command(ServiceCommand):
         except NotUnderstoodError as error:
             raise CommandError(str(error)) from None
         verified = _verify(diagnosis) if verify else None
-        data = diagnosis.as_json() | ({} if verified is None else {"verification": verified.as_json()})
+        data = ({} if verified is None else {"verification": verified.as_json()}) | diagnosis.as_json()
         return Outcome(data, map(visible, _lines(data, verified)))
 
 
@@ -96,6 +96,9 @@ def visible(text: str) -> str:
 
 
 def _lines(data: dict[str, Any], verified: Verification | None) -> Iterator[str]:
+    if verified is not None:
+        yield from verified.sentences()
+        yield ""
     request = data["request"]
     yield f"{request['method']} {request['target']}, {counted(request['bodyBytes'], 'byte')} of body"
     yield ""
@@ -109,9 +112,6 @@ def _lines(data: dict[str, Any], verified: Verification | None) -> Iterator[str]
         yield f"{finding['level'].upper()}: {finding['title']}{about} [{finding['cause']}]"
         yield f"  {finding['explanation']}"
         yield f"  {finding['remedy']}"
-    if verified is not None:
-        yield ""
-        yield from verified.sentences()
 
 
 def _compared(number: int, line: dict[str, Any]) -> Iterator[str]:

@@ -9,8 +9,8 @@ MAX_BATCH_SIZE = 100_000
 
 class Command(ServiceCommand):
     help = (
-        "Removes idempotency records after 24 hours, used signatures that no request can repeat, and events and"
-        " deliveries after 30 days, in batches; safe while serving. Run it every day."
+        "Removes idempotency records and sandbox partners' requests after 24 hours, used signatures that no request"
+        " can repeat, and events and deliveries after 30 days, in batches; safe while serving. Run it every day."
     )
 
     records_run = True
@@ -25,14 +25,15 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
-        records, signatures, deliveries, events = purge_expired(batch_size=batch_size)
+        records, signatures, deliveries, sent, events = purge_expired(batch_size=batch_size)
         requests = f"{records} idempotency records, {signatures} used signatures"
         return Outcome(
             {
                 "idempotencyRecords": records,
                 "usedSignatures": signatures,
                 "webhookDeliveries": deliveries,
+                "sandboxRequests": sent,
                 "events": events,
             },
-            [f"Removed {requests}, {deliveries} webhook deliveries and {events} events."],
+            [f"Removed {requests}, {deliveries} webhook deliveries, {sent} sandbox requests and {events} events."],
         )

@@ -178,6 +178,7 @@ def test_an_attack_is_refused_and_changes_nothing(request_: Request, attack: Cha
     response = request_.response()
     body = assert_error(response, 401)
     assert body["error"] == "unauthorized"
+    assert "diagnosis" not in body
     assert body["message"] == NOT_VALID if reason == NOT_VALID else reason in body["message"]
     assert response.header("WWW-Authenticate") == 'HMAC-SHA256 realm="partner-service"'
     assert set(User.objects.values_list("city", flat=True)) == {"Toronto"}

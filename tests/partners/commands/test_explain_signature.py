@@ -141,10 +141,39 @@ def test_a_matching_signature_is_reported(pasted: Any, issued: keys.IssuedKey) -
     assert told["apiKey"] == {"state": "active", "prefix": issued.record.prefix, "partner": "asking"}
     assert (told["fits"]["cause"], told["fits"]["secretForm"]) == ("correct", "as issued")
     lines = printed("explain_signature", request, "--verify").splitlines()
-    assert lines[-2:] == [
+    # The result comes first.
+    assert lines[:3] == [
         f"API key {issued.record.prefix} of asking is in force.",
-        "The signature matches the request: it was valid at its time.",
+        "The signature matches the request. It was refused for its timestamp, unless it arrived in time.",
+        "",
     ]
+    assert next(iter(outcome("explain_signature", request, "--verify"))) == "verification"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cause", "said"),
+    [
+        (-3600, "local-time-as-utc", "It was refused for its timestamp, unless it arrived in time."),
+        (-400, "clock-behind", "It was refused for its timestamp, unless it arrived in time."),
+        (0, "canonical-right", "The signature matches the request."),
+        (400, "clock-ahead", "It is refused for its timestamp, which is ahead."),
+        (7200, "local-time-ahead", "It is refused for its timestamp, which is ahead."),
+    ],
+)
+def test_signature_and_clock_are_told_apart(
+    pasted: Any, issued: keys.IssuedKey, seconds: int, cause: str, said: str
+) -> None:
+    timestamp = (now() + timedelta(seconds=seconds)).isoformat()
+    canonical = "\n".join(right(raw(X_Request_Timestamp=timestamp)))
+    signature = signing.sign(issued.secret, canonical)
+    request = pasted(raw(X_Api_Key=issued.api_key, X_Request_Timestamp=timestamp, X_Request_Signature=signature))
+    arguments = ("explain_signature", request, "--canonical", pasted(canonical, "canonical"), "--verify")
+    text = printed(*arguments)
+    assert text.splitlines()[1].endswith(said)
+    assert f"[{cause}]" in text
+    # Nothing says that the HMAC is wrong, which it is not, nor that a time ahead may be that of an old request.
+    assert "the HMAC or the key is wrong" not in text
+    assert ("if you sent the request earlier" in text) is (seconds < 0)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +189,7 @@ def test_the_mistake_that_a_signature_matches_is_reported(
 ) -> None:
     request = pasted(request_of(issued.api_key, signing.sign(issued.secret, wrong)))
     assert verified(request)["fits"]["cause"] == cause
-    assert printed("explain_signature", request, "--verify").splitlines()[-1].endswith(f"[{cause}]")
+    assert printed("explain_signature", request, "--verify").splitlines()[1].endswith(f"[{cause}]")
 
 
 def test_another_form_of_the_secret_is_reported(pasted: Any, issued: keys.IssuedKey) -> None:
@@ -217,7 +246,7 @@ def test_a_key_that_is_not_in_force_is_reported(
     happen(issued.record)
     told = verified(request)
     assert (told["apiKey"]["state"], told["fits"] is not None) == (state, bool(fits))
-    assert issued.record.prefix in printed("explain_signature", request, "--verify").splitlines()[-2 if fits else -1]
+    assert issued.record.prefix in printed("explain_signature", request, "--verify").splitlines()[0]
 
 
 @pytest.mark.parametrize(("api_key", "state"), [(API_KEY, "unknown"), ("", "missing")])

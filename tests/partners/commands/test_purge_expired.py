@@ -32,7 +32,7 @@ def remember_signature(partner: Partner, age: timedelta) -> UsedSignature:
 
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
-    names = ("idempotencyRecords", "usedSignatures", "webhookDeliveries", "events")
+    names = ("idempotencyRecords", "usedSignatures", "webhookDeliveries", "sandboxRequests", "events")
     return dict.fromkeys(names, 0) | removed
 
 
@@ -87,7 +87,7 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 def test_the_output_for_people_has_the_counts(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
     assert printed("purge_expired") == (
-        "Removed 1 idempotency records, 0 used signatures, 0 webhook deliveries and 0 events.\n"
+        "Removed 1 idempotency records, 0 used signatures, 0 webhook deliveries, 0 sandbox requests and 0 events.\n"
     )
 
 

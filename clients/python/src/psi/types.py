@@ -58,6 +58,14 @@ class CreatedUser(TypedDict):
     status: Literal["pendingCompliance"] | str
 
 
+class Diagnosis(TypedDict):
+    """Why the signature of a request was refused, for sandbox keys alone."""
+
+    cause: str
+    message: str
+    canonicalRequest: str
+
+
 class Document(TypedDict):
     """A document issued to the user."""
 
@@ -261,6 +269,29 @@ class RotatedSecret(TypedDict):
 
     webhookId: str
     secret: str
+
+
+class SandboxRequest(TypedDict):
+    """A request that a key of the partner sent, and how it was answered. Bodies are not kept."""
+
+    requestId: str
+    createdAt: str
+    method: str
+    path: str
+    query: str
+    status: int
+    error: str | None
+    fieldErrors: list[FieldError]
+    idempotencyKey: str | None
+    replayed: bool
+    milliseconds: int
+    diagnosis: Diagnosis | None
+
+
+class SandboxRequestList(TypedDict):
+    """The partner's last requests, the newest first."""
+
+    items: list[SandboxRequest]
 
 
 # A conversion to be recorded.

@@ -1,0 +1,1 @@
+"""The requests that sandbox partners sent: contract, section 11."""

@@ -1,0 +1,104 @@
+"""What is recorded of a sandbox partner's request, and its last requests: contract, section 11."""
+
+import json
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote_from_bytes, unquote
+
+import structlog
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.http.response import HttpResponseBase
+
+from partners.authentication import keys
+from partners.authentication.signed_request import SignedRequest
+from partners.authentication.signing import NotUtf8Error
+from partners.db import statements
+from partners.models import SandboxRequest
+from partners.recording.writer import BackgroundWriter
+
+log = structlog.get_logger("partners.recording")
+
+KEPT = timedelta(hours=24)
+MAX_REQUESTS = 100
+# Of a path, a query or a key, in characters; of the fields with errors.
+MAX_LENGTH, MAX_FIELD_ERRORS = 2048, 100
+
+# All but the partner's last MAX_REQUESTS.
+_DELETE_OLDER = f"""
+    DELETE FROM partners_sandboxrequest
+     WHERE partner_id = %s AND (created_at, request_id) < (
+           SELECT created_at, request_id FROM partners_sandboxrequest WHERE partner_id = %s
+            ORDER BY created_at DESC, request_id DESC OFFSET {MAX_REQUESTS - 1} LIMIT 1)
+"""
+
+
+def record(request: Any, response: HttpResponseBase, *, partner_id: int, arrived_at: float) -> None:
+    """Have a request written soon. Never fails and never waits. arrived_at: in seconds since the epoch."""
+    try:
+        writer.submit(_row(request, response, partner_id, arrived_at))
+    except Exception:
+        log.exception("request could not be recorded")
+
+
+def last_requests(partner_id: int) -> QuerySet[SandboxRequest]:
+    """The partner's requests of the last 24 hours, the newest first."""
+    rows = SandboxRequest.objects.filter(partner_id=partner_id, created_at__gt=Now() - KEPT)
+    return rows.order_by("-created_at", "-request_id")
+
+
+def write(rows: list[SandboxRequest]) -> None:
+    """Store requests, and remove all but the last ones of their partners. Raises Django's database errors."""
+    with transaction.atomic():
+        SandboxRequest.objects.bulk_create(rows, ignore_conflicts=True)
+        for partner_id in sorted({row.partner_id for row in rows}):
+            statements.run(_DELETE_OLDER, (partner_id, partner_id))
+
+
+writer = BackgroundWriter(write)
+
+
+def _row(request: Any, response: HttpResponseBase, partner_id: int, arrived_at: float) -> SandboxRequest:
+    error: dict[str, Any] = json.loads(response.content) if response.status_code >= 400 else {}  # type: ignore[attr-defined]  # noqa: PLR2004 - errors
+    key = request.header("HTTP_IDEMPOTENCY_KEY")
+    return SandboxRequest(
+        partner_id=partner_id,
+        request_id=uuid.UUID(request.request_id),
+        created_at=datetime.fromtimestamp(arrived_at, UTC),
+        method=_text(request.method)[:10],
+        path=_text(_path(request)),
+        query=_query(request),
+        status=response.status_code,
+        error=error.get("error"),
+        field_errors=[
+            {name: _text(value) for name, value in one.items()}
+            for one in error.get("fieldErrors", ())[:MAX_FIELD_ERRORS]
+        ],
+        idempotency_key=None if key is None else _text(key),
+        replayed="Idempotent-Replayed" in response.headers,
+        milliseconds=max(0, round((time.time() - arrived_at) * 1000)),
+        diagnosis={name: _text(value) for name, value in error["diagnosis"].items()} if "diagnosis" in error else None,
+    )
+
+
+def _path(request: SignedRequest) -> str:
+    try:
+        return request.canonical_path
+    except NotUtf8Error:
+        return quote_from_bytes(request.path_bytes, safe="/")
+
+
+def _query(request: SignedRequest) -> str:
+    sent = request.query_bytes.decode(errors="replace")
+    # A key or secret may hide behind escapes.
+    plain = unquote(sent)
+    return _text(sent if keys.masked(plain) == plain else plain)
+
+
+def _text(text: str) -> str:
+    """A text as PostgreSQL can store it: without NUL and lone surrogates, keys and secrets, and not too long."""
+    plain = keys.masked(text).replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+    return plain if len(plain) <= MAX_LENGTH else plain[: MAX_LENGTH - 1] + "…"

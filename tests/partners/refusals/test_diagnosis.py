@@ -1,0 +1,327 @@
+"""A 401 says why, to sandbox keys in force alone: contract, section 11."""
+
+import hmac
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+from uuid import uuid4
+
+import pytest
+from django.db import DatabaseError
+
+from partners.api import refusals
+from partners.authentication import keys, signing
+from partners.doctor import explanation
+from partners.models import ApiKey, Mode, Partner
+from tests import factories
+from tests.partners.refusals.mistakes import (
+    BODY_TEXT,
+    LIST_TARGET,
+    MISTAKES,
+    TARGET,
+    UNTOLD,
+    Mistake,
+    Sent,
+    right,
+)
+from tests.support.client import PartnerClient, Response, in_process
+from tests.support.responses import assert_error
+from tests.support.round_trips import round_trips
+
+HERE = Path(__file__).parent
+FORM = "psi_test_key_" + "x" * 43
+
+
+def now(**shift: float) -> str:
+    return (datetime.now(UTC) + timedelta(**shift)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@pytest.fixture
+def write(sandbox: PartnerClient) -> Sent:
+    return Sent("PATCH", TARGET, now(), str(uuid4()), BODY_TEXT.encode(), sandbox.api_key, sandbox.secret)
+
+
+def listing(sent: Sent) -> Sent:
+    return sent._replace(method="GET", target=LIST_TARGET, key="", body=b"")
+
+
+def headers_of(sent: Sent, signature: str | None = None) -> dict[str, str]:
+    headers = {
+        "X-Api-Key": sent.api_key,
+        "X-Request-Timestamp": sent.timestamp,
+        "X-Request-Signature": right(sent) if signature is None else signature,
+        "Content-Type": "application/json",
+        "Host": "testserver",
+    }
+    return headers | ({"Idempotency-Key": sent.key} if sent.key else {})
+
+
+def send(sent: Sent, signature: str | None = None, **changed: str | None) -> Response:
+    """Send with this signature. changed: headers by names with underscores; None removes one."""
+    headers = headers_of(sent, signature)
+    for name, value in changed.items():
+        headers.pop(name.replace("_", "-"), None)
+        if value is not None:
+            headers[name.replace("_", "-")] = value
+    return in_process(sent.method, sent.target, headers, sent.body)
+
+
+def diagnosis(response: Response) -> dict[str, str]:
+    found: dict[str, str] = assert_error(response, 401)["diagnosis"]
+    assert set(found) == {"cause", "message", "canonicalRequest"}
+    return found
+
+
+def test_the_requests_are_signed_rightly_otherwise(write: Sent) -> None:
+    assert_error(send(listing(write)), 400)
+    assert_error(send(write), 404)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_each_mistake_has_its_cause(write: Sent, mistake: Mistake) -> None:
+    sent = listing(write) if mistake.of == "list" else write
+    found = diagnosis(send(sent, mistake.sign(sent)))
+    assert found["cause"] == mistake.cause
+    assert found["canonicalRequest"].split("\n") == sent.lines
+    assert found["message"].endswith(".")
+
+
+def test_the_matrix_is_large_and_few_mistakes_cannot_be_told() -> None:
+    assert len(MISTAKES) - len(UNTOLD) >= 40
+    assert {one.cause for one in MISTAKES} | {"headerMissing", "timestampFormat", "clockSkew", "reused"} == set(
+        explanation.Cause
+    )
+
+
+def by_program(write: Sent, *command: str) -> str:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def wrong_causes(write: Sent, signatures: dict[str, str]) -> dict[str, str]:
+    """The causes that differ from the first word of the mistake's name."""
+    causes = {name: diagnosis(send(write, signature))["cause"] for name, signature in signatures.items()}
+    return {name: cause for name, cause in causes.items() if cause != name.partition(":")[0]}
+
+
+def test_mistakes_that_node_makes_have_their_causes(write: Sent) -> None:
+    told = json.dumps(write._asdict() | {"lines": write.lines, "body": write.body.decode()})
+    signatures = json.loads(by_program(write, "node", str(HERE / "mistakes.mjs"), told))
+    assert len(signatures) > 20
+    assert wrong_causes(write, signatures) == {}
+
+
+def test_mistakes_that_bash_makes_have_their_causes(write: Sent) -> None:
+    arguments = (write.secret, write.api_key, write.body.decode(), *write.lines)
+    lines = by_program(write, "bash", str(HERE / "mistakes.sh"), *arguments).splitlines()
+    signatures = dict(one.split("\t") for one in lines)
+    assert len(signatures) > 15
+    assert wrong_causes(write, signatures) == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "cause", "said"),
+    [
+        ({"X_Request_Signature": None}, "headerMissing", "Header X-Request-Signature is missing."),
+        ({"X_Request_Timestamp": None}, "headerMissing", "Header X-Request-Timestamp is missing."),
+        ({"X_Request_Timestamp": ""}, "headerMissing", "missing or not ASCII"),
+        ({"X_Request_Timestamp": "2026-01-15T10:30:00"}, "timestampFormat", "has no time zone"),
+        ({"X_Request_Timestamp": "1768473000"}, "timestampFormat", "is a number"),
+        ({"X_Request_Timestamp": now(hours=-5)}, "clockSkew", "like local time"),
+        ({"X_Request_Timestamp": now(hours=2)}, "clockSkew", "ahead of the service's time, about 2 hours"),
+        ({"X_Request_Timestamp": now(seconds=-400)}, "clockSkew", "behind the service's time"),
+        ({"X_Request_Timestamp": "0001-01-01T00:00:00Z"}, "clockSkew", "behind the service's time"),
+    ],
+)
+def test_headers_and_clock_have_causes(write: Sent, changed: dict[str, str | None], cause: str, said: str) -> None:
+    found = diagnosis(send(write, **changed))
+    assert found["cause"] == cause
+    assert said in found["message"]
+    # It was sent just now.
+    assert "sent the request earlier" not in found["message"]
+    timestamp = changed.get("X_Request_Timestamp", write.timestamp)
+    assert found["canonicalRequest"].split("\n")[3] == (timestamp or "")
+
+
+def test_without_a_key_there_is_no_diagnosis(write: Sent) -> None:
+    assert "diagnosis" not in assert_error(send(write, X_Api_Key=None), 401)
+
+
+def test_a_signature_that_was_used_is_told(sandbox: PartnerClient) -> None:
+    sandbox.post("/v1/users", factories.user_body(externalId="ada"))
+    timestamp = now()
+    once, again = (sandbox.patch("/v1/users/ada", {"city": "Ottawa"}, timestamp=timestamp) for _ in range(2))
+    assert once.status == 200
+    found = diagnosis(again)
+    assert found["cause"] == "reused"
+    assert found["message"] == "This request was already processed. Sign a new request."
+    assert found["canonicalRequest"].startswith("PATCH\n/v1/users/ada\n")
+
+
+@pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/ping?a=%C3"])
+def test_a_request_without_a_canonical_one_has_no_diagnosis(write: Sent, target: str) -> None:
+    headers = headers_of(write) | {"X-Request-Signature": ""}
+    assert "diagnosis" not in assert_error(in_process("GET", target, headers, b""), 401)
+
+
+def test_neither_secret_nor_right_signature_is_shown(write: Sent) -> None:
+    for mistake in MISTAKES:
+        sent = listing(write) if mistake.of == "list" else write
+        shown = send(sent, mistake.sign(sent)).body.decode()
+        assert write.secret.removeprefix("psi_test_secret_") not in shown
+        assert right(sent) not in shown
+    sent = write._replace(target=f"/v1/ping?secret={write.secret}&key={write.api_key}", key=write.secret, method="GET")
+    shown = diagnosis(send(sent, "0" * 64))["canonicalRequest"]
+    assert "secret=psi_test_secret_***" in shown
+    assert write.api_key.removeprefix("psi_test_key_") not in shown
+    assert write.secret.removeprefix("psi_test_secret_") not in shown
+
+
+# Whom it is told
+
+
+def revoke(record: ApiKey) -> None:
+    keys.revoke(record)
+
+
+def expire(record: ApiKey) -> None:
+    ApiKey.objects.filter(pk=record.pk).update(expires_at=datetime.now(UTC) - timedelta(seconds=1))
+
+
+def disable(record: ApiKey) -> None:
+    Partner.objects.filter(pk=record.partner_id).update(enabled=False)
+
+
+def nothing(record: ApiKey) -> None:
+    """Leave the key in force."""
+
+
+NOT_TOLD: list[tuple[str, Mode, Callable[[ApiKey], None]]] = [
+    ("live", Mode.LIVE, nothing),
+    ("revoked", Mode.SANDBOX, revoke),
+    ("expired", Mode.SANDBOX, expire),
+    ("disabled", Mode.SANDBOX, disable),
+    ("live and revoked", Mode.LIVE, revoke),
+]
+REFUSED: dict[str, dict[str, str | None]] = {
+    "signature": {"X_Request_Signature": "0" * 64},
+    "form": {"X_Request_Signature": "signed"},
+    "no signature": {"X_Request_Signature": None},
+    "no timestamp": {"X_Request_Timestamp": None},
+    "timestamp": {"X_Request_Timestamp": "yesterday"},
+}
+
+
+@pytest.mark.parametrize("changed", REFUSED.values(), ids=REFUSED)
+def test_all_other_keys_get_the_same_bytes(write: Sent, changed: dict[str, str | None]) -> None:
+    senders = [write._replace(api_key=FORM), write._replace(api_key="psi_key_" + "x" * 43)]
+    for _, mode, happen in NOT_TOLD:
+        issued = keys.issue(partner=factories.PartnerFactory.create(mode=mode))
+        happen(issued.record)
+        senders.append(write._replace(api_key=issued.api_key, secret=issued.secret))
+    bodies = set()
+    for sent in senders:
+        response = send(sent, **changed)
+        given = assert_error(response, 401)
+        bodies.add((response.body.replace(given["requestId"].encode(), b""), str(sorted(response.headers)).encode()))
+    assert len(bodies) == 1
+    assert b"diagnosis" not in bodies.pop()[0]
+    assert diagnosis(send(write, **changed))
+
+
+@pytest.mark.parametrize("changed", REFUSED.values(), ids=REFUSED)
+def test_a_refused_live_key_costs_no_further_statement(write: Sent, changed: dict[str, str | None]) -> None:
+    read = 1 if changed.get("X_Request_Signature") in {"0" * 64, "signed"} else 0
+    issued = keys.issue(partner=factories.PartnerFactory.create())
+    for api_key in (issued.api_key, "psi_key_" + "x" * 43):
+        with round_trips() as made:
+            send(write._replace(api_key=api_key), **changed)
+        assert made.count == read
+
+
+def test_an_unknown_test_key_costs_what_a_revoked_one_does(write: Sent) -> None:
+    issued = keys.issue(partner=factories.PartnerFactory.create(mode=Mode.SANDBOX))
+    keys.revoke(issued.record)
+    for changed in REFUSED.values():
+        numbers = set()
+        for api_key in (FORM, issued.api_key):
+            with round_trips() as made:
+                send(write._replace(api_key=api_key), **changed)
+            numbers.add(made.count)
+        assert numbers == {1}
+
+
+def test_a_live_key_never_reaches_the_doctor(api: PartnerClient, write: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(**_: Any) -> Any:
+        raise AssertionError("called")
+
+    monkeypatch.setattr(refusals, "_explain", [explode])
+    for changed in REFUSED.values():
+        sent = write._replace(api_key=api.api_key, secret=api.secret)
+        assert "diagnosis" not in assert_error(send(sent, **changed), 401)
+
+
+# What may fail
+
+
+def test_a_doctor_that_fails_leaves_a_401(write: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(**_: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(refusals, "_explain", [explode])
+    assert "diagnosis" not in assert_error(send(write, "0" * 64), 401)
+
+
+def test_a_look_up_that_fails_leaves_a_401(write: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise DatabaseError
+
+    monkeypatch.setattr(keys, "find_caller", fail)
+    assert "diagnosis" not in assert_error(send(write, X_Request_Timestamp=None), 401)
+
+
+# How much work it is
+
+_MANY = "&".join(f"{n % 10}=%2f" for n in range(400))
+_LARGE: dict[str, tuple[str, bytes]] = {
+    "query": (f"/v1/ping?{_MANY}", b""),
+    "query, just not too long": ("/v1/ping?" + "a&" * (explanation.MAX_LENGTHS[2] // 2), b""),
+    "path": ("/v1/users/" + "%C3%A9" * 300, b""),
+    "body": ("/v1/ping", b"x" * 65_536),
+    "line feeds": ("/v1/ping", b"\n" * 65_536),
+    "JSON": ("/v1/ping", b"[" + b"1.5," * 16_000 + b"1]"),
+    "nested JSON": ("/v1/ping", b"[" * 800 + b"1.5," * 3_000 + b"1" + b"]" * 800),
+    "JSON, just not too nested": ("/v1/ping", b"[" * 12 + b"1.5," * 248 + b"1" + b"]" * 12),
+    "all": ("/v1/users/" + "%C3%A9" * 80 + "?" + "a&" * 96, b"[" * 12 + b"1.5," * 248 + b"1" + b"]" * 12),
+}
+
+
+@pytest.mark.parametrize("name", _LARGE)
+def test_the_work_is_bounded(write: Sent, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    target, body = _LARGE[name]
+    hash_body, make_hmac = Mock(wraps=signing.body_digest), Mock(wraps=hmac.digest)
+    monkeypatch.setattr(signing, "body_digest", hash_body)
+    monkeypatch.setattr(hmac, "digest", make_hmac)
+    sent = write._replace(method="GET", target=target, body=body)
+    assert diagnosis(send(sent, "0" * 64))["cause"] == "unknown"
+    # 64 KiB six times: once for the canonical request.
+    assert sum(len(call.args[0]) for call in hash_body.call_args_list) <= 6 * 65_537
+    assert make_hmac.call_count <= explanation.MAX_TEXTS
+    assert sum(len(call.args[1]) for call in make_hmac.call_args_list) <= explanation.MAX_BYTES
+
+
+def test_a_large_request_still_has_its_likeliest_mistakes(write: Sent) -> None:
+    body = json.dumps({"items": [{"n": n / 7} for n in range(300)]}, indent=1).encode()
+    sent = write._replace(method="POST", target="/v1/users", body=body)
+
+    def wrong(digest: str) -> str:
+        return diagnosis(send(sent, signing.sign(sent.secret, "\n".join([*sent.lines[:5], digest]))))["cause"]
+
+    compact = json.dumps(json.loads(body), separators=(",", ":")).encode()
+    assert {wrong(signing.body_digest(one)) for one in (b"", body + b"\n", compact)} == {"body"}
