@@ -84,6 +84,7 @@ class BackgroundWriter:
         try:
             self._write(batch)
         except Exception:
-            log.exception("requests could not be recorded", requests=len(batch))
+            # The partner misses lines of a list, no more.
+            log.warning("requests could not be recorded", requests=len(batch), exc_info=True)
             # The next batch gets a connection that works, if there is one.
             connections.close_all()
