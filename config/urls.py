@@ -8,10 +8,10 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from partners.api.base import UnknownPath
-from partners.api.own_requests import SandboxRequestItem, SandboxRequestList
 from partners.api.views import IdempotencyKeyItem, Ping
 from partners.events.views import EventList
 from partners.sandbox.key_views import ApiKeyRotation
+from partners.sandbox.request_views import SandboxRequestItem, SandboxRequestList
 from partners.sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from transactions.api.sandbox import SimulatedDocuments, SimulatedTransactions
 from transactions.api.views import DocumentFile, DocumentList, TransactionList

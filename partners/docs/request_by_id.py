@@ -11,9 +11,9 @@ from cryptography.fernet import InvalidToken
 from django.db.models.functions import Now
 
 from partners import encryption
-from partners.api.own_requests import SandboxRequestSerializer
 from partners.models import ApiKey, SandboxRequest, in_force
 from partners.recording import sent_requests
+from partners.sandbox.request_views import SandboxRequestSerializer
 from partners.uuids import is_uuid
 
 # A partner has few keys in force. So many secrets are compared for every id, known or not.

@@ -37,8 +37,8 @@ HERE = Path(__file__).parent
 FORM = "psi_test_key_" + "x" * 43
 
 
-def now(**shift: float) -> str:
-    return (datetime.now(UTC) + timedelta(**shift)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now(shift: timedelta = timedelta(0)) -> str:
+    return (datetime.now(UTC) + shift).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @pytest.fixture
@@ -133,19 +133,23 @@ def test_mistakes_that_bash_makes_have_their_causes(write: Sent) -> None:
         ({"X_Request_Timestamp": ""}, "headerMissing", "missing or not ASCII"),
         ({"X_Request_Timestamp": "2026-01-15T10:30:00"}, "timestampFormat", "has no time zone"),
         ({"X_Request_Timestamp": "1768473000"}, "timestampFormat", "is a number"),
-        ({"X_Request_Timestamp": now(hours=-5)}, "clockSkew", "like local time"),
-        ({"X_Request_Timestamp": now(hours=2)}, "clockSkew", "ahead of the service's time, about 2 hours"),
-        ({"X_Request_Timestamp": now(seconds=-400)}, "clockSkew", "behind the service's time"),
+        ({"X_Request_Timestamp": timedelta(hours=-5)}, "clockSkew", "like local time"),
+        ({"X_Request_Timestamp": timedelta(hours=2)}, "clockSkew", "ahead of the service's time, about 2 hours"),
+        ({"X_Request_Timestamp": timedelta(seconds=-400)}, "clockSkew", "behind the service's time"),
         ({"X_Request_Timestamp": "0001-01-01T00:00:00Z"}, "clockSkew", "behind the service's time"),
     ],
 )
-def test_headers_and_clock_have_causes(write: Sent, changed: dict[str, str | None], cause: str, said: str) -> None:
-    found = diagnosis(send(write, **changed))
+def test_headers_and_clock_have_causes(
+    write: Sent, changed: dict[str, str | timedelta | None], cause: str, said: str
+) -> None:
+    # A shift is of the time of this test.
+    sent = {name: now(value) if isinstance(value, timedelta) else value for name, value in changed.items()}
+    found = diagnosis(send(write, **sent))
     assert found["cause"] == cause
     assert said in found["message"]
     # It was sent just now.
     assert "sent the request earlier" not in found["message"]
-    timestamp = changed.get("X_Request_Timestamp", write.timestamp)
+    timestamp = sent.get("X_Request_Timestamp", write.timestamp)
     assert found["canonicalRequest"].split("\n")[3] == (timestamp or "")
 
 
