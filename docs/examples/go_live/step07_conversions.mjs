@@ -1,4 +1,4 @@
-// Step 6: page through conversions while one arrives late, and miss none.
+// Step 7: page through conversions while one arrives late, and miss none.
 import { Client, userPath } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 

@@ -1,4 +1,4 @@
-// Step 8: lose the response to a write, ask whether it has happened, and retry it.
+// Step 10: lose the response to a write, ask whether it has happened, and retry it.
 import { randomUUID } from "node:crypto";
 import { Client, NoResponseError, userPath } from "./psi.mjs";
 

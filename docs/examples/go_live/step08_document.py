@@ -1,4 +1,4 @@
-"""Step 7: have a document published, wait for its event, download it, and check its SHA-256."""
+"""Step 8: have a document published, wait for its event, download it, and check its SHA-256."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Step 7: have a document published, wait for its event, download it, and check its SHA-256.
+# Step 8: have a document published, wait for its event, download it, and check its SHA-256.
 source ./psi_events.sh
 
 # request METHOD TARGET [BODY]: sends it; a response that is no success ends the script.

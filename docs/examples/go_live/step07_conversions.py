@@ -1,4 +1,4 @@
-"""Step 6: page through conversions while one arrives late, and miss none."""
+"""Step 7: page through conversions while one arrives late, and miss none."""
 
 import os
 from typing import Any

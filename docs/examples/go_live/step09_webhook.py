@@ -1,0 +1,32 @@
+"""Step 9: add a webhook, have a test sent to it, verify what arrives, and remove the webhook."""
+
+import os
+import subprocess
+import sys
+import time
+
+import psi
+
+url = os.environ.get("PSI_WEBHOOK_URL")
+if not url:
+    sys.exit("PSI_WEBHOOK_URL is not set")
+client = psi.Client()
+
+# The secret is shown this once, in a response that is not stored: no Idempotency-Key.
+added = client.request("POST", "/v1/sandbox/webhooks", {"url": url}, idempotency_key="").json()
+webhook = f"/v1/sandbox/webhooks/{added['webhookId']}"
+print(f"webhook {added['webhookId']} is {added['state']}")
+
+settings = os.environ | {"PSI_WEBHOOK_SECRET": added["secret"]}
+receiver = subprocess.Popen([sys.executable, "receive_webhook.py"], env=settings)
+try:
+    for _ in range(10):
+        result = client.request("POST", f"{webhook}/test", {}).json()
+        if result["error"] != "connect":
+            break
+        time.sleep(0.5)  # the receiver is starting
+    print(f"test: status {result['status']}, error {result['error'] or 'none'}")
+finally:
+    client.request("DELETE", webhook)
+    receiver.terminate()
+print("webhook removed")
