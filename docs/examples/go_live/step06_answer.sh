@@ -14,7 +14,8 @@ simulate() { request POST "/v1/sandbox/users/$EXTERNAL_ID/$1" "$2"; }
 # Prints what the program would show to the user.
 show() {
   request GET "/v1/users/$EXTERNAL_ID"
-  jq -r '"\(.status): \(.statusReason)", (.requirements[] | "  \(.code), \(.state): \(.message) \(.fields)")' <<<"$psi_body"
+  jq -r '"\(.status): \(.statusReason)",
+    (.requirements[] | "  \(.code), \(.state): \(.message) \(.fields)")' <<<"$psi_body"
 }
 
 # The message is not in the event: read the user.

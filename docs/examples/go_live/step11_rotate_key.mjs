@@ -8,7 +8,8 @@ const target = userPath(process.env.EXTERNAL_ID);
 
 // The secret is shown this once, in a response that is not stored: no Idempotency-Key. If it is lost, rotate again.
 const rotation = { body: { overlapHours: 24 }, idempotencyKey: "" };
-const { apiKey, secret, expiresAt } = await (await oldClient.request("POST", "/v1/sandbox/api-keys/rotate", rotation)).json();
+const issued = await oldClient.request("POST", "/v1/sandbox/api-keys/rotate", rotation);
+const { apiKey, secret, expiresAt } = await issued.json();
 // In place of your secret store.
 writeFileSync("new_key.env", `export PSI_API_KEY='${apiKey}' PSI_SECRET='${secret}'\n`, { mode: 0o600 });
 console.log(`the old key ends at ${expiresAt}`);
