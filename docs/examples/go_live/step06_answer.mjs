@@ -13,7 +13,7 @@ async function show() {
   const { status, statusReason, requirements } = await client.getUser(user);
   console.log(`${status}: ${statusReason}`);
   for (const { code, state, message, fields } of requirements) {
-    console.log(`  ${code}, ${state}: ${message} ${JSON.stringify(fields)}`);
+    console.log(`  ${code}, ${state}: ${message} (${fields.join(", ")})`);
   }
 }
 

@@ -1,6 +1,5 @@
 """Step 6: be asked for information, see why the user is on hold, and answer with an update."""
 
-import json
 import os
 from typing import Any
 
@@ -20,7 +19,7 @@ def show() -> None:
     seen = client.get_user(user)
     print(f"{seen['status']}: {seen['statusReason']}")
     for one in seen["requirements"]:
-        print(f"  {one['code']}, {one['state']}: {one['message']} {json.dumps(one['fields'])}")
+        print(f"  {one['code']}, {one['state']}: {one['message']} ({', '.join(one['fields'])})")
 
 
 def is_asked(event: Any) -> bool:

@@ -15,7 +15,7 @@ simulate() { request POST "/v1/sandbox/users/$EXTERNAL_ID/$1" "$2"; }
 show() {
   request GET "/v1/users/$EXTERNAL_ID"
   jq -r '"\(.status): \(.statusReason)",
-    (.requirements[] | "  \(.code), \(.state): \(.message) \(.fields)")' <<<"$psi_body"
+    (.requirements[] | "  \(.code), \(.state): \(.message) (\(.fields | join(", ")))")' <<<"$psi_body"
 }
 
 # The message is not in the event: read the user.

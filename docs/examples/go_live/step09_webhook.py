@@ -15,7 +15,7 @@ client = psi.Client()
 # The secret is shown this once, in a response that is not stored: no Idempotency-Key.
 added = client.request("POST", "/v1/sandbox/webhooks", {"url": url}, idempotency_key="").json()
 webhook = f"/v1/sandbox/webhooks/{added['webhookId']}"
-print(f"webhook {added['webhookId']} is {added['state']}")
+print(f"webhook {added['webhookId']} is {added['state']}", flush=True)
 
 settings = os.environ | {"PSI_WEBHOOK_SECRET": added["secret"]}
 receiver = subprocess.Popen([sys.executable, "receive_webhook.py"], env=settings)
