@@ -221,6 +221,7 @@ def test_a_webhook_whose_receiver_is_not_trusted_is_told_and_removed(
     made = Workshop(tmp_path).run(("bash", "-ec", walk.code["certificate"]), ENVIRONMENT)
     assert made.returncode == 0
     walk.settings |= {"TLS_CERT": str(tmp_path / "cert.pem"), "TLS_KEY": str(tmp_path / "key.pem")}
-    _exit_status, lines, _complaint = walk.run("step09_webhook")
+    exit_status, lines, _complaint = walk.run("step09_webhook")
+    assert exit_status == 1
     assert lines[1:] == ["test: status none, error tls", "webhook removed"]
     assert sandbox.get("/v1/sandbox/webhooks").json() == {"items": []}

@@ -15,16 +15,17 @@ console.log(`webhook ${added.webhookId} is ${added.state}`);
 
 const env = { ...process.env, PSI_WEBHOOK_SECRET: added.secret };
 const receiver = spawn(process.execPath, ["receive_webhook.mjs"], { env, stdio: "inherit" });
+let result;
 try {
-  let result;
   for (let attempt = 0; attempt < 10; attempt++) {
     result = await post(`${webhook}/test`, { body: {} });
     if (result.error !== "connect") break;
     await sleep(500); // the receiver is starting
   }
-  console.log(`test: status ${result.status}, error ${result.error ?? "none"}`);
+  console.log(`test: status ${result.status ?? "none"}, error ${result.error ?? "none"}`);
 } finally {
   await client.request("DELETE", webhook);
   receiver.kill();
 }
 console.log("webhook removed");
+if (result.status !== 204) process.exitCode = 1;

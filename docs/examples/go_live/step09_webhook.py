@@ -25,8 +25,9 @@ try:
         if result["error"] != "connect":
             break
         time.sleep(0.5)  # the receiver is starting
-    print(f"test: status {result['status']}, error {result['error'] or 'none'}")
+    print(f"test: status {result['status'] or 'none'}, error {result['error'] or 'none'}")
 finally:
     client.request("DELETE", webhook)
     receiver.terminate()
 print("webhook removed")
+sys.exit(result["status"] != 204)

@@ -61,6 +61,8 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
   [[ $(jq '.status != 204 and .error == "connect"' <<<"$psi_body") == true ]] || break
   sleep 0.5
 done
-jq -r '"test: status \(.status), error \(.error // "none")"' <<<"$psi_body"
+result=$psi_body
+jq -r '"test: status \(.status // "none"), error \(.error // "none")"' <<<"$result"
 request DELETE "$webhook"
 echo 'webhook removed'
+[[ $(jq '.status' <<<"$result") == 204 ]]
