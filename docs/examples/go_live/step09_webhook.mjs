@@ -17,10 +17,10 @@ const env = { ...process.env, PSI_WEBHOOK_SECRET: added.secret };
 const receiver = spawn(process.execPath, ["receive_webhook.mjs"], { env, stdio: "inherit" });
 let result;
 try {
-  for (let attempt = 0; attempt < 10; attempt++) {
+  for (let attempt = 0; attempt < 5; attempt++) {
     result = await post(`${webhook}/test`, { body: {} });
-    if (result.error !== "connect") break;
-    await sleep(500); // the receiver is starting
+    if (result.status === 204) break;
+    await sleep(1000); // the receiver may still be starting
   }
   console.log(`test: status ${result.status ?? "none"}, error ${result.error ?? "none"}`);
 } finally {
