@@ -95,4 +95,5 @@ def _asked_user() -> openapi.Node:
     response = whole["paths"]["/v1/users/{externalId}"]["get"]["responses"]["200"]
     (media,) = openapi.contents(whole, response).values()
     [(_, user)] = openapi.examples(whole, media)
-    return user | {"status": "suspended", "statusReason": "informationMissing"}
+    asked: openapi.Node = user | {"status": "suspended", "statusReason": "informationMissing"}
+    return asked

@@ -93,7 +93,7 @@ def test_answer_requirements_by_an_update_and_by_a_note(snippets: Snippets, user
     by = factories.StaffFactory.create(role="reviewer")
     factories.decide(user, Status.SUSPENDED)
     asked = {
-        "addressUnclear": ({"postalCode", "addressLine1"}, "Which apartment is it?"),
+        "addressUnclear": ({"postal_code", "address_line1"}, "Which apartment is it?"),
         "sourceOfFunds": ((), ""),
         "occupationUnclear": ({"occupation"}, ""),
     }

@@ -24,7 +24,8 @@ def show() -> None:
 
 def is_asked(event: Any) -> bool:
     """Whether something is open for our user. Its message is not in the event: read the user."""
-    return event["data"].get("externalId") == user and event["data"].get("openRequirements", 0) > 0
+    data = event["data"]
+    return bool(data.get("externalId") == user and data.get("openRequirements", 0) > 0)
 
 
 def is_approved(event: Any) -> bool:

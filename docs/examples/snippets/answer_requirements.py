@@ -20,6 +20,7 @@ for requirement in user["requirements"]:
         client.respond_to_requirement(USER, requirement["requirementId"], note)
     elif all(field in entered for field in fields):
         # All of its fields in one update, also those whose value stays.
-        client.request("PATCH", psi.user_path(USER), {field: entered[field] for field in fields})
+        changes = {field: entered[field] for field in fields}
+        client.request("PATCH", psi.user_path(USER), changes)
 open_now = [one for one in client.get_user(USER)["requirements"] if one["state"] == "open"]
 print(f"{len(open_now)} open")
