@@ -116,7 +116,7 @@ def test_answer_requirements_by_an_update_and_by_a_note(snippets: Snippets, user
     assert (user.address_line1, user.occupation) == ("100 King St W, Apt 5", "Engineer")
     responses = user.requirements.order_by("created_at").values_list("code", "responses__note")
     assert list(responses) == [
-        ("addressUnclear", None),
+        ("addressUnclear", ""),
         ("sourceOfFunds", "The income is the salary of the employer on file."),
         ("occupationUnclear", None),
     ]
