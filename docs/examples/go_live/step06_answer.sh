@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Step 6: be asked for information, see why the user is on hold, and answer with an update.
 source ./psi_events.sh
+: "${EXTERNAL_ID:?is not set}"
 
 # request METHOD TARGET [BODY]: sends it; a response that is no success ends the script.
 request() {

@@ -4,7 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "./psi.mjs";
 
 const { PSI_WEBHOOK_URL: url } = process.env;
-if (!url) throw new Error("PSI_WEBHOOK_URL is not set");
+if (!url) {
+  console.error("PSI_WEBHOOK_URL is not set");
+  process.exit(1);
+}
 const client = new Client();
 const post = async (path, more) => (await client.request("POST", path, more)).json();
 

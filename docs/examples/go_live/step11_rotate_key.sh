@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Step 11: rotate your API key, and switch to the new one while both are in force.
 source ./psi.sh
+: "${EXTERNAL_ID:?is not set}"
 
 target=/v1/users/$EXTERNAL_ID
 changes='{"occupation": "Architect"}' key=$(psi_uuid)
