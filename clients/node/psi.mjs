@@ -1,6 +1,6 @@
 // A client of the Partner Service Interface. Node.js 20 or newer, no packages; one file that may be copied.
 //
-//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_test_key_… PSI_SECRET=psi_test_secret_…
 //     node psi.mjs GET /v1/ping
 //     node psi.mjs PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //

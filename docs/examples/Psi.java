@@ -1,6 +1,6 @@
 // Signs requests to the Partner Service Interface and sends them. Java 17 or newer, no packages.
 //
-//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_test_key_… PSI_SECRET=psi_test_secret_…
 //     java Psi.java GET /v1/ping
 //     java Psi.java PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //

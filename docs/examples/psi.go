@@ -1,6 +1,6 @@
 // Signs requests to the Partner Service Interface and sends them. Go 1.19 or newer, no packages.
 //
-//	export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+//	export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_test_key_… PSI_SECRET=psi_test_secret_…
 //	go run psi.go GET /v1/ping
 //	go run psi.go PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //

@@ -2,7 +2,7 @@
 
 // Signs requests to the Partner Service Interface and sends them. PHP 8.0 or newer, no packages.
 //
-//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_test_key_… PSI_SECRET=psi_test_secret_…
 //     php psi.php GET /v1/ping
 //     php psi.php PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 //

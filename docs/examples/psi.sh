@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Signs requests to the Partner Service Interface and sends them. Bash 4, curl 7.55 or newer, openssl and iconv.
 #
-#     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_key_… PSI_SECRET=psi_secret_…
+#     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_test_key_… PSI_SECRET=psi_test_secret_…
 #     bash psi.sh GET /v1/ping
 #     bash psi.sh PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
 #
@@ -78,7 +78,8 @@ psi_uuid() {
 # psi_send METHOD TARGET [BODY [IDEMPOTENCY_KEY [FILE [HEADER …]]]]: signs a request and sends it. Sets psi_status,
 # psi_body, psi_head (status line and headers) and psi_retry_after (seconds, or nothing). Fails without a response, with
 # 2 if nothing could be sent; an error status is a response.
-# TARGET: percent-encoded. BODY: JSON, sent as it is signed. IDEMPOTENCY_KEY: by default a new one for a write.
+# TARGET: percent-encoded. BODY: JSON, sent as it is signed. IDEMPOTENCY_KEY: by default a new one for a write; `none`
+# for none.
 # FILE: gets the body instead of psi_body, which cannot contain NUL. HEADER: not signed, as 'X-Sandbox-Fault: slow'.
 psi_send() {
   local method=$1 target=$2 body=${3-} key=${4-} file=${5-} timestamp canonical signature response setting
@@ -89,6 +90,7 @@ psi_send() {
   if [[ -n $file ]]; then options+=(--dump-header - --output "$file"); else options+=(--include); fi
   if [[ $method == POST || $method == PATCH ]]; then
     [[ -n $key ]] || key=$(psi_uuid)
+    [[ $key != none ]] || key=''
     headers+=('Content-Type: application/json') options+=(--data-binary @-)
   else
     body=''

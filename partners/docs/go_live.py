@@ -1,4 +1,4 @@
-"""The page "Go live": eleven steps in the sandbox, whose scripts tests run as they are printed."""
+"""The page "Go live": thirteen steps in the sandbox, whose scripts tests run as they are printed."""
 
 from functools import lru_cache
 
@@ -19,14 +19,18 @@ SECTIONS = (
     ("be-refused", "3. Be refused"),
     ("be-approved", "4. Be approved"),
     ("read-events", "5. Read the events"),
-    ("conversions", "6. Page through conversions"),
-    ("document", "7. Download a document"),
-    ("lost-response", "8. Lose a response"),
-    ("rotate-key", "9. Rotate the key"),
-    ("rate-limit", "10. Be rate-limited"),
-    ("reconcile", "11. Reconcile"),
+    ("answer", "6. Answer a requirement"),
+    ("conversions", "7. Page through conversions"),
+    ("document", "8. Download a document"),
+    ("webhook", "9. Receive a webhook"),
+    ("lost-response", "10. Lose a response"),
+    ("rotate-key", "11. Rotate the key"),
+    ("rate-limit", "12. Be rate-limited"),
+    ("reconcile", "13. Reconcile"),
     ("checklist", "Go-live checklist"),
 )
+# What the steps need beside each other.
+OTHER_FILES = ("psi", "receive_webhook")
 # The command that runs a script, by its suffix.
 PROGRAMS = {".py": "python3", ".mjs": "node", ".sh": "bash"}
 
@@ -44,7 +48,7 @@ def page(base_url: str) -> str:
         "key_prefix": KEY_PREFIXES[Mode.SANDBOX],
         "secret_prefix": keys.SECRET_PREFIXES[Mode.SANDBOX],
         "live_key_prefix": KEY_PREFIXES[Mode.LIVE],
-        "downloads": [_download(suffix, list(steps)) for suffix in PROGRAMS],
+        "downloads": [_download(suffix, [*OTHER_FILES, *steps]) for suffix in PROGRAMS],
         "steps": steps,
         "faults": [fault for fault in faults.Fault if fault != faults.Fault.LOST_ANSWER],
         "slow": faults.Fault.SLOW,
@@ -59,6 +63,6 @@ def page(base_url: str) -> str:
 def _download(suffix: str, names: list[str]) -> Sample:
     """The commands that download all files of a language."""
     language, _ = LANGUAGES[suffix]
-    loop = " \\\n  ".join(["for name in psi", *names])
+    loop = " \\\n  ".join(["for name in", *names])
     text = f'mkdir go-live\ncd go-live\n{loop}\ndo\n  curl -fsSO "$PSI_BASE_URL/docs/examples/$name{suffix}"\ndone\n'
     return Sample(f"download, {language}", language, "bash", text, text.count("\n"), "")

@@ -12,7 +12,7 @@ from partners.api.json import MAX_BODY_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.authentication import keys
 from partners.authentication.signature_authentication import REALM
-from partners.docs import example_files
+from partners.docs import example_files, openapi
 from partners.doctor.causes import LINES
 from partners.models import KEY_PREFIXES, Mode
 from partners.rates import parse_rate
@@ -28,6 +28,7 @@ SECTIONS = (
     ("pagination", "Pagination"),
     ("rate-limits", "Rate limits"),
     ("status-life-cycle", "Status life cycle"),
+    ("requirements", "Reasons and requirements"),
     ("documents", "Documents"),
     ("events", "Events"),
     ("webhooks", "Webhooks"),
@@ -57,8 +58,10 @@ def page(base_url: str) -> str:
         "markdown": "guide",
         "contents": [{"title": "", "links": [{"id": name, "title": title} for name, title in SECTIONS]}],
         "base_url": base_url,
-        "key_prefix": KEY_PREFIXES[Mode.LIVE],
-        "secret_prefix": keys.SECRET_PREFIXES[Mode.LIVE],
+        "key_prefix": KEY_PREFIXES[Mode.SANDBOX],
+        "secret_prefix": keys.SECRET_PREFIXES[Mode.SANDBOX],
+        "live_key_prefix": KEY_PREFIXES[Mode.LIVE],
+        "live_secret_prefix": keys.SECRET_PREFIXES[Mode.LIVE],
         "quick_languages": QUICK_LANGUAGES,
         "clients": example_files.clients(),
         "snippets": example_files.samples_in("snippets"),
@@ -70,6 +73,7 @@ def page(base_url: str) -> str:
         "not_valid": errors.UnauthorizedError.default_detail,
         "already_received": idempotency.ALREADY_RECEIVED,
         "realm": REALM,
+        "asked_user": json.dumps(_asked_user(), indent=2),
         "error_text": json.dumps(_EXAMPLE_ERROR, indent=2),
         "max_body_bytes": MAX_BODY_BYTES,
         "max_body_kib": MAX_BODY_BYTES // 1024,
@@ -83,3 +87,13 @@ def page(base_url: str) -> str:
         "max_limit": MAX_LIMIT,
     }
     return render_to_string("docs/guide.html", context)
+
+
+def _asked_user() -> openapi.Node:
+    """Return the description's example of a user, on hold until a requirement is answered."""
+    whole = openapi.document()
+    response = whole["paths"]["/v1/users/{externalId}"]["get"]["responses"]["200"]
+    (media,) = openapi.contents(whole, response).values()
+    [(_, user)] = openapi.examples(whole, media)
+    asked: openapi.Node = user | {"status": "suspended", "statusReason": "informationMissing"}
+    return asked

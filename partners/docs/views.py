@@ -62,7 +62,7 @@ def guide(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def go_live(request: HttpRequest) -> HttpResponse:
-    """Eleven steps in the sandbox, from an API key to the go-live checklist."""
+    """Thirteen steps in the sandbox, from an API key to the go-live checklist."""
     return public(go_live_page.page(_base_url(request)), shared=False)
 
 

@@ -5,16 +5,18 @@ import http.client
 import json
 import secrets
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from standardwebhooks import Webhook
 
 from partners.events import feed
@@ -29,6 +31,7 @@ from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS
 from transactions.documents.withdrawing import withdraw
 from users.models import Status, User
+from users.services import requirements
 
 PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 EVENT_ID = "0d6f2f6a-8a53-4c3e-9b0e-3f2d6a1c7b95"
@@ -111,11 +114,13 @@ def test_a_follower_that_is_killed_continues_where_it_ended(follower: Follower, 
     factories.decide(user, Status.SUSPENDED)
     factories.add_conversions(user, [factories.NOON] * 3)
     document = factories.DocumentFactory.create(user=user)
+    by = factories.StaffFactory.create(role="reviewer")
+    requirement = requirements.open_requirement(user=user, code="other", message="Which school is it?", by=by)
     place_events()
     with follower.running():
         until(lambda: follower.cursor == last_cursor(user))
+    requirements.close_requirement(requirement_id=requirement.pk, by=by)
     factories.StatusChangeFactory.create(user=user, to_status=Status.ACTIVE)
-    by = factories.StaffFactory.create(role="reviewer")
     withdraw(document=document, by=by, reason="Of another customer", source="a test")
     place_events()
     with follower.running():
@@ -126,6 +131,8 @@ def test_a_follower_that_is_killed_continues_where_it_ended(follower: Follower, 
         "cust-1001 is suspended",
         "cust-1001 has 3 more conversions since 2026-01-15T12:00:00.000000Z",
         f"cust-1001 has document {document.document_id}",
+        "cust-1001 has 1 open requirements",
+        "cust-1001 has 0 open requirements",
         "cust-1001 is active",
         f"cust-1001 no longer has document {document.document_id}",
     ]
@@ -182,14 +189,14 @@ def test_a_follower_ends_where_its_cursor_is_refused(follower: Follower) -> None
 class Receiver:
     """The receiver of one language."""
 
-    def __init__(self, place: Workshop, suffix: str, secret: str) -> None:
-        self.place, self.name = place, f"receive_webhook{suffix}"
+    def __init__(self, place: Workshop, suffix: str, secret: str, **settings: str) -> None:
+        self.place, self.name, self.settings = place, f"receive_webhook{suffix}", settings
         self.command, self.secret = (PROGRAMS[suffix][1], self.name), secret
         self.port = free_port()
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        environment = {"PSI_WEBHOOK_SECRET": self.secret, "PORT": str(self.port)}
+        environment = {"PSI_WEBHOOK_SECRET": self.secret, "PORT": str(self.port)} | self.settings
         process = self.place.start(self.command, environment)
         try:
             until(self._listens)
@@ -268,6 +275,23 @@ def test_a_webhook_is_received_once_however_often_it_is_sent(receiver: Receiver)
     for _ in range(3):
         assert receiver.post(BODY, signed(BODY, receiver.secret)) == 204
     assert receiver.lines == ["user.statusChanged cust-Zoë"]
+
+
+def test_a_receiver_serves_https_with_a_certificate(own_place: Workshop, suffix: str) -> None:
+    if suffix == ".sh":
+        pytest.skip("Bash's is a program of an HTTPS server")
+    authority = trustme.CA()
+    certificate, context = authority.issue_cert("localhost"), ssl.create_default_context()
+    authority.configure_trust(context)
+    certificate.private_key_pem.write_to_path(str(own_place.folder / "key.pem"))
+    certificate.cert_chain_pems[0].write_to_path(str(own_place.folder / "cert.pem"))
+    secure = Receiver(own_place, suffix, new_secret(), TLS_CERT="cert.pem", TLS_KEY="key.pem")
+    with secure.running():
+        connection = http.client.HTTPSConnection("localhost", secure.port, timeout=WAIT_SECONDS, context=context)
+        with closing(connection):
+            connection.request("POST", "/", BODY, signed(BODY, secure.secret))
+            assert connection.getresponse().status == 204
+    assert secure.lines == ["user.statusChanged cust-Zoë"]
 
 
 def test_while_secrets_overlap_either_verifies(receiver: Receiver) -> None:

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import connections
 from django.utils.html import strip_tags
 
+from partners.docs import go_live
 from partners.docs.example_files import files, samples_in
-from partners.models import Mode, Partner
+from partners.models import ApiKey, Mode, Partner, WebhookEndpoint
 from tests import factories
 from tests.examples.languages import BASH, ENVIRONMENT, NODE, PYTHON, Workshop, require
-from tests.live.conftest import Server, serving
+from tests.live.conftest import Server, free_port, serving
 from tests.support.client import PartnerClient
 from tests.support.events import place_events
 from users.models import Status, User
@@ -34,10 +34,26 @@ FIGURE = re.compile(r'<figure class="code[^"]*" data-name="([^"]*)">.*?<code>(.*
 pytestmark = pytest.mark.parametrize("suffix", PROGRAMS, scope="module")
 
 
+def figures(page: str) -> dict[str, str]:
+    """The texts of a page's figures, by their names."""
+    return {unescape(name): unescape(strip_tags(text)) for name, text in FIGURE.findall(page)}
+
+
 @pytest.fixture(scope="module")
-def server(django_db_setup: None, kept: Path) -> Iterator[Server]:
-    """A live service whose docs can be read without HTTPS."""
-    with serving(DEBUG="true", OWNER_DATABASE_URL="", DOCUMENT_STORAGE_URL=kept.as_uri()) as running:
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the certificate that the page has its reader make."""
+    require("openssl")
+    folder = tmp_path_factory.mktemp("certificate")
+    command = figures(go_live.page("http://testserver"))["certificate"]
+    assert Workshop(folder).run(("bash", "-ec", command), ENVIRONMENT).returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, kept: Path, certified: Path) -> Iterator[Server]:
+    """A live service on the reader's own machine, with the settings that the page names."""
+    webhooks = {"WEBHOOK_ALLOW_LOOPBACK": "true", "WEBHOOK_CA_BUNDLE": str(certified / "cert.pem")}
+    with serving(DEBUG="true", OWNER_DATABASE_URL="", DOCUMENT_STORAGE_URL=kept.as_uri(), **webhooks) as running:
         yield running
 
 
@@ -91,6 +107,14 @@ class Walk:
         lines = self.code[f"output of step {number}"].splitlines()
         return re.compile("".join("(.*\n)*" if line == "…" else f"{_pattern(line)}\n" for line in lines))
 
+    def switch_key(self) -> None:
+        """Does with the new key what the page says."""
+        assert (self.folder / "new_key.env").stat().st_mode & 0o077 == 0
+        command = f'{self.code["switch to the new key"]}\nprintf \'%s\\n\' "$PSI_API_KEY" "$PSI_SECRET"'
+        new = self.execute("bash", "-ec", command).stdout.decode().splitlines()
+        assert new != [self.settings["PSI_API_KEY"], self.settings["PSI_SECRET"]]
+        self.settings |= dict(zip(("PSI_API_KEY", "PSI_SECRET"), new, strict=True))
+
 
 def _pattern(line: str) -> str:
     return ".+".join(map(re.escape, line.split("…")))
@@ -99,15 +123,15 @@ def _pattern(line: str) -> str:
 @pytest.fixture(scope="module")
 def code(server: Server) -> dict[str, str]:
     """The texts of the page's figures, by their names."""
-    page = server.transport("GET", "/docs/go-live", {}, b"").body.decode()
-    return {unescape(name): unescape(strip_tags(text)) for name, text in FIGURE.findall(page)}
+    return figures(server.transport("GET", "/docs/go-live", {}, b"").body.decode())
 
 
 @pytest.fixture(scope="module")
 def exports(code: dict[str, str]) -> dict[str, str]:
     """The variables that the page exports; the reader has to replace some."""
-    lines = (line.removeprefix("export ").split("=", 1) for line in code["environment"].splitlines())
-    return {name: value.strip("'\"") for name, value in lines}
+    lines = (code["environment"] + code["environment of step 9"]).splitlines()
+    words = (word.split("=", 1) for line in lines for word in line.removeprefix("export ").split())
+    return {name: value.strip("'\"") for name, value in words}
 
 
 @pytest.fixture(scope="module")
@@ -131,44 +155,42 @@ def walk(
     code: dict[str, str],
     exports: dict[str, str],
     downloaded: Path,
+    certified: Path,
     tmp_path: Path,
 ) -> Walk:
-    # What the reader has to fill in.
-    given = {"PSI_API_KEY": sandbox.api_key, "PSI_SECRET": sandbox.secret}
+    # What the reader has to fill in; the port is another because tests run side by side.
+    given = {"PSI_API_KEY": sandbox.api_key, "PSI_SECRET": sandbox.secret, "PORT": str(free_port())}
     given["EXTERNAL_ID"] = f"walk-{secrets.token_hex(4)}"
+    given["PSI_WEBHOOK_URL"] = exports["PSI_WEBHOOK_URL"].replace(exports["PORT"], given["PORT"])
     assert given.keys() < exports.keys()
     folder = shutil.copytree(downloaded, tmp_path / "go-live")
+    shutil.copytree(certified, folder, dirs_exist_ok=True)
     return Walk(suffix, folder, exports | given, code)
 
 
-def test_every_step_prints_what_the_page_says(walk: Walk, sandbox: PartnerClient, tmp_path: Path) -> None:
+def test_every_step_prints_what_the_page_says(walk: Walk, sandbox: PartnerClient) -> None:
     steps = [name.removesuffix(walk.suffix) for name in walk.code if name.endswith(walk.suffix)]
     assert sorted(steps) == list(samples_in("go_live"))
     for name in steps:
         assert (walk.folder / f"{name}{walk.suffix}").read_text() == walk.code[f"{name}{walk.suffix}"]
     for number, name in enumerate((name for name in steps if name.startswith("step")), start=1):
         assert name.startswith(f"step{number:02}_")
-        if number == 9:
-            _rotate_key(walk, tmp_path)
         exit_status, lines, complaint = walk.run(name)
         assert (exit_status, complaint) == (0, ""), (name, lines)
         printed = "".join(f"{line}\n" for line in lines)
         assert walk.expected(number).fullmatch(printed), (name, printed)
+        if name == "step11_rotate_key":
+            walk.switch_key()
     user = User.objects.get(external_id=walk.settings["EXTERNAL_ID"])
     assert (user.status, user.city, user.occupation) == (Status.ACTIVE, "Ottawa", "Architect")
     assert (user.conversions.count(), user.documents.count()) == (6, 1)
     assert json.loads((walk.folder / "users.json").read_text()) == {user.external_id: "active"}
     (document,) = walk.folder.glob("*.pdf")
     assert document.read_bytes().startswith(b"%PDF-")
-
-
-def _rotate_key(walk: Walk, tmp_path: Path) -> None:
-    """As support does, when it is asked for a new key."""
-    output = tmp_path / "issued.json"
-    with output.open("w") as stdout:
-        call_command("rotate_api_key", walk.settings["PSI_API_KEY"], json=True, stdout=stdout)
-    issued = json.loads(output.read_text())
-    walk.settings |= {"PSI_NEW_API_KEY": issued["apiKey"], "PSI_NEW_SECRET": issued["secret"]}
+    (old, new) = ApiKey.objects.filter(partner=user.partner).order_by("created_at")
+    assert (old.expires_at is None, new.expires_at) == (False, None)
+    assert walk.settings["PSI_API_KEY"].startswith(new.prefix)
+    assert not WebhookEndpoint.objects.filter(partner=user.partner, removed_at=None).exists()
 
 
 def test_the_first_step_refuses_a_live_key(walk: Walk, client: PartnerClient) -> None:
@@ -179,14 +201,14 @@ def test_the_first_step_refuses_a_live_key(walk: Walk, client: PartnerClient) ->
 
 
 def test_reconciling_names_each_difference(walk: Walk, sandbox: PartnerClient) -> None:
-    for external_id in ("both", "theirs", "changed"):
+    for external_id in ("both", "theirs", "altered"):
         assert sandbox.post("/v1/users", factories.user_body(externalId=external_id)).status == 201
-    own = {"both": "pendingCompliance", "changed": "active", "ours": "pendingCompliance"}
+    own = {"both": "pendingCompliance", "altered": "active", "ours": "pendingCompliance"}
     (walk.folder / "users.json").write_text(json.dumps(own))
-    exit_status, lines, complaint = walk.run("step11_reconcile")
+    exit_status, lines, complaint = walk.run("step13_reconcile")
     assert (exit_status, complaint) == (0, "")
     assert lines == [
-        "changed: own active, service pendingCompliance",
+        "altered: own active, service pendingCompliance",
         "ours: own pendingCompliance, service none",
         "theirs: own none, service pendingCompliance",
         "users: own 3, service 3, different 3",
@@ -206,3 +228,15 @@ def test_a_missing_variable_is_one_line(suffix: str, tmp_path: Path, name: str) 
     assert re.search(r"\b(EXTERNAL_ID|PSI_[A-Z_]+):? is not set$", told)
     # psi_send's own status where nothing could be sent.
     assert done.returncode in ({1, 2} if suffix == ".sh" else {1})
+
+
+def test_a_webhook_whose_receiver_is_not_trusted_is_told_and_removed(
+    walk: Walk, sandbox: PartnerClient, tmp_path: Path
+) -> None:
+    made = Workshop(tmp_path).run(("bash", "-ec", walk.code["certificate"]), ENVIRONMENT)
+    assert made.returncode == 0
+    walk.settings |= {"TLS_CERT": str(tmp_path / "cert.pem"), "TLS_KEY": str(tmp_path / "key.pem")}
+    exit_status, lines, _complaint = walk.run("step09_webhook")
+    assert exit_status == 1
+    assert lines[1:] == ["test: status none, error tls", "webhook removed"]
+    assert sandbox.get("/v1/sandbox/webhooks").json() == {"items": []}

@@ -1,15 +1,20 @@
 """The calls that the reference shows, run as they are shown, beside the client that each of them uses."""
 
 import json
+import secrets
 import sys
+from typing import Any
 
 import pytest
 
 from partners.docs import openapi
 from partners.docs.reference.calls import Call
 from partners.docs.reference.operations import operations
+from partners.models import Mode
+from tests import factories
 from tests.examples.calling import Access
 from tests.examples.languages import BASH, NODE, PYTHON, Workshop
+from tests.live.conftest import Server
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from users.models import User
@@ -53,6 +58,18 @@ def test_a_user_is_created(place: Workshop, access: Access, language: str, clien
 def test_a_call_succeeds(place: Workshop, access: Access, language: str, operation: str, user: User) -> None:
     printed, complaint = run(place, access, language, operation)
     assert "200" in printed + complaint
+
+
+def test_a_call_that_refuses_a_key_succeeds(
+    place: Workshop, server: Server, language: str, django_db_blocker: Any
+) -> None:
+    with django_db_blocker.unblock():
+        partner = factories.PartnerFactory.create(slug=f"sandbox-{secrets.token_hex(4)}", mode=Mode.SANDBOX)
+        client = factories.client_of(partner, server.transport)
+    access = Access(f"http://127.0.0.1:{server.port}", client.api_key, client.secret)
+    printed, complaint = run(place, access, language, "rotateApiKey")
+    assert "201" in printed + complaint
+    assert "psi_test_secret_" in printed
 
 
 def test_a_document_is_stored_as_it_is(place: Workshop, access: Access, language: str, user: User) -> None:

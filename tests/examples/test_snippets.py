@@ -16,7 +16,8 @@ from tests.examples.gateway import Fault, Gateway
 from tests.examples.languages import BASH, EXAMPLES, NODE, PYTHON, Language, Workshop, require
 from tests.support.client import PartnerClient
 from tests.support.documents import NOON, add_document
-from users.models import User, UserEvent
+from users.models import Status, User, UserEvent
+from users.services import requirements
 
 # Not UTF-8, with NULs, and with line feeds at its end.
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)) * 40 + b"\0%%EOF\n\n"
@@ -86,6 +87,50 @@ def test_update_user(snippets: Snippets, user: User) -> None:
     user.refresh_from_db()
     assert (exit_status, "cust-1001" in line, complaint) == (0, True, "")
     assert (user.address_line1, user.city, user.postal_code) == ("1 Elgin St", "Ottawa", "K1P 5W1")
+
+
+def test_answer_requirements_by_an_update_and_by_a_note(snippets: Snippets, user: User) -> None:
+    by = factories.StaffFactory.create(role="reviewer")
+    factories.decide(user, Status.SUSPENDED)
+    asked = {
+        "addressUnclear": ({"postal_code", "address_line1"}, "Which apartment is it?"),
+        "sourceOfFunds": ((), ""),
+        "occupationUnclear": ({"occupation"}, ""),
+    }
+    for code, (fields, message) in asked.items():
+        requirements.open_requirement(user=user, code=code, fields=fields, message=message, by=by)
+    exit_status, lines, complaint = snippets.run("answer_requirements")
+    assert (exit_status, complaint) == (0, "")
+    assert lines[0] == "cust-1001 is suspended (underReview)"
+    printed = [line.partition(" until ")[0].rstrip() for line in lines[1:]]
+    assert printed == [
+        "addressUnclear open",
+        "  Which apartment is it? addressLine1, postalCode",
+        "sourceOfFunds open",
+        "  no message",
+        "occupationUnclear open",
+        "  no message occupation",
+        "1 open",
+    ]
+    user.refresh_from_db()
+    assert (user.address_line1, user.occupation) == ("100 King St W, Apt 5", "Engineer")
+    responses = user.requirements.order_by("created_at").values_list("code", "responses__note")
+    assert list(responses) == [
+        ("addressUnclear", ""),
+        ("sourceOfFunds", "The income is the salary of the employer on file."),
+        ("occupationUnclear", None),
+    ]
+    # Once more: what was answered is not answered again.
+    assert snippets.run("answer_requirements")[1][-1] == "1 open"
+    assert user.requirements.filter(responses__isnull=False).count() == 2
+
+
+def test_answer_requirements_of_a_user_without_any(snippets: Snippets, user: User) -> None:
+    assert snippets.run("answer_requirements") == (
+        0,
+        ["cust-1001 is pendingCompliance (no reason)", "0 open"],
+        "",
+    )
 
 
 def test_list_transactions(snippets: Snippets, user: User) -> None:

@@ -100,10 +100,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def receiving() -> Iterator[Receiver]:
-    """A running receiver, with an authority made for it."""
+    """A running receiver, with an authority made for it, and a certificate and key of localhost for others."""
     with TemporaryDirectory(prefix="psi-receiver-") as folder:
         authority, authorities = trustme.CA(), Path(folder, "authority.pem")
         authority.cert_pem.write_to_path(str(authorities))
+        certificate = authority.issue_cert("localhost")
+        certificate.cert_chain_pems[0].write_to_path(str(authorities.with_name("cert.pem")))
+        certificate.private_key_pem.write_to_path(str(authorities.with_name("key.pem")))
         receiver = Receiver(authority, authorities)
         with receiver.running():
             yield receiver

@@ -1,11 +1,11 @@
 // Step 2: create a user, and note it among your own.
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { Client } from "./psi.mjs";
+import { Client, setting } from "./psi.mjs";
 
 const USERS = "users.json"; // in place of your database
 const user = {
-  externalId: process.env.EXTERNAL_ID,
+  externalId: setting("EXTERNAL_ID"),
   email: "ada@example.com",
   firstName: "Ada",
   lastName: "Byron",

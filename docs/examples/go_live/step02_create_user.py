@@ -1,7 +1,6 @@
 """Step 2: create a user, and note it among your own."""
 
 import json
-import os
 import sys
 import uuid
 from pathlib import Path
@@ -13,7 +12,7 @@ USERS = Path("users.json")  # in place of your database
 try:
     user = psi.Client().create_user(
         {
-            "externalId": os.environ["EXTERNAL_ID"],
+            "externalId": psi.setting("EXTERNAL_ID"),
             "email": "ada@example.com",
             "firstName": "Ada",
             "lastName": "Byron",

@@ -1,13 +1,11 @@
 """Step 3: be refused, for invalid fields and for a minor."""
 
-import os
-
 import psi
 
 client = psi.Client()
 for changes in ({"email": "nobody", "nickname": "Ada"}, {"dateOfBirth": "2020-01-01"}):
     try:
-        client.request("PATCH", psi.user_path(os.environ["EXTERNAL_ID"]), changes)
+        client.request("PATCH", psi.user_path(psi.setting("EXTERNAL_ID")), changes)
     except psi.ApiError as error:
         print(f"{error.status} {error.error}: {error.message}")
         for problem in error.field_errors:

@@ -1,11 +1,10 @@
 """Step 4: simulate the decisions of compliance, a rejection and an approval."""
 
-import os
 import sys
 
 import psi
 
-client, user = psi.Client(), os.environ["EXTERNAL_ID"]
+client, user = psi.Client(), psi.setting("EXTERNAL_ID")
 try:
     for status in ("rejected", "pendingCompliance", "active"):
         result = client.request("POST", f"/v1/sandbox/users/{user}/status", {"status": status}).json()

@@ -1,4 +1,6 @@
 // Step 5: read the events until the approval.
+import { setting } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
-await follow(({ data }) => data.externalId === process.env.EXTERNAL_ID && data.status === "active");
+const user = setting("EXTERNAL_ID");
+await follow(({ data }) => data.externalId === user && data.status === "active");

@@ -21,6 +21,10 @@ function handle({ type, data }) {
         console.log(data.externalId, "is", data.status);
       }
       break;
+    case "user.requirementsChanged":
+      // What they are is read with the user.
+      console.log(data.externalId, "has", data.openRequirements, "open requirements");
+      break;
     case "user.transactionsRecorded":
       console.log(data.externalId, "has", data.count, "more conversions since", data.oldestCreatedAt);
       break;

@@ -25,6 +25,9 @@ def handle(event: Any) -> None:
             if data["updatedAt"] > statuses.get(data["externalId"], {"updatedAt": ""})["updatedAt"]:
                 statuses[data["externalId"]] = data
                 print(data["externalId"], "is", data["status"], flush=True)
+        case "user.requirementsChanged":
+            # What they are is read with the user.
+            print(data["externalId"], "has", data["openRequirements"], "open requirements", flush=True)
         case "user.transactionsRecorded":
             print(
                 data["externalId"], "has", data["count"], "more conversions since", data["oldestCreatedAt"], flush=True

@@ -12,6 +12,8 @@ cursor=events.cursor statuses=statuses.json
 news='.items[] | .data as $d
   | if .type == "user.statusChanged" then
       select($d.updatedAt > ($known[0][$d.externalId].updatedAt // "")) | "\($d.externalId) is \($d.status)"
+    elif .type == "user.requirementsChanged" then # what they are is read with the user
+      "\($d.externalId) has \($d.openRequirements) open requirements"
     elif .type == "user.transactionsRecorded" then
       "\($d.externalId) has \($d.count) more conversions since \($d.oldestCreatedAt)"
     elif .type == "user.documentPublished" then

@@ -1,11 +1,14 @@
 // Receives webhooks and verifies them.
 //
 //     export PSI_WEBHOOK_SECRET=whsec_… PORT=8080
+//     export TLS_CERT=cert.pem TLS_KEY=key.pem # for HTTPS; not behind an HTTPS server
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { setting, verifyWebhook, WebhookError } from "./psi.mjs";
 
 const MAX_BODY = 64 * 1024;
-const { PORT = "8080" } = process.env;
+const { PORT = "8080", TLS_CERT, TLS_KEY } = process.env;
 // While you change from one secret to the next, put both here: either verifies.
 const secrets = [setting("PSI_WEBHOOK_SECRET")];
 // In place of your database: what was received, by webhook-id.
@@ -37,8 +40,12 @@ async function receive(request) {
   return 204;
 }
 
-// Behind your HTTPS server.
-createServer(async (request, response) => {
+async function respond(request, response) {
   const status = await receive(request).catch(() => 500);
   response.writeHead(status).end();
-}).listen(Number(PORT), "127.0.0.1");
+}
+
+const server = TLS_CERT
+  ? createHttpsServer({ cert: readFileSync(TLS_CERT), key: readFileSync(TLS_KEY) }, respond)
+  : createServer(respond);
+server.listen(Number(PORT), "127.0.0.1");

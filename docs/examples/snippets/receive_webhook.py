@@ -1,9 +1,11 @@
 """Receives webhooks and verifies them.
 
 export PSI_WEBHOOK_SECRET=whsec_… PORT=8080
+export TLS_CERT=cert.pem TLS_KEY=key.pem  # for HTTPS; not behind an HTTPS server
 """
 
 import os
+import ssl
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -11,11 +13,8 @@ import psi
 
 MAX_BODY = 64 * 1024
 
-secret = os.environ.get("PSI_WEBHOOK_SECRET")
-if not secret:
-    raise SystemExit("PSI_WEBHOOK_SECRET is not set")
 # While you change from one secret to the next, put both here: either verifies.
-secrets = [secret]
+secrets = [psi.setting("PSI_WEBHOOK_SECRET")]
 # In place of your database: what was received, by webhook-id.
 received: dict[str, Any] = {}
 
@@ -51,5 +50,10 @@ class Receiver(BaseHTTPRequestHandler):
         """Nothing: the lines are the events."""
 
 
-# Behind your HTTPS server.
-ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "8080"))), Receiver).serve_forever()
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "8080"))), Receiver)
+if certificate := os.environ.get("TLS_CERT"):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, os.environ["TLS_KEY"])
+    # Handshakes in the threads of requests.
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+server.serve_forever()

@@ -13,6 +13,7 @@ from partners.api import errors, idempotency
 from partners.api.json import MAX_BODY_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.docs import guide as guide_page
+from partners.docs import openapi
 from partners.rates import parse_rate
 from tests import factories
 from tests.partners.docs.reading import PAGES, Page, get, read
@@ -228,6 +229,22 @@ def test_the_quick_start_sets_the_variables_that_the_clients_read(guide: Page) -
     for client in ("psi.py", "psi.mjs", "psi.sh"):
         source = examples()[client].read_text()
         assert all(name in source for name in names), client
+
+
+def test_every_example_shows_a_key_of_the_sandbox(guide: Page, go_live: Page) -> None:
+    exported = [code for page in (guide, go_live) for code in page.code if "PSI_API_KEY=" in code]
+    assert len(exported) > 5
+    for code in exported:
+        assert "psi_key_" not in code
+        assert "psi_secret_" not in code
+    assert "The live key comes last" in guide.text
+
+
+def test_every_status_reason_is_explained(guide: Page) -> None:
+    fields = openapi.document()["components"]["schemas"]["UserSummary"]["properties"]
+    reasons = {reason for reason in fields["statusReason"]["enum"] if reason}
+    assert len(reasons) > 5
+    assert reasons <= set(guide.code)
 
 
 def test_the_quick_start_names_this_service(guide: Page) -> None:

@@ -10,6 +10,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -77,7 +78,7 @@ class Command(BaseCommand):
             if keep_serving:
                 # From the first line of the addresses on, a signal is how the demo is meant to end.
                 with suppress(KeyboardInterrupt):
-                    self.show_addresses(base_url, seeded)
+                    self.show_addresses(base_url, seeded, receiver.authorities.parent)
                     server.wait()
 
     def decide(self, user: str, status: str) -> None:
@@ -117,8 +118,8 @@ class Command(BaseCommand):
         self.say(f"   Webhook {webhook['webhookId']}, secret {webhook['secret']}")
         return str(webhook["secret"])
 
-    def show_addresses(self, base_url: str, seeded: dict[str, Any]) -> None:
-        lines = "\n".join(summary(seeded))
+    def show_addresses(self, base_url: str, seeded: dict[str, Any], certificates: Path) -> None:
+        lines, sandbox = "\n".join(summary(seeded)), seeded["sandbox"]
         self.say(f"""\
 Serving on {base_url} until Ctrl-C.
 {lines}
@@ -126,9 +127,11 @@ Serving on {base_url} until Ctrl-C.
 Docs          {base_url}/docs   (from a key to the first signed call)
 Go live       {base_url}/docs/go-live   (all of the integration, with the key of the sandbox)
 Back office   {base_url}/admin/   (log in as demo-reviewer, for example)
-To sign and send a request, in another terminal:
-  export PSI_API_KEY={seeded["apiKey"]} PSI_SECRET={seeded["secret"]}
+To sign and send a request with the key of the sandbox, in another terminal:
+  export PSI_BASE_URL={base_url} PSI_API_KEY={sandbox["apiKey"]} PSI_SECRET={sandbox["secret"]}
   .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}
+To receive webhooks on https://localhost:8443/, as step 9 of the walk does:
+  export TLS_CERT={certificates}/cert.pem TLS_KEY={certificates}/key.pem
 The service's log: {LOG.relative_to(settings.BASE_DIR)}""")
 
     def say(self, text: str) -> None:

@@ -1,12 +1,11 @@
-"""Step 7: have a document published, wait for its event, download it, and check its SHA-256."""
+"""Step 8: have a document published, wait for its event, download it, and check its SHA-256."""
 
-import os
 from pathlib import Path
 
 import psi
 import psi_events
 
-client, user = psi.Client(), os.environ["EXTERNAL_ID"]
+client, user = psi.Client(), psi.setting("EXTERNAL_ID")
 
 sample = {"type": "accountStatement", "title": "Statement of January"}
 published = client.request("POST", f"/v1/sandbox/users/{user}/documents", sample).json()["documentId"]

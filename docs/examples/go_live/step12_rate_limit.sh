@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Step 10: be limited, wait as long as the response says, and go on.
+# Step 12: be limited, wait as long as the response says, and go on.
 source ./psi.sh
 
 # The limit is simulated for the first attempt only.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Step 6: page through conversions while one arrives late, and miss none.
+# Step 7: page through conversions while one arrives late, and miss none.
 source ./psi_events.sh
 : "${EXTERNAL_ID:?is not set}"
 

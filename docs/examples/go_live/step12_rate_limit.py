@@ -1,4 +1,4 @@
-"""Step 10: be limited, wait as long as the response says, and go on."""
+"""Step 12: be limited, wait as long as the response says, and go on."""
 
 import time
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Step 11: compare all users of the service with your own.
+# Step 13: compare all users of the service with your own.
 source ./psi_events.sh
 
 # What the feed still holds is not a difference.

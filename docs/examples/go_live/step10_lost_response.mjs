@@ -1,9 +1,9 @@
-// Step 8: lose the response to a write, ask whether it has happened, and retry it.
+// Step 10: lose the response to a write, ask whether it has happened, and retry it.
 import { randomUUID } from "node:crypto";
-import { Client, NoResponseError, userPath } from "./psi.mjs";
+import { Client, NoResponseError, setting, userPath } from "./psi.mjs";
 
 const client = new Client();
-const target = userPath(process.env.EXTERNAL_ID);
+const target = userPath(setting("EXTERNAL_ID"));
 const changes = JSON.stringify({ addressLine1: "1 Elgin St", city: "Ottawa", postalCode: "K1P 5W1" });
 // Store both before you send: a retry needs the same key and the same bytes.
 const key = randomUUID();

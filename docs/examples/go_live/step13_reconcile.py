@@ -1,4 +1,4 @@
-"""Step 11: compare all users of the service with your own."""
+"""Step 13: compare all users of the service with your own."""
 
 import json
 from pathlib import Path

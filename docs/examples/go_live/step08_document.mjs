@@ -1,10 +1,10 @@
-// Step 7: have a document published, wait for its event, download it, and check its SHA-256.
+// Step 8: have a document published, wait for its event, download it, and check its SHA-256.
 import { writeFileSync } from "node:fs";
-import { Client } from "./psi.mjs";
+import { Client, setting } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
 const client = new Client();
-const user = process.env.EXTERNAL_ID;
+const user = setting("EXTERNAL_ID");
 
 const body = { type: "accountStatement", title: "Statement of January" };
 const published = await (await client.request("POST", `/v1/sandbox/users/${user}/documents`, { body })).json();

@@ -1,12 +1,11 @@
-"""Step 6: page through conversions while one arrives late, and miss none."""
+"""Step 7: page through conversions while one arrives late, and miss none."""
 
-import os
 from typing import Any
 
 import psi
 import psi_events
 
-client, user = psi.Client(), os.environ["EXTERNAL_ID"]
+client, user = psi.Client(), psi.setting("EXTERNAL_ID")
 CONVERSION = {
     "from": {"currency": "CAD", "amount": "100.00"},
     "to": {"currency": "USD", "amount": "71.82"},

@@ -1,9 +1,9 @@
-// Step 6: page through conversions while one arrives late, and miss none.
-import { Client, userPath } from "./psi.mjs";
+// Step 7: page through conversions while one arrives late, and miss none.
+import { Client, setting, userPath } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
 const client = new Client();
-const user = process.env.EXTERNAL_ID;
+const user = setting("EXTERNAL_ID");
 const CONVERSION = {
   from: { currency: "CAD", amount: "100.00" },
   to: { currency: "USD", amount: "71.82" },

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Step 7: have a document published, wait for its event, download it, and check its SHA-256.
+# Step 8: have a document published, wait for its event, download it, and check its SHA-256.
 source ./psi_events.sh
 : "${EXTERNAL_ID:?is not set}"
 

@@ -1,11 +1,10 @@
-"""Step 8: lose the response to a write, ask whether it has happened, and retry it."""
+"""Step 10: lose the response to a write, ask whether it has happened, and retry it."""
 
-import os
 import uuid
 
 import psi
 
-client, target = psi.Client(), psi.user_path(os.environ["EXTERNAL_ID"])
+client, target = psi.Client(), psi.user_path(psi.setting("EXTERNAL_ID"))
 changes = b'{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'
 # Store both before you send: a retry needs the same key and the same bytes.
 key = str(uuid.uuid4())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Step 8: lose the response to a write, ask whether it has happened, and retry it.
+# Step 10: lose the response to a write, ask whether it has happened, and retry it.
 source ./psi.sh
 : "${EXTERNAL_ID:?is not set}"
 
