@@ -74,9 +74,9 @@ def _moved(components: dict[str, Any], kind: str, name: str, node: dict[str, Any
 def _plain(described: dict[str, Any]) -> dict[str, Any]:
     """Return a property without drf-spectacular's mark of an enum, and with its reference beside its description.
 
-    Code generators make an intersection of types of allOf.
+    Code generators make an intersection of types of allOf, and a field required that has a default.
     """
-    plain = {key: value for key, value in described.items() if key not in {"allOf", "x-spec-enum-id"}}
+    plain = {key: value for key, value in described.items() if key not in {"allOf", "default", "x-spec-enum-id"}}
     if "items" in plain:
         plain["items"] = {key: value for key, value in plain["items"].items() if key != "x-spec-enum-id"}
     for reference in described.get("allOf", []):

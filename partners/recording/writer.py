@@ -16,7 +16,8 @@ MAX_QUEUED = 1000
 MAX_BATCH = 100
 # After this time without a row, the thread gives its connection back.
 IDLE_SECONDS = 10.0
-CLOSING_SECONDS = 1.0
+# Of a process that stops: longer than any statement may take.
+CLOSING_SECONDS = 10.0
 
 
 class BackgroundWriter:
@@ -45,7 +46,7 @@ class BackgroundWriter:
                     self._thread.start()
 
     def close(self) -> None:
-        """Write what is queued, for a second at most, and end the thread."""
+        """Write what is queued, within CLOSING_SECONDS, and end the thread."""
         thread = self._thread
         if thread is None or not thread.is_alive():
             return

@@ -100,7 +100,8 @@ class OverlapSerializer(StrictSerializer[Any]):
         highest=MAX_HOURS,
         default=DEFAULT_HOURS,
         source="overlap_hours",
-        help_text="How long the old one stays in force beside the new one; 0: it ends at once.",
+        help_text=f"How long the old one stays in force beside the new one, by default {DEFAULT_HOURS}; 0: it ends at"
+        " once.",
     )
 
 
