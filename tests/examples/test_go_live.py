@@ -219,9 +219,9 @@ def test_reconciling_names_each_difference(walk: Walk, sandbox: PartnerClient) -
 def test_a_missing_variable_is_one_line(suffix: str, tmp_path: Path, name: str) -> None:
     for program in PROGRAMS[suffix][0].needs:
         require(program)
-    for path in files().values():
+    for file_name, path in files().items():
         if path.suffix == suffix:
-            shutil.copy(path, tmp_path)
+            shutil.copy(path, tmp_path / file_name)
     (tmp_path / "users.json").write_text("{}")
     done = Workshop(tmp_path).run((PROGRAMS[suffix][1], f"{name}{suffix}"))
     (told,) = done.stderr.decode().splitlines()

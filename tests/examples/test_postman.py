@@ -46,7 +46,10 @@ def test_a_first_call_sends_what_is_required_and_what_has_a_default() -> None:
 def test_each_write_has_an_idempotency_key_of_its_own() -> None:
     for request in REQUESTS:
         keys = [one for one in request["header"] if one["key"] == "Idempotency-Key"]
-        assert [(one["value"], one["disabled"]) for one in keys] == [("{{$guid}}", False)] * ("body" in request)
+        # A response with a secret is not stored, and a test of a webhook sends once more.
+        is_without = request["url"]["path"][1:3] in (["sandbox", "webhooks"], ["sandbox", "api-keys"])
+        takes_one = "body" in request and not is_without
+        assert [(one["value"], one["disabled"]) for one in keys] == [("{{$guid}}", False)] * takes_one
 
 
 def test_the_script_signs_every_vector(place: Workshop) -> None:
