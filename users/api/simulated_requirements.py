@@ -25,7 +25,7 @@ class SimulatedRequirements(SandboxUserView):
 
     @extend_schema(
         operation_id="simulateRequirement",
-        tags=["Sandbox"],
+        tags=["Requirements"],
         summary="Simulate a requirement of compliance",
         description="Opens a requirement as compliance would, with its event. For sandbox partners only.",
         parameters=schema.USER_WRITE_PARAMETERS,
@@ -72,7 +72,7 @@ class SimulatedClosing(SandboxUserView):
 
     @extend_schema(
         operation_id="simulateClosing",
-        tags=["Sandbox"],
+        tags=["Requirements"],
         summary="Simulate the closing of a requirement",
         description="Closes a requirement as compliance would, with its event. For sandbox partners only.",
         parameters=schema.REQUIREMENT_WRITE_PARAMETERS,
