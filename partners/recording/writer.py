@@ -1,8 +1,8 @@
 """A thread that writes rows after the responses: requests neither wait for it nor fail with it."""
 
-import atexit
 import threading
 from collections.abc import Callable
+from multiprocessing.util import Finalize
 from queue import Empty, Full, Queue
 from typing import Any
 
@@ -29,7 +29,6 @@ class BackgroundWriter:
         self._queue: Queue[Any] = Queue(MAX_QUEUED)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        atexit.register(self.close)
 
     def submit(self, row: object) -> None:
         """Queue a row, or drop it if too many wait."""
@@ -44,6 +43,9 @@ class BackgroundWriter:
                 if self._thread is None or not self._thread.is_alive():
                     self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
                     self._thread.start()
+                    # The server's workers are forked by multiprocessing, which runs neither atexit's functions nor
+                    # what was registered before the fork.
+                    Finalize(None, self.close, exitpriority=10)
 
     def close(self) -> None:
         """Write what is queued, within CLOSING_SECONDS, and end the thread."""
