@@ -26,8 +26,7 @@ def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]
     columns: that the partner sent. They answer requirements of these fields (contract, section 13).
     """
     updated = user.summary if profile == user.profile else queries.update(user.summary.id, profile)
-    if updated.requirements == NO_REQUIREMENTS or not requirements.submit_by_update(
-        user_id=updated.id, columns=columns
-    ):
+    if updated.requirements == NO_REQUIREMENTS:
         return updated
+    requirements.submit_by_update(user_id=updated.id, columns=columns)
     return queries.reread(updated.id)

@@ -133,8 +133,8 @@ def respond(*, requirement: Requirement, user_status: str, note: str) -> Require
     return response
 
 
-def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> bool:
-    """Set each open requirement of a locked user to submitted whose fields an update has all; returns whether any was.
+def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
+    """Set each open requirement of a locked user to submitted whose fields an update has all.
 
     columns: that the update has, those with the present values included.
     """
@@ -142,7 +142,6 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> bool:
     asked = [one for one in _open(user_id) if one.fields and columns >= set(one.fields)]
     for requirement in asked:
         RequirementResponse.objects.create(requirement=requirement)
-    return bool(asked)
 
 
 def not_closed(user: User) -> QuerySet[Requirement]:
