@@ -5,6 +5,7 @@ contract (section 12).
 """
 
 import re
+import unicodedata
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -14,6 +15,18 @@ Choice = TypeVar("Choice", bound=TextChoices)
 
 # Unicode categories Cc and Cs: control characters and lone surrogates.
 _CONTROL_OR_SURROGATE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+# Letters and symbols without a form of their own. Of the default-ignorable code points only the first four are letters,
+# numbers, punctuation or symbols; the last is the empty Braille pattern.
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+NOT_VISIBLE = "Must have a visible character: a letter, a number, punctuation or a symbol."
+
+
+def has_visible_character(value: str) -> bool:
+    """Whether people see anything of a text without control characters: contract, section 2."""
+    if value.isascii():
+        return not value.isspace() and value != ""
+    return any(unicodedata.category(one)[0] in "LNPS" and one not in _FILLERS for one in value)
 
 
 def clean_text(value: Any) -> str:
@@ -26,12 +39,14 @@ def clean_text(value: Any) -> str:
 
 
 def text(value: Any, *, shortest: int, longest: int) -> str:
-    """A string of `shortest` to `longest` code points, stripped of white space."""
+    """A string of `shortest` to `longest` code points, stripped of white space; visible unless it may be empty."""
     stripped = clean_text(value).strip()
     if len(stripped) < shortest:
         raise ValidationError("Must not be empty.", code="length")
     if len(stripped) > longest:
         raise ValidationError(f"Must be at most {longest} characters.", code="length")
+    if shortest and not has_visible_character(stripped):
+        raise ValidationError(NOT_VISIBLE, code="format")
     return stripped
 
 

@@ -128,9 +128,9 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description=gettext_lazy("user"))
     def user(self, user: Any) -> str:
-        cell = '<a href="{}">{} {}</a> <span class="bo-quiet bo-below-name">{}</span>'
+        cell = '<a href="{}">{}</a> <span class="bo-quiet bo-below-name">{}</span>'
         url = reverse("backoffice_case", args=(user.pk,))
-        return format_html(cell, url, user.first_name, user.last_name, user.external_id)
+        return format_html(cell, url, user.full_name, user.external_id)
 
     @admin.display(description=gettext_lazy("province"))
     def place(self, user: Any) -> str:

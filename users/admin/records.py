@@ -171,7 +171,7 @@ class UserEventAdmin(ReadOnlyAdmin):
     @admin.display(description=_("user"))
     def of_user(self, event: Any) -> str:
         """The user by the name that the change left them."""
-        return _case_link(event.pgh_obj_id, f"{event.first_name} {event.last_name}", event.external_id)
+        return _case_link(event.pgh_obj_id, event.full_name, event.external_id)
 
     @admin.display(description=_("partner"))
     def partner_name(self, event: Any) -> str:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_noop
 
 from partners.db.audit import Labels, tracked
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
+from partners.json_rules import has_visible_character
 from partners.models import Partner
 from users.models.approval_triggers import DECISION_TRIGGERS
 from users.models.columns import PROFILE_COLUMNS
@@ -70,6 +71,12 @@ class Staff(AbstractUser):
         # Absent where the form has refused it.
         if (self.username or "").lower() == self.SANDBOX:
             raise ValidationError({"username": _("This name is reserved for simulated decisions.")})
+
+
+def _full_name(row: Any, user_id: uuid.UUID) -> str:
+    """The first and the last name, for people; where nothing of it is visible, what else names the user."""
+    names = (f"{row.first_name} {row.last_name}", row.external_id)
+    return next(filter(has_visible_character, names), str(user_id))
 
 
 class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
@@ -181,8 +188,8 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
 
     @property
     def full_name(self) -> str:
-        """The first and the last name."""
-        return f"{self.first_name} {self.last_name}"
+        """The first and the last name; never without a visible character."""
+        return _full_name(self, self.pk)
 
 
 class UserEvent(
@@ -227,6 +234,11 @@ class UserEvent(
 
     def __str__(self) -> str:
         return f"{capfirst(self.change)} {self.pgh_id}"
+
+    @property
+    def full_name(self) -> str:
+        """The name that the change left the user; never without a visible character."""
+        return _full_name(self, self.pgh_obj_id)
 
     @property
     def change(self) -> Any:

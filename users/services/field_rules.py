@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from email_validator import EmailNotValidError, validate_email
 
-from partners.json_rules import clean_text, text
+from partners.json_rules import NOT_VISIBLE, clean_text, has_visible_character, text
 
 EXTERNAL_ID_LENGTH = 128
 NOT_STRIPPED = "Must not begin or end with white space."
@@ -47,6 +47,8 @@ def external_id(value: Any) -> str:
     if any(c != " " and unicodedata.category(c)[0] not in "LMNPS" for c in identifier):
         message = "Must be letters, marks, numbers, punctuation, symbols and plain spaces, such as cust-1001."
         raise ValidationError(message, code="format")
+    if not has_visible_character(identifier):
+        raise ValidationError(NOT_VISIBLE, code="format")
     return identifier
 
 

@@ -92,6 +92,7 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         ({"externalId": "a\x00b"}, "externalId: "),
         ({"externalId": "\ud800"}, "externalId: Must not contain"),
         ({"externalId": 7}, "externalId: "),
+        ({"externalId": "\u3164"}, "externalId: Must have a visible character"),
         ({"conversionId": "a b"}, "conversionId must be"),
         ({"conversionId": "x" * 65}, "conversionId must be"),
         ({"conversionId": ""}, "conversionId must be"),

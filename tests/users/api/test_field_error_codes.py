@@ -25,6 +25,8 @@ def codes(response: Response) -> dict[str, str]:
         ({"firstName": "a" * 101}, "length"),
         ({"firstName": "a\u0007"}, "format"),
         ({"externalId": "a/b"}, "format"),
+        ({"externalId": "\u2800"}, "format"),
+        ({"city": "\u200b"}, "format"),
         ({"externalId": "a" * 129}, "length"),
         ({"email": "nobody"}, "format"),
         ({"email": "a" * 255}, "length"),

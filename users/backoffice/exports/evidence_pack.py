@@ -202,7 +202,7 @@ def _page(user: User, profile: Record, access: AccessRecord, manifest: Manifest)
     context = {
         "user_id": user.pk,
         "is_sandbox": user.is_sandbox,
-        "name": f"{user.first_name} {user.last_name}",
+        "name": user.full_name,
         "profile": _pairs(profile, {}),
         "access": access,
         "key_id": manifest.key_id,
