@@ -62,4 +62,4 @@ def _kind(character: str) -> str:
 def _subdivisions(rules: AddressRules) -> Iterator[Subdivision]:
     names = subdivision_names(rules.country)
     for code, key in dict.fromkeys((one.code, one.key) for one in rules.provinces.values()):
-        yield Subdivision(code, names.get(key, key), "" if key == code else key)
+        yield Subdivision(code, names.get(key or code, key), "" if key == code else key)

@@ -162,6 +162,8 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
         if country is None or "country" in errors:
             return
         rules, unfit = rules_for(country), []
+        # To the stored country, the stored address belongs, whatever the libraries' data says today.
+        is_moved = self.instance is not None and country != getattr(self.instance, "country", None)
         for name, column, rule in (
             ("postalCode", "postal_code", rules.postal_code),
             ("province", "province", rules.province),
@@ -176,7 +178,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
                         detail if name in self.initial_data else ErrorDetail(detail, "required")
                         for detail in get_error_detail(error)
                     ]
-            elif self.instance and "country" in values and not _is_stored_form(rule, getattr(self.instance, column)):
+            elif is_moved and not _is_stored_form(rule, getattr(self.instance, column)):
                 unfit.append(name)
         if unfit:
             # Errors name only the fields that were sent.

