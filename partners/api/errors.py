@@ -18,6 +18,7 @@ log = structlog.get_logger("partners.errors")
 MALFORMED_JSON = "The body is not valid JSON in UTF-8."
 
 
+CONTENT_ENCODING = "Unsupported Content-Encoding: send the body as it is, without compression."
 # What is wrong with a field, for programs: contract, section 12.
 FIELD_ERROR_CODES = (
     "required",
@@ -99,7 +100,7 @@ class BodyTooLargeError(BadRequestError):
 
 
 class UnsupportedMediaTypeError(BadRequestError):
-    """The body is not declared as JSON in UTF-8."""
+    """The body is declared as encoded, or not as JSON in UTF-8."""
 
     status_code = 415
     default_detail = "Unsupported media type: send application/json, in UTF-8."

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django.utils.functional import cached_property
 from rest_framework.parsers import BaseParser
 
-from partners.api.errors import BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
+from partners.api.errors import CONTENT_ENCODING, BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
 from partners.api.json import MAX_BODY_BYTES, JsonObject
 from partners.authentication.signed_request import SignedRequest
 
@@ -36,7 +36,7 @@ class PartnerRequest(SignedRequest):
 
     @cached_property
     def parser(self) -> BaseParser:
-        """The parser of the body's media type, which must be in UTF-8. Raises UnsupportedMediaTypeError."""
+        """The parser of the body's media type, in UTF-8 and not encoded. Raises UnsupportedMediaTypeError."""
         # Parameters are not decoded: Django's parser would use any codec that the caller names.
         media_type, *parameters = self.content_type.lower().split(";")
         pairs = [(name.strip(), value.strip().strip('"')) for name, _, value in (p.partition("=") for p in parameters)]
@@ -46,6 +46,9 @@ class PartnerRequest(SignedRequest):
         )
         if parser is None or not {value for name, value in pairs if name == "charset"} <= _UTF_8:
             raise UnsupportedMediaTypeError
+        codings = {coding.strip().lower() for coding in (self.header("HTTP_CONTENT_ENCODING") or "").split(",")}
+        if not codings <= {"identity", ""}:
+            raise UnsupportedMediaTypeError(CONTENT_ENCODING)
         return parser
 
     @cached_property

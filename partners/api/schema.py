@@ -43,6 +43,7 @@ ERRORS_OF_ALL = (
 ERRORS_OF_BODIES = (
     *ERRORS_OF_ALL,
     errors.UnsupportedMediaTypeError(),
+    errors.UnsupportedMediaTypeError(errors.CONTENT_ENCODING),
     errors.BadRequestError(errors.MALFORMED_JSON),
 )
 ERRORS_OF_WRITES = (*ERRORS_OF_BODIES, errors.invalid_parameter(HEADER, NOT_A_UUID))

@@ -19,6 +19,7 @@ STANDARD_INPUT = "standard input"
 PAUSE = 1.0
 
 _READ_BYTES = 256 * 1024
+_IMPORT = "manage.py import_conversions -"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The first bytes of compressed files; their formats, and the programs that decompress them.
 _COMPRESSED = {
@@ -28,10 +29,12 @@ _COMPRESSED = {
     b"BZh": ("bzip2", "bzcat"),
     b"\xfd7zX": ("xz", "xzcat"),
 }
+# The first bytes of texts in UTF-16, with a byte order mark or without, and the encoding's name for iconv.
+_UTF_16 = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"{\0": "UTF-16LE", b"\0{": "UTF-16BE"}
 
 
-class CompressedError(ValueError):
-    """The source is compressed; the text says how to import it."""
+class OtherFormatError(ValueError):
+    """The source is not NDJSON as a whole; the text says how to import it."""
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -70,8 +73,8 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes] | None]:
         """Lines that are not blank, numbered from 1; None about every PAUSE.
 
-        Lines are truncated after MAX_LINE_BYTES + 1 bytes. Raises CompressedError, OSError and Interrupted; a line that
-        is incomplete then is dropped.
+        Lines are truncated after MAX_LINE_BYTES + 1 bytes. Raises OtherFormatError, OSError and Interrupted; a line
+        that is incomplete then is dropped.
         """
         number, begun = 0, b""
         for chunk in self._chunks():
@@ -79,7 +82,7 @@ class Source:
                 yield None
                 continue
             if number == 0:
-                _refuse_compressed(begun + chunk)
+                _refuse_other_format(begun + chunk)
             pieces = chunk.split(b"\n")
             pieces[0] = begun + pieces[0]
             begun = pieces.pop()[: MAX_LINE_BYTES + 1]
@@ -114,10 +117,16 @@ def _truncated(number: int, line: bytes) -> bytes:
     return (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)[: MAX_LINE_BYTES + 1]
 
 
-def _refuse_compressed(start: bytes) -> None:
-    """Raises CompressedError: each line of a compressed file would be rejected."""
+def _refuse_other_format(start: bytes) -> None:
+    """Raises OtherFormatError: each line of such a source would be rejected."""
     for magic, (name, program) in _COMPRESSED.items():
         if start.startswith(magic):
-            raise CompressedError(
-                f"The source is compressed with {name}. Decompress it: {program} FILE | manage.py import_conversions -"
-            )
+            raise OtherFormatError(f"The source is compressed with {name}. Decompress it: {program} FILE | {_IMPORT}")
+    for magic, encoding in _UTF_16.items():
+        if start.startswith(magic):
+            convert = f"iconv -f {encoding} -t UTF-8 FILE | {_IMPORT}"
+            raise OtherFormatError(f"The source is in UTF-16, not in UTF-8. Convert it: {convert}")
+    if start.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
+        raise OtherFormatError(
+            f"The source is a JSON array, not one object a line. Convert it: jq -c '.[]' FILE | {_IMPORT}"
+        )

@@ -1,5 +1,6 @@
 """The size, media type and JSON of bodies: contract, section 1."""
 
+import gzip
 import io
 import json
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from partners.api.errors import BadRequestError
 from partners.api.json import parse_object
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
-from tests.support.responses import failing_fields
+from tests.support.responses import assert_error, failing_fields
 from users.models import User
 
 LIMIT = 64 * 1024
@@ -96,6 +97,31 @@ def test_another_media_type_is_refused(
     target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
     response = api.send(method, target, factories.user_body(), headers={"Content-Type": media_type})
     assert failing_fields(response, 415) == []
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "GZIP", "identity, gzip", "x", "*"])
+def test_an_encoded_body_is_refused_and_the_response_says_so(
+    api: PartnerClient, create_user: Callable[..., Response], method: str, coding: str
+) -> None:
+    create_user(externalId="ada")
+    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
+    body = gzip.compress(json.dumps(factories.user_body()).encode())
+    response = api.send(method, target, body, headers={"Content-Encoding": coding})
+    assert failing_fields(response, 415) == []
+    assert "Content-Encoding" in response.json()["message"]
+
+
+@pytest.mark.parametrize("coding", ["identity", "Identity", "", "identity, identity"])
+def test_identity_is_no_encoding(api: PartnerClient, coding: str) -> None:
+    assert api.send("POST", "/v1/users", factories.user_body(), headers={"Content-Encoding": coding}).status == 201
+
+
+def test_an_encoding_is_checked_with_the_media_type(api: PartnerClient) -> None:
+    encoded = {"Content-Encoding": "gzip"}
+    assert_error(api.send("POST", "/v1/users", b"{}", headers=encoded, secret="wrong"), 401)
+    assert failing_fields(api.send("POST", "/v1/users", b"{}", headers=encoded, key="1"), 415) == []
+    assert api.get("/v1/ping", headers=encoded).status == 200
 
 
 def test_neither_accept_nor_a_media_type_of_a_read_is_looked_at(api: PartnerClient) -> None:

@@ -1,6 +1,7 @@
 """Sources that are compressed, damaged or endless."""
 
 import gzip
+import json
 import subprocess
 import tracemalloc
 from contextlib import closing
@@ -39,6 +40,32 @@ def test_a_compressed_source_is_refused_in_one_line(
         call_command("import_conversions", str(tmp_path / "f"))
     advice = f"Decompress it: {program} FILE | manage.py import_conversions -"
     assert (str(refused.value), refused.value.returncode) == (f"The source is compressed with {name}. {advice}", 1)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE")],
+)
+def test_utf_16_is_refused_in_one_line(
+    tmp_path: Path, line: Line, committed_partner: Partner, encoding: str, name: str
+) -> None:
+    (tmp_path / "f").write_bytes(ndjson(line(1), line(2)).decode().encode(encoding))
+    with pytest.raises(CommandError) as refused:
+        call_command("import_conversions", str(tmp_path / "f"))
+    advice = f"Convert it: iconv -f {name} -t UTF-8 FILE | manage.py import_conversions -"
+    assert str(refused.value) == f"The source is in UTF-16, not in UTF-8. {advice}"
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b" \n"], ids=ascii)
+def test_a_json_array_is_refused_in_one_line(
+    tmp_path: Path, line: Line, committed_partner: Partner, start: bytes
+) -> None:
+    (tmp_path / "f").write_bytes(start + json.dumps([line(1), line(2)], indent=1).encode())
+    with pytest.raises(CommandError) as refused:
+        call_command("import_conversions", str(tmp_path / "f"))
+    advice = "Convert it: jq -c '.[]' FILE | manage.py import_conversions -"
+    assert str(refused.value) == f"The source is a JSON array, not one object a line. {advice}"
+    assert stored(committed_partner) == set()
 
 
 def test_a_compressed_file_is_imported_through_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:

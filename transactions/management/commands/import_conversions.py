@@ -18,7 +18,7 @@ from tqdm import tqdm
 from partners.db import statements
 from partners.management.base import Outcome, ServiceCommand
 from transactions.imports.importer import Importer, Rejected
-from transactions.imports.sources import CompressedError, Interrupted, Source
+from transactions.imports.sources import Interrupted, OtherFormatError, Source
 from transactions.imports.staging import Database, Rehearsal
 from transactions.models import ImportRun, RunState
 
@@ -136,7 +136,7 @@ class Command(ServiceCommand):
             self._show_progress(number)
         except Interrupted:
             self.failure = f"Stopped by {self.signals[0].name}", STATUS_OF_SIGNALS + self.signals[0]
-        except CompressedError as error:
+        except OtherFormatError as error:
             raise CommandError(str(error)) from None
         except OSError as error:
             self.failure = f"The source cannot be read: {error.strerror}", 1
