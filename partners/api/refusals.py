@@ -1,9 +1,11 @@
 """The diagnosis of a refused signature, for sandbox keys in force alone: contract, section 11.
 
-A refused request of any other key costs and gets nothing more. The kind of a key is in its text, so no key is looked up
-for a live partner's.
+A test secret in place of the key is named too, by its prefix: the text is no key, so nothing is told of any. A refused
+request of any other key costs and gets nothing more. The kind of a key is in its text, so no key is looked up for a
+live partner's.
 """
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 from urllib.parse import quote_from_bytes
@@ -28,6 +30,10 @@ _KNOWN = {
     AuthenticationFailure.CLOCK_SKEW: "clockSkew",
     AuthenticationFailure.REPLAY: "reused",
 }
+_EXCHANGED = (
+    "X-Api-Key holds a secret: key and secret are exchanged. Send the API key, which begins with psi_test_key_, sign"
+    " with the secret, and rotate this one, because it was sent."
+)
 _HEADERS = ("Host", "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature", "Idempotency-Key")
 _PRINTABLE = "".join(map(chr, range(33, 127)))
 
@@ -61,6 +67,8 @@ def diagnose(request: PartnerRequest, refusal: SignatureRefusedError) -> Caller 
     """Give the refusal its diagnosis if the API key is a sandbox key in force; return that key's caller."""
     caller = _sandbox_caller(request, refusal)
     if caller is None:
+        if (request.header("HTTP_X_API_KEY") or "").startswith(keys.SECRET_PREFIXES[Mode.SANDBOX]):
+            refusal.diagnosis = _of_exchanged(request)
         return None
     try:
         refusal.diagnosis = _diagnosis(request, refusal, caller.secret)
@@ -71,6 +79,15 @@ def diagnose(request: PartnerRequest, refusal: SignatureRefusedError) -> Caller 
         # The response is a 401 all the same.
         log.exception("refusal could not be explained")
     return caller
+
+
+def _of_exchanged(request: PartnerRequest) -> dict[str, str] | None:
+    """The diagnosis of a test secret in place of the key: by its prefix alone, whether or not it is a secret."""
+    with suppress(NotUtf8Error):
+        canonical = request.canonical_request(request.header("HTTP_X_REQUEST_TIMESTAMP") or "")
+        return {"cause": "secret", "message": _EXCHANGED, "canonicalRequest": keys.masked(canonical)}
+    # There is no canonical request.
+    return None
 
 
 def _sandbox_caller(request: PartnerRequest, refusal: SignatureRefusedError) -> Caller | None:

@@ -184,6 +184,7 @@ def _body(request: PastedRequest) -> Verdicts:
         "body-without-write": body and not is_write,
         "body-too-large": len(body) > MAX_BODY_BYTES,
         "body-byte-order-mark": body.startswith(b"\xef\xbb\xbf"),
+        "body-missing": is_write and not body,
         "body-not-json": is_write and not _is_json(body),
         "body-ends-with-line-feed": body.endswith(b"\n"),
     }

@@ -31,11 +31,12 @@ _AHEAD = {"clock-ahead", "local-time-ahead"}
 
 
 class Candidate(NamedTuple):
-    """A text that may have been signed, and the mistake that makes it."""
+    """A text that may have been signed, and the mistake that makes it. line: the index of one that is left out."""
 
     cause: str
     title: str
     canonical_request: str
+    line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -146,10 +147,24 @@ def likely_texts(request: PastedRequest, wrong: list[WrongLine]) -> Iterator[Can
     right = "\n".join(lines)
     yield Candidate(CORRECT, "The correct canonical request", right)
     seen = {right}
-    for cause, text in [*layout.wrong_layouts(lines), *of_lines]:
-        if text not in seen:
-            seen.add(text)
-            yield Candidate(cause, finding(cause)["title"], text)
+    wrong_texts = [*layout.wrong_layouts(lines), *of_lines]
+    for candidate in (
+        *(Candidate(cause, finding(cause)["title"], text) for cause, text in wrong_texts),
+        *_with_line_left_out(lines),
+    ):
+        if candidate.canonical_request not in seen:
+            seen.add(candidate.canonical_request)
+            yield candidate
+
+
+def _with_line_left_out(lines: Sequence[str]) -> Iterator[Candidate]:
+    """Yield the text without each line, also without the empty ones."""
+    for index, part in enumerate(LINES):
+        left = [*lines[:index], *lines[index + 1 :]]
+        if lines[index]:
+            title = f"Line {index + 1} is missing: {part.title}"
+            yield Candidate("line-missing", title, "\n".join(left), index)
+            yield Candidate("line-missing", title, "\n".join(filter(None, left)), index)
 
 
 def _with_line(lines: Sequence[str], index: int, form: str) -> Iterator[str]:

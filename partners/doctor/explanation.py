@@ -13,10 +13,10 @@ from enum import StrEnum
 
 from partners.authentication import signing
 from partners.doctor import checks, verification
-from partners.doctor.causes import BODY, CAUSES, PATH, QUERY, TIMESTAMP, Finding, finding, first_finding
+from partners.doctor.causes import BODY, CAUSES, LINES, PATH, QUERY, TIMESTAMP, Finding, finding, first_finding
 from partners.doctor.diagnosis import CORRECT, Candidate, likely_texts
 from partners.doctor.mistakes import WrongLine, instant, wrong_lines
-from partners.doctor.request import PastedRequest
+from partners.doctor.request import WRITES, PastedRequest
 
 # Up to these lengths in bytes all mistakes of a line are tried, above them those of `_few_mistakes`. Indenting JSON
 # costs the product of size and depth.
@@ -26,9 +26,13 @@ MAX_BRACKETS = 12
 MAX_HEAD = 4096
 MAX_JSON = 16 * 1024
 # How many texts are signed, and their bytes in total.
-MAX_TEXTS, MAX_BYTES = 500, 500_000
+MAX_TEXTS, MAX_BYTES = 1_200, 500_000
 # How far apart two readings of the clock are tried, by the precision of the timestamp.
-_MOMENTS = (("seconds", timedelta(seconds=1), 2), ("milliseconds", timedelta(milliseconds=1), 10))
+_MOMENTS = (
+    ("seconds", timedelta(seconds=1), 10),
+    ("milliseconds", timedelta(milliseconds=1), 100),
+    ("microseconds", timedelta(microseconds=1), 100),
+)
 
 
 class Cause(StrEnum):
@@ -62,8 +66,9 @@ _BY_PART = {
     "bodySha256": Cause.BODY,
 }
 _NOT_FOUND = (
-    "The signature fits none of the likely mistakes under this key's secret: it was made with another secret, or for"
-    " another text. Compare canonicalRequest, byte for byte, with the text that your program signed."
+    "The signature fits none of the likely mistakes under this key's secret: it was made with another secret, such as a"
+    " live one (a test secret begins with psi_test_secret_), or for another text. Compare canonicalRequest, byte for"
+    " byte, with the text that your program signed."
 )
 _AS_ISSUED = "Use the secret that was issued with this API key, as issued."
 
@@ -101,48 +106,59 @@ def explain(
 
 
 def _sentences(found: Finding | None) -> str:
-    return f"{found['title']}. {found['explanation']} {found['remedy']}" if found else ""
+    if found is None:
+        return ""
+    part, _, texts = CAUSES[found["cause"]]
+    # The rule of the part is said where nothing else says what to do.
+    is_said = found["explanation"] == part.rule and "remedy" in texts
+    return " ".join((f"{found['title']}.", *([] if is_said else [found["explanation"]]), found["remedy"]))
 
 
 def _find(request: PastedRequest, secret: str) -> tuple[Cause, str]:
     """Find the text that the signature was made for, and the key that made it."""
     signature, left = bytes.fromhex(request.signature), MAX_BYTES
-    for number, (how, key, candidate) in enumerate(_attempts(request, secret)):
+    for number, (how, sign, candidate) in enumerate(_attempts(request, secret)):
         text = candidate.canonical_request.encode()
         left -= len(text)
         if number == MAX_TEXTS or left < 0:
             break
-        made = hashlib.sha256(text).digest() if key is None else hmac.digest(key, text, "sha256")
-        if not hmac.compare_digest(made, signature):
+        if not hmac.compare_digest(sign(text), signature):
             continue
-        mistake = "" if candidate.cause == CORRECT else _sentences(finding(candidate.cause))
+        mistake = "" if candidate.cause == CORRECT else _sentences(_finding_of(candidate))
         if how:
             return Cause.SECRET, " ".join(filter(None, (f"The signature was made with {how}.", _AS_ISSUED, mistake)))
         return _cause_of(candidate), mistake
+    if request.method in WRITES and not request.body:
+        return Cause.BODY, _sentences(finding("body-missing"))
     return Cause.UNKNOWN, _NOT_FOUND
 
 
+def _finding_of(candidate: Candidate) -> Finding:
+    found = finding(candidate.cause)
+    return found if candidate.line is None else {**found, "title": candidate.title}
+
+
 def _cause_of(candidate: Candidate) -> Cause:
-    part = CAUSES[candidate.cause][0]
+    part = CAUSES[candidate.cause][0] if candidate.line is None else LINES[candidate.line]
     return Cause.LINE_ORDER if candidate.cause == "wrong-line-order" else _BY_PART[part.name]
 
 
-def _attempts(request: PastedRequest, secret: str) -> Iterator[tuple[str, bytes | None, Candidate]]:
-    """Yield keys and texts, the likeliest first. A key's description is "" for the right one; None is no HMAC."""
-    (_, right_key), *others = verification.secret_forms(secret).items()
-    texts = likely_texts(request, _mistakes(request))
-    right = next(texts)
-    wrong_keys: list[tuple[str, bytes | None]] = [
+def _attempts(request: PastedRequest, secret: str) -> Iterator[tuple[str, verification.Signer, Candidate]]:
+    """Yield ways to sign and texts, the likeliest first. The description of the right way is ""."""
+    (_, right_way), *others = verification.signers(secret).items()
+    api_key = request.api_key.encode()
+    wrong_ways: list[tuple[str, verification.Signer]] = [
+        ("an empty secret", lambda text: hmac.digest(b"", text, "sha256")),
+        ("the API key in place of the secret", lambda text: hmac.digest(api_key, text, "sha256")),
+        ("no secret: it is a plain SHA-256", lambda text: hashlib.sha256(text).digest()),
         *others,
-        ("an empty secret", b""),
-        ("the API key in place of the secret", request.api_key.encode()),
-        ("no secret: it is a plain SHA-256", None),
     ]
-    yield from ((how, key, right) for how, key in wrong_keys)
-    for candidate in texts:
-        yield "", right_key, candidate
-        if CAUSES[candidate.cause][0].name == "canonicalRequest":
-            yield from ((how, key, candidate) for how, key in wrong_keys)
+    right, *texts = likely_texts(request, _mistakes(request))
+    layouts = [text for text in texts if CAUSES[text.cause][0].name == "canonicalRequest"]
+    yield from ((how, sign, right) for how, sign in wrong_ways)
+    yield from (("", right_way, text) for text in texts)
+    yield from ((how, sign, text) for how, sign in wrong_ways for text in layouts)
+    yield from (("", right_way, text) for text in _of_other_moments(request))
 
 
 def _mistakes(request: PastedRequest) -> list[WrongLine]:
@@ -150,9 +166,7 @@ def _mistakes(request: PastedRequest) -> list[WrongLine]:
     long = {line for line, length in lengths.items() if length > MAX_LENGTHS[line]}
     if request.body.count(b"[") + request.body.count(b"{") > MAX_BRACKETS:
         long.add(BODY)
-    wrong = wrong_lines(request, set(range(BODY + 1)) - long)
-    moments = WrongLine(TIMESTAMP, "timestamp-of-another-moment", _other_moments(request.timestamp))
-    return [*wrong, *_few_mistakes(request, long), moments]
+    return [*wrong_lines(request, set(range(BODY + 1)) - long), *_few_mistakes(request, long)]
 
 
 def _few_mistakes(request: PastedRequest, lines: set[int]) -> Iterator[WrongLine]:
@@ -187,15 +201,22 @@ def _serialised(body: bytes) -> list[bytes]:
         return []
 
 
-def _other_moments(timestamp: str) -> list[str]:
-    """Return the timestamps of the same form that are near, as if the clock had been read twice."""
+def _of_other_moments(request: PastedRequest) -> Iterator[Candidate]:
+    """Yield the texts with a timestamp of the same form that is near, as if the clock had been read twice."""
+    cause, lines = "timestamp-of-another-moment", list(request.canonical_lines)
+    for lines[TIMESTAMP] in _other_moments(request.timestamp):
+        yield Candidate(cause, finding(cause)["title"], "\n".join(lines))
+
+
+def _other_moments(timestamp: str) -> Iterator[str]:
     signed_at = instant(timestamp)
     for timespec, unit, steps in _MOMENTS:
-        if signed_at is not None and _utc(signed_at, timespec) == timestamp:
-            near = [step * sign for step in range(1, steps + 1) for sign in (1, -1)]
-            return [_utc(signed_at + unit * number, timespec) for number in near]
-    return []
+        for zone in ("Z", "+00:00"):
+            if signed_at is not None and _utc(signed_at, timespec, zone) == timestamp:
+                for step in range(1, steps + 1):
+                    yield from (_utc(signed_at + unit * number, timespec, zone) for number in (step, -step))
+                return
 
 
-def _utc(moment: datetime, timespec: str) -> str:
-    return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+def _utc(moment: datetime, timespec: str, zone: str) -> str:
+    return moment.astimezone(UTC).isoformat(timespec=timespec).removesuffix("+00:00") + zone

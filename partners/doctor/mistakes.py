@@ -8,7 +8,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import format_datetime
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_to_bytes
@@ -36,6 +37,8 @@ _MAX_JSON_BYTES = 8 * 1024
 _MAX_BRACKETS = 100
 # From here on JavaScript writes a number with an exponent.
 _EXPONENT_FROM = 1e21
+# Of a longer segment of a path, no needless escapes are tried.
+_MAX_PIECES = 64
 _GO_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _OTHER_HASHES = ("sha1", "md5", "sha512", "sha384", "sha224", "sha3_256")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff\x00-\x08\x0b-\x1f\x7f]")
@@ -163,8 +166,40 @@ def _path(request: PastedRequest) -> _Mistakes:
     yield "path-encoded-twice", [quote(sent), quote(right)]
     yield "path-plus-for-space", [right.replace("%20", "+")]
     otherwise = [quote(decoded, safe=f"/{left}") for left in _LEFT_UNENCODED]
-    yield "path-encoded-otherwise", [*otherwise, right.replace("~", "%7E")]
-    yield "path-as-sent", [sent]
+    otherwise = [*otherwise, *(path.replace("~", "%7E") for path in (right, *otherwise))]
+    otherwise = [*otherwise, *(path.replace("%20", "+") for path in otherwise)]
+    yield "path-encoded-otherwise", [*otherwise, *map(_lower_hex, otherwise), *_iris(decoded.decode())]
+    yield "path-as-sent", [sent, *_needlessly_encoded(right)]
+
+
+def _iris(decoded: str) -> Iterator[str]:
+    """Yield a path whose letters outside ASCII are as they are."""
+    for left in ("", *_LEFT_UNENCODED):
+        yield "".join(quote(one, safe=f"/{left}") if one.isascii() else one for one in decoded)
+
+
+def _needlessly_encoded(path: str) -> Iterator[str]:
+    """Yield a path with escapes that the canonical one lacks, in its last segment: of one character, of a kind, of all.
+
+    A server sees the decoded path only, so that they are tried.
+    """
+    head, slash, last = path.rpartition("/")
+    pieces = re.findall("%[0-9A-F]{2}|.", last)
+    if len(pieces) > _MAX_PIECES:
+        return
+    for kind in ("-", ".", "_", "~", "-._~"):
+        yield head + slash + "".join(_escape(one) if one in kind else one for one in pieces)
+    for index, one in enumerate(pieces):
+        if len(one) == 1:
+            yield from (
+                head + slash + "".join([*pieces[:index], escaped, *pieces[index + 1 :]])
+                for escaped in dict.fromkeys((_escape(one), _escape(one).lower()))
+            )
+    yield head + slash + "".join(_escape(one) if len(one) == 1 else one for one in pieces)
+
+
+def _escape(character: str) -> str:
+    return f"%{ord(character):02X}"
 
 
 def _query(request: PastedRequest) -> _Mistakes:
@@ -217,11 +252,25 @@ def _lower_hex(text: str) -> str:
 
 def _timestamp(request: PastedRequest) -> _Mistakes:
     if signed_at := instant(request.timestamp):
-        seconds, micros = signed_at.strftime("%Y-%m-%dT%H:%M:%S"), signed_at.strftime("%Y-%m-%dT%H:%M:%S.%f")
-        forms = [text + zone for text in (seconds, micros[:-3], micros) for zone in ("Z", "+00:00")]
-        yield "timestamp-reformatted", [*forms, seconds.replace("T", " "), seconds]
-        yield "timestamp-signed-as-number", [str(int(signed_at.timestamp() * factor)) for factor in (1, 1000)]
+        yield "timestamp-reformatted", _times(signed_at.astimezone(UTC), request.timestamp)
+        unix = signed_at.timestamp()
+        numbers = [str(int(unix * factor)) for factor in (1, 1000, 1_000_000, 1_000_000_000)]
+        yield "timestamp-signed-as-number", [*numbers, str(unix), f"{unix:.3f}", f"{unix:.6f}"]
     yield "timestamp-left-out", [""]
+
+
+def _times(moment: datetime, sent: str) -> Iterator[str]:
+    """Yield a time in UTC as programs write it, then in other time zones with the sent precision."""
+    seconds, micros = f"{moment:%Y-%m-%dT%H:%M:%S}", f"{moment:%Y-%m-%dT%H:%M:%S.%f}"
+    precisions = (seconds, micros[:-3], micros, f"{micros}0", f"{micros}000", micros.rstrip("0").rstrip("."))
+    yield from (text + zone for text in precisions for zone in ("Z", "+00:00", "", "+0000", "-00:00", "z", " UTC"))
+    yield from (text.replace("T", " ") + zone for text in precisions for zone in ("", "Z", "+00:00", " UTC", " +0000"))
+    yield from (f"{moment:{form}}" for form in ("%Y%m%dT%H%M%SZ", "%Y-%m-%dT%H:%MZ", "%Y%m%d%H%M%S", "%Y-%m-%d"))
+    yield from (format_datetime(moment, usegmt=usegmt) for usegmt in (True, False))
+    yield sent.lower()
+    for minutes in range(-12 * 60, 14 * 60 + 1, 30):
+        there = moment.astimezone(timezone(timedelta(minutes=minutes)))
+        yield from (there.isoformat(timespec=one) for one in ("seconds", "milliseconds", "microseconds"))
 
 
 def _idempotency_key(request: PastedRequest) -> _Mistakes:

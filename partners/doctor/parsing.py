@@ -26,6 +26,8 @@ _SECRET = re.compile(
 )
 _API_KEY = re.compile(r"(psi_(?:test_)?key_[A-Za-z0-9_\-]{8})([A-Za-z0-9_\-]+)")
 _API_KEY_HEADER = re.compile(r"X[-_]Api[-_]Key", re.IGNORECASE)
+# A key's header with a secret, in raw HTTP and in curl.
+_EXCHANGED = re.compile(r"X[-_]Api[-_]Key['\"]?\s*[:=]\s*['\"]?psi_(?:test_)?secret_", re.IGNORECASE)
 # The escapes of A-Z a-z 0-9 - _.
 _NEEDLESS_ESCAPE = re.compile(r"%(2D|5F|3[0-9]|[46][1-9A-F]|[57][0-9A])", re.IGNORECASE)
 
@@ -90,6 +92,11 @@ def require_harmless(text: str) -> None:
 
 def _refuse_secret(text: str) -> None:
     # Behind the escapes of URLs, shells and JSON too.
+    if _EXCHANGED.search(text):
+        raise SecretPastedError(
+            "X-Api-Key holds a secret: key and secret are exchanged. Remove it and, since it was exposed,"
+            " rotate that key."
+        )
     if _SECRET.search(text) or _SECRET.search(unquote(re.sub(r"\\x|\\u00", "%", text))):
         raise SecretPastedError("The text contains a secret: remove it and, since it was exposed, rotate that key.")
 

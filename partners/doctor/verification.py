@@ -1,9 +1,11 @@
 """Finds the canonical request that a pasted signature was made for; no output contains the secret."""
 
 import base64
+import hashlib
 import hmac
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from partners.doctor.diagnosis import CORRECT, Candidate, Diagnosis
@@ -21,6 +23,23 @@ _STATES = {
     "active": "API key {prefix} of {partner} is in force.",
 }
 AS_ISSUED = "as issued"
+# What files and editors leave around a secret.
+_SURROUNDINGS = {
+    "a line feed at its end": "{}\n",
+    "a carriage return at its end": "{}\r",
+    "CRLF at its end": "{}\r\n",
+    "a blank at its end": "{} ",
+    "a blank before it": " {}",
+    "a blank before and after it": " {} ",
+    "a tab at its end": "{}\t",
+    "a tab before it": "\t{}",
+    "a byte order mark before it": "\ufeff{}",
+    "a byte order mark before it and a line feed at its end": "\ufeff{}\n",
+    "a byte order mark before it and CRLF at its end": "\ufeff{}\r\n",
+    "apostrophes around it": "'{}'",
+}
+# Makes the bytes of a signature of a text.
+Signer = Callable[[bytes], bytes]
 
 
 class Verification(NamedTuple):
@@ -82,22 +101,34 @@ def _of_the_clock(diagnosis: Diagnosis) -> str:
     return " It was refused for its timestamp, unless it arrived in time." if diagnosis.is_stale else ""
 
 
-def secret_forms(secret: str) -> dict[str, bytes]:
-    """Return the keys that programs make of a secret, by a description; the right one is first."""
+def signers(secret: str) -> dict[str, Signer]:
+    """Return how programs sign with a secret, by what they use; the right way is first."""
     bare = _SECRET_PREFIX.sub("", secret)
-    return {
+    keys = {
         AS_ISSUED: secret.encode(),
         "the secret without its prefix": bare.encode(),
         "the secret decoded from Base64": base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)),
-        "the secret with a line feed at its end": f"{secret}\n".encode(),
         "the secret in quotation marks": f'"{secret}"'.encode(),
+        **{f"the secret with {what}": form.format(secret).encode() for what, form in _SURROUNDINGS.items()},
+    }
+    return {
+        **{what: partial(_hmac, key) for what, key in keys.items()},
+        "a plain SHA-256 of the secret and the text, not the HMAC": lambda text: _sha256(secret.encode() + text),
+        "a plain SHA-256 of the text and the secret, not the HMAC": lambda text: _sha256(text + secret.encode()),
     }
 
 
+def _hmac(key: bytes, text: bytes) -> bytes:
+    return hmac.digest(key, text, "sha256")
+
+
+def _sha256(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest()
+
+
 def _match(secret: str, candidates: list[Candidate], signature: bytes) -> tuple[Candidate | None, str]:
-    for form, key in secret_forms(secret).items():
+    for form, sign in signers(secret).items():
         for candidate in candidates:
-            expected = hmac.digest(key, candidate.canonical_request.encode(), "sha256")
-            if hmac.compare_digest(expected, signature):
+            if hmac.compare_digest(sign(candidate.canonical_request.encode()), signature):
                 return candidate, form
     return None, ""

@@ -1,6 +1,8 @@
 // The diagnosis without a page load, and the test of a secret, which must not leave the browser.
 
 const SECRET_PREFIX = /psi_(?:test_)?secret_/i;
+const SECRET_AS_KEY = /X[-_]Api[-_]Key['"]?\s*[:=]\s*['"]?psi_(?:test_)?secret_/i;
+const KINDS = {key: /psi_(test_)?key_/, secret: /psi_(test_)?secret_/};
 const form = document.getElementById("question");
 const encoder = new TextEncoder();
 
@@ -18,7 +20,9 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const data = new URLSearchParams(new FormData(form));
   if ([...data.values()].some((text) => SECRET_PREFIX.test(text))) {
-    showRefusal("Not sent: the text contains a secret. Remove it and, unless it is a test secret, rotate that key.");
+    const exchanged = [...data.values()].some((text) => SECRET_AS_KEY.test(text));
+    showRefusal("Not sent: the text contains a secret. Remove it and, unless it is a test secret, rotate that key."
+      + (exchanged ? " X-Api-Key holds it: key and secret are exchanged." : ""));
     return;
   }
   const button = form.querySelector("[type=submit]");
@@ -68,13 +72,27 @@ function fromBase64(text) {
   }
 }
 
+// What files and editors leave around a secret.
+const SURROUNDINGS = [
+  ["a line feed at its end", "", "\n"],
+  ["a carriage return at its end", "", "\r"],
+  ["CRLF at its end", "", "\r\n"],
+  ["a blank at its end", "", " "],
+  ["a blank before it", " ", ""],
+  ["a tab at its end", "", "\t"],
+  ["a tab before it", "\t", ""],
+  ["a byte order mark before it", "\ufeff", ""],
+];
+
 // Possible keys of the HMAC: the first is right, the others are mistakes.
 function keysOf(text) {
   const [prefix] = text.match(/^psi_(?:test_)?secret_/) ?? [""];
   const bare = text.slice(prefix.length);
   return [
     [AS_ISSUED, encoder.encode(text)],
-    ["the secret with a line feed at its end", encoder.encode(`${text}\n`)],
+    ...SURROUNDINGS.map(([what, before, after]) => [
+      `the secret with ${what}`, encoder.encode(before + text + after),
+    ]),
     [`the secret without ${prefix}`, bare === text ? null : encoder.encode(bare)],
     ["the secret decoded from Base64", fromBase64(bare)],
     ["the secret decoded from hex", fromHex(bare)],
@@ -132,6 +150,11 @@ async function trySecret() {
   if (!secret.value) return show("warning", "There is no secret.", "Type a test secret first.");
   const match = await findMatch(secret.value, signature, candidates);
   if (match) return showMatch(match);
+  const [ofKey, ofSecret] = [KINDS.key.exec(form.elements.request.value), KINDS.secret.exec(secret.value)];
+  if (ofKey && ofSecret && ofKey[1] !== ofSecret[1]) {
+    const [here, there] = ofKey[1] ? ["a sandbox key", "a live one"] : ["a live key", "a sandbox one"];
+    return show("bad", "Key and secret do not belong together.", `The request has ${here}, and the secret is ${there}.`);
+  }
   return show("warning", "No match.", `None of ${candidates.length} canonical requests has your signature under this secret.`
     + " The secret is another one, or the canonical request differs in another way: paste yours too.");
 }

@@ -381,6 +381,12 @@ def test_an_encoded_secret_is_refused_too(request_: str) -> None:
         examine(request_, None)
 
 
+@pytest.mark.parametrize("request_", [raw(X_Api_Key=SECRET), f"curl https://partners.example -H 'X-Api-Key: {SECRET}'"])
+def test_a_secret_in_place_of_the_key_is_told(request_: str) -> None:
+    with pytest.raises(SecretPastedError, match="key and secret are exchanged"):
+        examine(request_, None)
+
+
 @pytest.mark.parametrize("target", ["/v1/ping?k={}", "/v1/{}"])
 def test_an_encoded_api_key_is_masked(target: str) -> None:
     key = "psi_key_" + "Aa0" * 14 + "Z"

@@ -5,7 +5,8 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes, urlencode
 
@@ -99,6 +100,19 @@ def seconds(sent: Sent, factor: int = 1) -> str:
     return str(int(datetime.fromisoformat(sent.timestamp).timestamp() * factor))
 
 
+def moment_of(sent: Sent) -> datetime:
+    return datetime.fromisoformat(sent.timestamp)
+
+
+def zoned(hours: float) -> Callable[[Sent], str]:
+    there = timezone(timedelta(hours=hours))
+    return lambda sent: moment_of(sent).astimezone(there).isoformat(timespec="milliseconds")
+
+
+def of_http(sent: Sent) -> str:
+    return format_datetime(moment_of(sent), usegmt=True)
+
+
 def without_fraction(sent: Sent) -> str:
     return sent.timestamp[:19] + "Z"
 
@@ -119,6 +133,13 @@ OF_LINES = [
     line("path with query", "path", PATH, lambda s: s.target),
     line("path with query in a list", "path", PATH, LIST_TARGET, of="list"),
     line("path of urlsplit without netloc", "path", PATH, lambda s: f"https://testserver{s.lines[PATH]}"),
+    line("full URL", "path", PATH, lambda s: f"https://testserver{s.target}"),
+    line("full URL without TLS", "path", PATH, lambda s: f"http://testserver{s.target}"),
+    line("path as an IRI", "path", PATH, "/v1/users/café%20(a)!"),
+    line("path with lower hex and parentheses", "path", PATH, "/v1/users/caf%c3%a9%20(a)!"),
+    line("path with + and parentheses", "path", PATH, "/v1/users/caf%C3%A9+(a)!"),
+    line("path as sent, with needless escapes", "path", PATH, lambda s: s.lines[PATH].replace("/caf", "/c%61f")),
+    line("path as sent, with all escaped", "path", PATH, "/v1/users/%63%61%66%C3%A9%20%28%61%29%21"),
     line("path without version", "path", PATH, lambda s: s.lines[PATH].removeprefix("/v1")),
     line("path with a slash", "path", PATH, lambda s: s.lines[PATH] + "/"),
     line("path without slash", "path", PATH, lambda s: s.lines[PATH][1:]),
@@ -141,6 +162,19 @@ OF_LINES = [
     line("timestamp in milliseconds", "timestamp", TIMESTAMP, lambda s: seconds(s, 1000)),
     line("timestamp without fraction", "timestamp", TIMESTAMP, without_fraction),
     line("timestamp with an offset", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "+00:00")),
+    line("timestamp with nanoseconds", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "000000Z")),
+    line("timestamp of .NET", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "0000Z")),
+    line("timestamp with a space", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("T", " ")),
+    line("timestamp of str()", "timestamp", TIMESTAMP, lambda s: str(datetime.fromisoformat(s.timestamp))),
+    line("timestamp without zone", "timestamp", TIMESTAMP, lambda s: s.timestamp.removesuffix("Z")),
+    line("timestamp without colon in the offset", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "+0000")),
+    line("timestamp in lower case", "timestamp", TIMESTAMP, lambda s: s.timestamp.lower()),
+    line("timestamp in Toronto", "timestamp", TIMESTAMP, zoned(-5)),
+    line("timestamp in Delhi", "timestamp", TIMESTAMP, zoned(5.5)),
+    line("timestamp of HTTP", "timestamp", TIMESTAMP, of_http),
+    line("timestamp in the basic format", "timestamp", TIMESTAMP, lambda s: f"{moment_of(s):%Y%m%dT%H%M%SZ}"),
+    line("timestamp as a float", "timestamp", TIMESTAMP, lambda s: str(moment_of(s).timestamp())),
+    line("clock read twice, far apart", "timestamp", TIMESTAMP, moved(-97)),
     line("timestamp left out", "timestamp", TIMESTAMP, ""),
     line("clock read twice", "timestamp", TIMESTAMP, moved(2)),
     line("key left out", "idempotencyKey", KEY, ""),
@@ -164,7 +198,30 @@ OF_LINES = [
     line("SHA-512", "body", BODY, lambda s: hashlib.sha512(s.body).hexdigest()),
     line("{} for no body", "body", BODY, sha256("{}"), of="list"),
 ]
+
+
+def surrounded(form: str) -> Callable[[Sent], bytes]:
+    return lambda sent: form.format(sent.secret).encode()
+
+
+def without(index: int) -> Callable[[list[str]], str]:
+    return lambda lines: "\n".join([*lines[:index], *lines[index + 1 :]])
+
+
+def without_empty(index: int) -> Callable[[list[str]], str]:
+    return lambda lines: "\n".join(filter(None, [*lines[:index], *lines[index + 1 :]]))
+
+
 OF_TEXTS = [
+    text("no line of the method", "method", without(METHOD)),
+    text("no line of the path", "path", without(PATH)),
+    text("no line of the query", "query", without(QUERY)),
+    text("no line of the timestamp", "timestamp", without(TIMESTAMP)),
+    text("no line of the key", "idempotencyKey", without(KEY)),
+    text("no line of the digest", "body", without(BODY)),
+    text("no line of the query in a list", "query", without(QUERY), of="list"),
+    text("no line of the timestamp in a list", "timestamp", without(TIMESTAMP), of="list"),
+    text("no lines of the digest and the key", "body", without_empty(BODY), of="list"),
     text("CRLF", "lineBreaks", "\r\n".join),
     text("a line feed at the end", "lineBreaks", lambda lines: "\n".join(lines) + "\n"),
     text("escaped line feeds", "lineBreaks", "\\n".join),
@@ -180,6 +237,12 @@ OF_KEYS = [
     key("no prefix", "secret", lambda s: bare(s.secret).encode()),
     key("decoded", "secret", lambda s: base64.urlsafe_b64decode(bare(s.secret) + "=")),
     key("a line feed at the secret's end", "secret", lambda s: f"{s.secret}\n".encode()),
+    *(
+        key(f"{surrounding!r} around the secret", "secret", surrounded(surrounding))
+        for surrounding in ("{}\r", "{}\r\n", "{} ", " {}", " {} ", "{}\t", "\t{}", "\ufeff{}", "\ufeff{}\r\n", "'{}'")
+    ),
+    Mistake("secret before the text", "secret", lambda s: sha256(s.secret + "\n".join(s.lines))),
+    Mistake("secret after the text", "secret", lambda s: sha256("\n".join(s.lines) + s.secret)),
     key("quotes of a .env file", "secret", lambda s: f'"{s.secret}"'.encode()),
     Mistake("no HMAC", "secret", lambda s: sha256("\n".join(s.lines))),
     Mistake("an empty secret, and CRLF", "secret", lambda s: sign(s, "\r\n".join(s.lines), b"")),

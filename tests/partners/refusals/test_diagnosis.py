@@ -1,7 +1,9 @@
 """A 401 says why, to sandbox keys in force alone: contract, section 11."""
 
 import hmac
+import itertools
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from django.db import DatabaseError
 from partners.api import refusals
 from partners.authentication import keys, signing
 from partners.doctor import explanation
+from partners.doctor.causes import CAUSES, finding
 from partners.models import ApiKey, Mode, Partner
 from tests import factories
 from tests.partners.refusals.mistakes import (
@@ -89,6 +92,46 @@ def test_each_mistake_has_its_cause(write: Sent, mistake: Mistake) -> None:
     assert found["cause"] == mistake.cause
     assert found["canonicalRequest"].split("\n") == sent.lines
     assert found["message"].endswith(".")
+
+
+def test_a_write_without_a_body_is_told_so(write: Sent) -> None:
+    sent = write._replace(body=b"")
+    found = diagnosis(send(sent, right(write)))
+    assert (found["cause"], "The request has no body." in found["message"]) == ("body", True)
+    # It is no cause of a read's.
+    assert diagnosis(send(listing(write), "0" * 64))["cause"] == "unknown"
+
+
+@pytest.mark.parametrize("timespec", ["seconds", "microseconds"])
+@pytest.mark.parametrize("zone", ["Z", "+00:00"])
+def test_a_clock_read_twice_is_told_in_each_precision(write: Sent, timespec: str, zone: str) -> None:
+    sent_at = datetime.now(UTC).replace(microsecond=123_456)
+    unit = timedelta(seconds=1) if timespec == "seconds" else timedelta(microseconds=1)
+    sent, signed = (
+        write._replace(timestamp=moment.isoformat(timespec=timespec).replace("+00:00", zone))
+        for moment in (sent_at, sent_at - 7 * unit)
+    )
+    assert diagnosis(send(sent, right(signed)))["cause"] == "timestamp"
+
+
+def test_a_line_that_is_left_out_is_named(write: Sent) -> None:
+    signature = hmac.new(write.secret.encode(), "\n".join(write.lines[:5]).encode(), "sha256").hexdigest()
+    message = diagnosis(send(write, signature))["message"]
+    assert message.startswith("Line 6 is missing: Body digest. ")
+
+
+_COMMON = {"the", "is", "in", "a", "an", "of", "and", "or", "it", "as", "to", "with", "not", "no", "for"}
+
+
+def words_of(sentence: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", sentence.lower())) - _COMMON
+
+
+@pytest.mark.parametrize("code", CAUSES)
+def test_no_sentence_of_a_message_repeats_another(code: str) -> None:
+    sentences = [one for one in re.split(r"(?<=\.) ", explanation._sentences(finding(code))) if words_of(one)]
+    for one, other in itertools.permutations(sentences, 2):
+        assert not words_of(one) <= words_of(other), (one, other)
 
 
 def test_the_matrix_is_large_and_few_mistakes_cannot_be_told() -> None:
@@ -269,6 +312,26 @@ def test_a_live_key_never_reaches_the_doctor(api: PartnerClient, write: Sent, mo
     for changed in REFUSED.values():
         sent = write._replace(api_key=api.api_key, secret=api.secret)
         assert "diagnosis" not in assert_error(send(sent, **changed), 401)
+
+
+@pytest.mark.parametrize("secret", ["issued", "never issued"])
+def test_a_test_secret_in_place_of_the_key_is_told_without_a_look_up(write: Sent, secret: str) -> None:
+    text = write.secret if secret == "issued" else "psi_test_secret_" + "x" * 43
+    exchanged = write._replace(api_key=text, secret=write.api_key)
+    with round_trips() as unknown:
+        send(write._replace(api_key="unknown"))
+    with round_trips() as made:
+        response = send(exchanged)
+    found = diagnosis(response)
+    assert made.count == unknown.count
+    assert (found["cause"], "key and secret are exchanged" in found["message"]) == ("secret", True)
+    assert found["canonicalRequest"].split("\n") == write.lines
+    assert text.encode() not in response.body
+
+
+@pytest.mark.parametrize("api_key", ["psi_secret_" + "x" * 43, "psi_test_secret", "x"])
+def test_another_text_in_place_of_the_key_is_an_unknown_key(write: Sent, api_key: str) -> None:
+    assert "diagnosis" not in assert_error(send(write._replace(api_key=api_key)), 401)
 
 
 # What may fail
