@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache, cached_property
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from drf_spectacular.utils import extend_schema_field
@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
+from rest_framework.utils.serializer_helpers import BindingDict
 
 from partners.api.errors import ApiError, BadRequestError, FieldError
 from partners.models import Mode
@@ -24,6 +25,7 @@ Instance = TypeVar("Instance")
 Row = TypeVar("Row")
 # A list of ErrorDetail by name; of a nested serializer or list such errors again, by name or index.
 Errors = dict[str, Any]
+Fields = Mapping[str, serializers.Field[Any, Any, Any, Any]]
 
 # DRF's codes that are other ones on the wire.
 _CODES = {"null": "type"}
@@ -53,27 +55,21 @@ class StrictSerializer(serializers.Serializer[Instance]):
     # The message where a nested serializer finds something else.
     not_an_object: ClassVar[str] = "Must be an object."
 
-    def __init__(self, instance: Instance | None = None, data: Any = empty, **kwargs: Any) -> None:
+    @cached_property
+    def _field_set(self) -> "_FieldSet":
         # DRF copies the declared fields for each serializer, which takes 170 µs for a user, of which validation takes
-        # 75. Our fields have no state, so all serializers of a class share the attributes of an empty one.
-        if (instance is None and data is empty) or kwargs.keys() - {"partial"}:
-            super().__init__(instance, data, **kwargs)
-            return
-        self.__dict__ = _shared_attributes(type(self)) | vars(self)
-        self.instance = instance
-        self.partial = kwargs.get("partial", False)
-        if data is not empty:
-            self.initial_data = data
+        # 75. Our fields have no state: without a context, which fields can read, serializers of a class share a copy.
+        return _field_set(self) if self._context else _shared_field_set(type(self))
 
-    @cached_property
-    def writable_fields(self) -> Mapping[str, serializers.Field[Any, Any, Any, Any]]:
+    @property
+    def fields(self) -> Fields:  # type: ignore[override]  # read-only
+        """The declared fields, by name."""
+        return self._field_set.all
+
+    @property
+    def writable_fields(self) -> Fields:
         """The fields that data may contain, by name."""
-        return {name: field for name, field in self.fields.items() if not field.read_only}
-
-    @cached_property
-    def validate_methods(self) -> Collection[str]:
-        """The fields with a `validate_<field>()`."""
-        return frozenset(name for name in self.writable_fields if hasattr(self, f"validate_{name}"))
+        return self._field_set.writable
 
     def is_valid(self, *, raise_exception: bool = False) -> bool:
         """As DRF's; `raise_exception` raises `api_error()`."""
@@ -122,7 +118,8 @@ class StrictSerializer(serializers.Serializer[Instance]):
         values: dict[str, Any] = {}
         errors: Errors = {}
         refused = () if self.instance is None else self.create_only_fields
-        for name, field in self.writable_fields.items():
+        _, writable, with_methods = self._field_set
+        for name, field in writable.items():
             if name not in data and (self.partial or name in refused):
                 continue
             if name in refused:
@@ -130,7 +127,7 @@ class StrictSerializer(serializers.Serializer[Instance]):
                 continue
             try:
                 value = field.run_validation(data.get(name, empty))
-                if name in self.validate_methods:
+                if name in with_methods:
                     value = getattr(self, f"validate_{name}")(value)
                 values[field.source or name] = value
             except serializers.ValidationError as error:
@@ -142,14 +139,27 @@ class StrictSerializer(serializers.Serializer[Instance]):
         return values, errors
 
 
+class _FieldSet(NamedTuple):
+    """A serializer's fields: all, those that data may contain, and the names of those with a `validate_<field>()`."""
+
+    all: Fields
+    writable: Fields
+    with_methods: frozenset[str]
+
+
+def _field_set(serializer: StrictSerializer[Any]) -> _FieldSet:
+    fields = BindingDict(serializer)
+    for name, field in serializer.get_fields().items():
+        fields[name] = field
+    writable = {name: field for name, field in fields.items() if not field.read_only}
+    with_methods = frozenset(name for name in writable if hasattr(serializer, f"validate_{name}"))
+    # Read-only, as they may be shared.
+    return _FieldSet(MappingProxyType(dict(fields)), MappingProxyType(writable), with_methods)
+
+
 @cache
-def _shared_attributes(serializer_class: type[StrictSerializer[Any]]) -> dict[str, Any]:
-    serializer = serializer_class()
-    # Shared, therefore read-only.
-    vars(serializer)["fields"] = MappingProxyType(dict(serializer.fields))
-    # cached_property stores these among the attributes.
-    _ = serializer.writable_fields, serializer.validate_methods, serializer.validators
-    return vars(serializer)
+def _shared_field_set(serializer_class: type[StrictSerializer[Any]]) -> _FieldSet:
+    return _field_set(serializer_class())
 
 
 def _flat(errors: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
