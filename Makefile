@@ -15,7 +15,7 @@ DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-war
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test examples-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
+.PHONY: help install demo serve test test-pythons examples-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -26,7 +26,7 @@ install: $(STAMP) .env ## .venv with all locked dependencies, and .env with rand
 # processor, and packages that nothing imports.
 define pip-install
 	@echo "Installing $(1) into $(VENV) …"
-	@$(PYTHON) -m venv $(VENV)
+	@"$(PYTHON)" -m venv $(VENV)
 	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --no-compile --require-hashes -r $(1)
 	@echo "Compiling the packages …"
 	@$(BIN)/python -m compileall -q -j 0 -x '/(pip|setuptools|tests|gis|providers)/' $(VENV)/lib > /dev/null || true
@@ -41,7 +41,7 @@ $(STAMP): requirements/dev.txt
 	@touch $(DEMO_STAMP) $@
 
 .env: .env.example
-	@test -f $@ || (umask 077 && $(PYTHON) -m config.environment .env.example > $@)
+	@test -f $@ || (umask 077 && "$(PYTHON)" -m config.environment .env.example > $@)
 	@touch $@
 
 demo: $(DEMO_STAMP) .env ## seeds, serves and calls the API; DEMO_EXIT=1 ends it after the calls
@@ -56,6 +56,12 @@ serve: $(DEMO_STAMP) .env ## migrates, serves on HOST:PORT and delivers events
 # Three processes even on two cores: tests often wait for PostgreSQL or other processes.
 test: install ## the test suite, on the embedded database
 	$(BIN)/python -m pytest -n 3 --dist loadfile
+
+test-pythons: ## the test suite on each Python from 3.11 on (PATH, pyenv), each in .local/venvs
+	@"$(PYTHON)" tests/pythons.py | { failed=; while read -r version python; do \
+	  echo "Python $$version: $$python"; \
+	  $(MAKE) test PYTHON="$$python" VENV=".local/venvs/$$version" < /dev/null || failed="$$failed $$version"; \
+	  done; [ -z "$$failed" ] || { echo "Failed on Python$$failed" >&2; exit 1; }; }
 
 chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (2000), CHAOS_SEED of a run that failed
 	CHAOS_RUNS=$(or $(CHAOS_RUNS),2000) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -s tests/live/test_chaos.py
@@ -94,8 +100,8 @@ screenshots: install ## of the back office, in .local/screenshots
 lint: install ## format, lint, types, layers, migrations, OpenAPI drift, deployment check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy .
-	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m mypy .
+	$(BIN)/python -c 'from importlinter.cli import lint_imports_command as lint; lint()' --no-cache
 	$(MANAGE) makemigrations --check --dry-run
 	@$(DESCRIBE) | diff docs/openapi.json - || \
 	  { echo "docs/openapi.json differs from the code: run make openapi, and review the change" >&2; exit 1; }

@@ -52,12 +52,21 @@ _EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IG
 
 
 class Env(environ.Env):  # type: ignore[misc]  # it has no types
-    """django-environ, whose errors are ImproperlyConfigured and name the variable but not its value."""
+    """django-environ, whose errors are ImproperlyConfigured and name the variable but not its value.
 
-    def get_value(self, var: str, *args: Any, **kwargs: Any) -> Any:
-        """Return the value of a variable."""
+    Each setting has a default.
+    """
+
+    def get_value(self, var: str, cast: Any = None, default: Any = None, parse_default: bool = False) -> Any:  # noqa: FBT001, FBT002
+        """Return the value of a variable, as it is written.
+
+        django-environ takes a value that begins with `$` for the name of another variable.
+        """
+        value = self.ENVIRON.get(var, default)
+        if value == default and not parse_default:
+            return value
         try:
-            return super().get_value(var, *args, **kwargs)
+            return self.parse_value(value, cast)
         except ValueError as error:
             raise ImproperlyConfigured(f"{var}: {error}") from None
 

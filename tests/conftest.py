@@ -12,6 +12,7 @@ from datetime import time as datetime_time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -29,6 +30,7 @@ from partners.models import Mode, Partner
 from partners.recording import sent_requests
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, in_process
+from tests.support.kept_failures import pytest_terminal_summary  # noqa: F401 - a hook
 from tests.support.timeouts import WAIT_SECONDS
 
 _numbers = itertools.count(1)
@@ -205,4 +207,4 @@ def database_url(alias: str, role: str = "") -> str:
     """Return the URL of this process's test database. role: replaces the connection's."""
     given = connections[alias].settings_dict
     port = f"&port={given['PORT']}" if given["PORT"] else ""
-    return f"postgresql://{role or given['USER']}@/{given['NAME']}?host={given['HOST']}{port}"
+    return f"postgresql://{role or given['USER']}@/{given['NAME']}?host={quote(given['HOST'])}{port}"

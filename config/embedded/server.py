@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import pwd
+import shlex
 import socket
 import stat
 import subprocess
@@ -22,6 +23,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
@@ -29,7 +31,10 @@ from django.core.exceptions import ImproperlyConfigured
 # Long enough for crash recovery on a slow disk.
 START_TIMEOUT_SECONDS = 120
 START_ATTEMPTS = 3
-MAX_SOCKET_PATH_BYTES = 100
+# sockaddr_un has 104 bytes or more, with the NUL.
+MAX_SOCKET_PATH_BYTES = 103
+# Short, and the same for each process, whatever its TMPDIR.
+SHORT_FOLDER = Path("/tmp")  # noqa: S108 - make_reachable checks what it finds there
 SOCKET = ".s.PGSQL.5432"
 SUPERUSER = "postgres"
 OWNER_ROLE = "psi_owner"
@@ -56,15 +61,15 @@ class EmbeddedServer:
         self.folder = folder.resolve()
         self.data = self.folder / "data"
         self.socket_folder = self.data
-        # PostgreSQL limits a socket's path: for a deep checkout the socket is in the temporary folder.
-        if len(str(self.data / SOCKET)) > MAX_SOCKET_PATH_BYTES:
-            name = hashlib.sha256(str(self.folder).encode()).hexdigest()[:16]
-            self.socket_folder = Path(tempfile.gettempdir()) / f"psi-{os.geteuid()}-{name}"
+        # For a deep checkout the socket is elsewhere, and for one with a comma, which separates hosts for libpq.
+        if len(os.fsencode(self.data / SOCKET)) > MAX_SOCKET_PATH_BYTES or "," in str(self.data):
+            name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
+            self.socket_folder = SHORT_FOLDER / f"psi-{os.geteuid()}-{name}"
         self._users_lock: IO[bytes] | None = None
 
     def url(self, role: str, database: str = DATABASE) -> str:
         """Return the URL of a database for a role."""
-        return f"postgresql://{role}@/{database}?host={self.socket_folder}"
+        return f"postgresql://{role}@/{database}?host={quote(os.fsencode(self.socket_folder), safe='/')}"
 
     def ensure_running(self) -> None:
         """Start the server if it is not running; create cluster and roles if there are none.
@@ -134,7 +139,9 @@ class EmbeddedServer:
         self._remove_stale_locks()
         log = self.data / "server.log"
         # No port: the permissions of the socket's folder control access.
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.socket_folder}'"
+        # pg_ctl gives the options to a shell.
+        folder = shlex.quote(str(self.socket_folder))
+        options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
         options += f" -c max_connections={self.max_connections}"
         command = ["pg_ctl", "-D", str(self.data), "-l", str(log), "-o", options, "-w"]
         for attempt in range(START_ATTEMPTS):
@@ -168,10 +175,7 @@ class EmbeddedServer:
     def make_reachable(self) -> None:
         """Create the socket's folder, and as root let the server's account pass through the folders above."""
         if self.socket_folder != self.data:
-            self.socket_folder.mkdir(mode=0o700, exist_ok=True)
-            give_to_account(self.socket_folder)
-            if self.socket_folder.stat().st_uid != (_account() or pwd.getpwuid(os.geteuid())).pw_uid:
-                raise EmbeddedServerError(f"{self.socket_folder} belongs to another account; remove it.")
+            _create_private(self.socket_folder)
         if _account() is None:
             return
         for folder in (*self.folder.parents, self.folder, *programs().parents, programs()):
@@ -211,7 +215,21 @@ def _account() -> pwd.struct_passwd | None:
 def give_to_account(folder: Path) -> None:
     """As root, change a folder's owner to the server's account."""
     if account := _account():
-        os.chown(folder, account.pw_uid, account.pw_gid)
+        os.chown(folder, account.pw_uid, account.pw_gid, follow_symlinks=False)
+
+
+def _create_private(folder: Path) -> None:
+    """Create a folder of the server's account alone, in one where everybody may create something.
+
+    Raises EmbeddedServerError if something else is there.
+    """
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+        give_to_account(folder)
+    owner = account.pw_uid if (account := _account()) else os.geteuid()
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or stat.S_IMODE(found.st_mode) != 0o700 or found.st_uid != owner:  # noqa: PLR2004
+        raise EmbeddedServerError(f"{folder} is not a folder of account {owner} alone (mode 0700): remove it.")
 
 
 def programs() -> Path:

@@ -1,7 +1,9 @@
 """The embedded PostgreSQL is started by the first process, shared, and stopped by the last."""
 
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -14,7 +16,15 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
+from config.embedded.server import (
+    DATABASE,
+    OWNER_ROLE,
+    SERVICE_ROLE,
+    SHORT_FOLDER,
+    EmbeddedServer,
+    EmbeddedServerError,
+)
+from config.setting_types import database
 from tests.support.watched import wait_until
 
 # Uses the server until standard input ends.
@@ -120,13 +130,62 @@ def test_a_killed_server_is_restarted_with_its_committed_data(folder: Path) -> N
     server.leave()
 
 
-def test_a_deep_checkout_is_possible(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["My 100% a&b of O'Brien +#?", "one,two", "\N{KATAKANA LETTER DE}" * 30, "deep" * 20])
+def test_a_checkout_may_be_in_a_folder_of_any_name(name: str, tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / name / "postgres")
+    try:
+        server.ensure_running()
+        with psycopg.connect(server.url(SERVICE_ROLE)) as connection:
+            row = connection.execute(
+                "SELECT current_user, current_setting('server_version_num')::int / 10000"
+            ).fetchone()
+        assert row == (SERVICE_ROLE, 18)
+    finally:
+        server.leave()
+        if server.socket_folder != server.data:
+            shutil.rmtree(server.socket_folder)
+    setting = database(server.url(SERVICE_ROLE))
+    assert (setting["HOST"], setting["NAME"], setting["USER"]) == (str(server.socket_folder), DATABASE, SERVICE_ROLE)
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    """A server whose socket is in a short folder, which does not exist."""
     server = EmbeddedServer(tmp_path / ("deep" * 20) / "postgres")
-    server.ensure_running()
-    with psycopg.connect(server.url(SERVICE_ROLE)) as connection:
-        row = connection.execute("SELECT current_user, current_setting('server_version_num')::int / 10000").fetchone()
-    assert row == (SERVICE_ROLE, 18)
-    server.leave()
+    server.folder.mkdir(parents=True)
+    assert server.socket_folder.parent == SHORT_FOLDER
+    yield server
+    if server.socket_folder.is_dir() and not server.socket_folder.is_symlink():
+        shutil.rmtree(server.socket_folder)
+    else:
+        server.socket_folder.unlink(missing_ok=True)
+
+
+def test_the_short_folder_is_the_owners_alone_whatever_tmpdir_is(
+    deep: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("deep" * 30)))
+    assert EmbeddedServer(deep.folder).socket_folder == deep.socket_folder
+    deep.make_reachable()
+    deep.make_reachable()
+    assert stat.S_IMODE(deep.socket_folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("found", ["a link", "a file", "a folder for everybody"])
+def test_what_another_account_may_have_put_there_is_not_used(found: str, deep: EmbeddedServer, tmp_path: Path) -> None:
+    target, place = tmp_path / "target", deep.socket_folder
+    target.mkdir(mode=0o700)
+    owner = target.stat().st_uid
+    if found == "a link":
+        place.symlink_to(target)
+    elif found == "a file":
+        place.touch(mode=0o700)
+    else:
+        place.mkdir()
+        place.chmod(0o777)
+    with pytest.raises(EmbeddedServerError, match="alone"):
+        deep.make_reachable()
+    assert target.stat().st_uid == owner
 
 
 def test_a_server_in_use_is_not_stopped(folder: Path) -> None:

@@ -23,6 +23,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from config.environment import deployment
+from config.setting_types import Env
 
 ROOT = Path(settings.BASE_DIR)
 SETTINGS = ROOT / "config" / "settings.py"
@@ -261,6 +262,37 @@ def test_a_bad_setting_is_named_with_what_to_set(name: str, value: str, message:
     assert message in line
     assert "\n" not in line
     assert not any(secret in line for secret in ("hidden-value", A_KEY, ANOTHER_KEY))
+
+
+# Values that any text can be; the others are refused as they are written.
+TEXTS = {"SECRET_KEY", "SECRETS_ENCRYPTION_KEYS", "SECRET_KEY_FALLBACKS"}
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in CASES}))
+def test_a_value_that_begins_with_a_dollar_is_what_is_written(name: str) -> None:
+    """It is not the value of another variable."""
+    valid = next((value[name] for value in VALID if name in value), deployment().get(name, "true"))
+    with patch.dict(os.environ, deployment() | UNSET | {"ANOTHER": valid, name: "$ANOTHER"}):
+        with pytest.raises(ImproperlyConfigured) as refused:
+            runpy.run_path(str(SETTINGS))
+        assert str(refused.value).startswith(f"{name}: ")
+        assert "not set" not in str(refused.value)
+        if name in TEXTS:
+            value = f"$ANOTHER${A_KEY}"
+            os.environ[name] = value
+            assert value in str(runpy.run_path(str(SETTINGS))[name])
+
+
+def test_a_dollar_in_env_is_kept_in_each_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("A=true\nB=$A\nC=$A,$$,\\$A\nD='$A'\nE=a$A\nF=\n")
+    monkeypatch.setattr(Env, "ENVIRON", {})
+    env = Env()
+    env.read_env(tmp_path / ".env")
+    assert (env("B", cast=str, default=""), env("D", cast=str, default=""), env("E", default="")) == ("$A", "$A", "a$A")
+    assert env.list("C", cast=str, default=[]) == ["$A", "$$", "\\$A"]
+    assert (env("F", default=""), env("G", default=7), env.bool("A", default=False)) == ("", 7, True)
+    with pytest.raises(ImproperlyConfigured, match="B: set it to true or false"):
+        env.bool("B", default=False)
 
 
 @pytest.mark.parametrize("command", [MANAGE, SERVE], ids=str)

@@ -85,7 +85,7 @@ def source(tmp_path: Path) -> Iterator[Place]:
     with psycopg.connect(checkout_server.url(OWNER_ROLE), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
         try:
-            serving, owner = (f"postgresql://{role}@/{name}?host={checkout_server.socket_folder}" for role in ROLES)
+            serving, owner = (checkout_server.url(role, name) for role in ROLES)
             yield Place(serving, owner, tmp_path / "documents")
         finally:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
