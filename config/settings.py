@@ -277,8 +277,17 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = False
-# `key` is the account and the client's address for passwords (users/staff_login/adapters.py), the account for codes.
-ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "login": "30/m/ip", "reauthenticate": "10/m/user"}
+# The last two are counted by users/staff_login/adapters.py. `login` counts successful ones too.
+ACCOUNT_RATE_LIMITS = {
+    # `key` is the account and the client's address for passwords, the account for codes.
+    "login_failed": "5/5m/key",
+    # An office behind one address has many people.
+    "login_failed_at_address": "50/5m/ip",
+    # Guesses from many addresses.
+    "login_failed_of_account": "100/h/key",
+    "login": "60/m/ip",
+    "reauthenticate": "10/m/user",
+}
 # Pages that show a secret call it by this setting, as `partners` must not import `users`.
 REQUIRE_REAUTHENTICATION = "users.staff_login.reauthentication.require_fresh_factor"
 MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"
@@ -294,6 +303,8 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG
 MFA_FORMS = {
     "authenticate": "users.staff_login.forms.AuthenticateForm",
     "reauthenticate": "users.staff_login.forms.ReauthenticateForm",
+    "authenticate_webauthn": "users.staff_login.forms.AuthenticatePasskeyForm",
+    "reauthenticate_webauthn": "users.staff_login.forms.ReauthenticatePasskeyForm",
     "add_webauthn": "users.staff_login.forms.AddPasskeyForm",
 }
 # The proxy in front adds the client's address.

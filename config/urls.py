@@ -24,6 +24,8 @@ from users.staff_login.views import nothing
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler500 = "users.backoffice.errors.server_error"
+# allauth's.
+handler429 = "users.staff_login.lock_out.too_many_requests"
 
 # A flat list of views, as partners/api/middleware.py needs.
 api_urlpatterns = [

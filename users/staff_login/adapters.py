@@ -3,6 +3,7 @@
 from typing import Any, TypeGuard
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import ratelimit
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -17,7 +18,11 @@ from django.utils.translation import gettext as _
 from partners import encryption
 from users.models import Staff
 from users.staff_login import factors
-from users.staff_login.sign_ins import record_refusal
+from users.staff_login.lock_out import locked_out, saying_when
+from users.staff_login.sign_ins import LIMIT, record_refusal
+
+# Of ACCOUNT_RATE_LIMITS; without the account and address that allauth counts for.
+_WIDE_LIMITS = ("login_failed_at_address", "login_failed_of_account")
 
 
 def is_active_staff(user: object) -> TypeGuard[Staff]:
@@ -46,20 +51,29 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Raises ValidationError after too many failed logins (ACCOUNT_RATE_LIMITS)."""
+        name = _name(credentials)
+        for action in _WIDE_LIMITS:
+            if not ratelimit.consume(request, action=action, key=name, dry_run=True):
+                record_refusal(request, LIMIT, name)
+                raise locked_out(request, action, name)
+        key = self._get_login_attempts_cache_key(request, **credentials)
         try:
-            super().pre_authenticate(request, **credentials)
+            with saying_when(request, "login_failed", key):
+                super().pre_authenticate(request, **credentials)
         except ValidationError:
-            record_refusal(request, "limit", _name(credentials))
+            record_refusal(request, LIMIT, name)
             raise
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        """Record it."""
+        """Count and record it."""
+        for action in _WIDE_LIMITS:
+            ratelimit.consume(request, action=action, key=_name(credentials))
         record_refusal(request, "password", _name(credentials))
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """The account and the client's address that wrong passwords are counted for.
+        """The account and the client's address, for which few wrong passwords are allowed.
 
-        Not the account alone: anybody could lock its owner out. allauth counts them for each Host header instead.
+        Of the account alone more are: anybody could lock its owner out. allauth counts them for each Host header.
         """
         return f"{_name(credentials)} {self.get_client_ip(request)}"
 

@@ -1,15 +1,21 @@
 """All uses of allauth's internal names (docs/dependencies.md).
 
-allauth does not count enrolment as verification of the factor, and stores a request that waits for a factor with its
-whole META, where granian puts the process's secrets; it has no public way to change either.
+allauth does not count enrolment as verification of the factor, stores a request that waits for a factor with its
+whole META, where granian puts the process's secrets, and does not say when a rate limit ends; it has no public way to
+change that.
 tests/users/staff_login/test_allauth_internals.py fails where one of these names changes.
 """
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
+from allauth.core.internal.ratelimit import get_cache_key, get_rates
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponseBase
 
 Resume = Callable[[HttpRequest, dict[str, Any]], HttpResponseBase]
@@ -28,3 +34,21 @@ def keep_for_reauthentication(request: HttpRequest, resume: Resume, state: dict[
 def forget_kept(request: HttpRequest) -> None:
     """Drop the state that an earlier request stored."""
     request.session.pop(STATE_SESSION_KEY, None)
+
+
+def seconds_until_allowed(request: HttpRequest, action: str, key: str) -> int:
+    """Whole seconds until the limit of an action (ACCOUNT_RATE_LIMITS) allows one more; at least one."""
+    app = "allauth.account"
+    now = time.time()
+    seconds = [1]
+    for rate in get_rates(app=app, action=action):
+        # Newest first.
+        times: list[float] = cache.get(get_cache_key(request, app=app, action=action, rate=rate, key=key), [])
+        if len(times) >= rate.amount:
+            seconds.append(math.ceil(times[rate.amount - 1] + rate.duration - now))
+    return max(seconds)
+
+
+def factors_key(user: AbstractBaseUser | AnonymousUser) -> str:
+    """The key of `login_failed` (ACCOUNT_RATE_LIMITS) for an account's codes and passkeys."""
+    return f"mfa-auth-user-{user.pk}"

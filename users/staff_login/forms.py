@@ -8,11 +8,13 @@ from allauth.mfa import app_settings
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as base
 from allauth.mfa.models import Authenticator
-from allauth.mfa.webauthn.forms import AddWebAuthnForm
+from allauth.mfa.webauthn import forms as webauthn
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 
-from users.staff_login.sign_ins import record_refusal
+from users.staff_login import lock_out
+from users.staff_login.allauth_internals import factors_key
+from users.staff_login.sign_ins import LIMIT, record_refusal
 
 
 class _SingleUseCode:
@@ -32,9 +34,10 @@ class _SingleUseCode:
     def clean_code(self) -> str:
         """The code. Raises ValidationError for a wrong or used one, and after too many (ACCOUNT_RATE_LIMITS)."""
         try:
-            return self._clean_code()
+            with lock_out.saying_when(context.request, "login_failed", factors_key(self.user)):
+                return self._clean_code()
         except ValidationError as error:
-            cause = "limit" if error.code == "too_many_login_attempts" else "code"
+            cause = LIMIT if error.code == lock_out.CODE else "code"
             record_refusal(context.request, cause, self.user.get_username())
             raise
 
@@ -57,7 +60,27 @@ class ReauthenticateForm(_SingleUseCode, base.ReauthenticateForm):  # type: igno
     """The code of a later verification."""
 
 
-class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
+class _LimitedPasskey:
+    """Says for how long a passkey is refused as a second factor, after too many codes or passkeys."""
+
+    user: Any
+
+    def clean_credential(self) -> Authenticator:
+        """The passkey. Raises ValidationError for a wrong one, and after too many (ACCOUNT_RATE_LIMITS)."""
+        with lock_out.saying_when(context.request, "login_failed", factors_key(self.user)):
+            credential: Authenticator = super().clean_credential()  # type: ignore[misc]
+            return credential
+
+
+class AuthenticatePasskeyForm(_LimitedPasskey, webauthn.AuthenticateWebAuthnForm):  # type: ignore[misc]
+    """The passkey at login, after the password."""
+
+
+class ReauthenticatePasskeyForm(_LimitedPasskey, webauthn.ReauthenticateWebAuthnForm):  # type: ignore[misc]
+    """The passkey of a later verification."""
+
+
+class AddPasskeyForm(webauthn.AddWebAuthnForm):  # type: ignore[misc]
     """A passkey or security key; by default one that logs in without a password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

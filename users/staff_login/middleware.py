@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from partners.db import history_context
 from partners.monitoring.request_context import request_context
 from users.models import Staff
-from users.staff_login import factors, invitations, reauthentication, sessions
+from users.staff_login import factors, invitations, lock_out, reauthentication, sessions
 from users.staff_login.adapters import is_active_staff
 
 # URL names (users/staff_login/urls.py).
@@ -56,7 +56,9 @@ class StaffLoginMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Handle the request; `process_view` does the work. What is written meanwhile names the person."""
         with history_context.acting(lambda: _actor(request)):
-            return self.get_response(request)
+            response = self.get_response(request)
+        lock_out.mark_refused(request, response)
+        return response
 
     def process_view(
         self, request: HttpRequest, _view: Callable[..., Any], _args: Any, _kwargs: Any

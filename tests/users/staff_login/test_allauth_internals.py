@@ -5,12 +5,21 @@ from typing import Any
 import pytest
 from allauth.account.authentication import get_authentication_records
 from allauth.account.internal.flows.reauthentication import resume_request
+from allauth.core import context
+from allauth.mfa.base.internal.flows import check_rate_limit
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
 from tests.factories import StaffFactory
 from tests.support.staff import client_of
-from users.staff_login.allauth_internals import forget_kept, keep_for_reauthentication, record_factor
+from users.staff_login.allauth_internals import (
+    factors_key,
+    forget_kept,
+    keep_for_reauthentication,
+    record_factor,
+    seconds_until_allowed,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -45,3 +54,15 @@ def test_what_is_forgotten_is_not_done(request_of_staff: HttpRequest) -> None:
     keep_for_reauthentication(request_of_staff, resume, {"kept": "what waited"})
     forget_kept(request_of_staff)
     assert resume_request(request_of_staff) is None
+
+
+def test_the_end_of_a_limit_is_read_where_allauth_counts(request_of_staff: HttpRequest) -> None:
+    request_of_staff.method = "POST"
+    key = factors_key(request_of_staff.user)
+    with context.request_context(request_of_staff):
+        for _number in range(5):
+            check_rate_limit(request_of_staff.user)
+            assert 1 <= seconds_until_allowed(request_of_staff, "login_failed", key) <= 300
+        with pytest.raises(ValidationError):
+            check_rate_limit(request_of_staff.user)
+    assert 290 <= seconds_until_allowed(request_of_staff, "login_failed", key) <= 300

@@ -1,11 +1,14 @@
 """Login of staff: password, second factor, sessions that end."""
 
+import json
 import time
+from base64 import urlsafe_b64encode
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from allauth.core.internal import ratelimit
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal import auth as totp_auth
@@ -19,6 +22,7 @@ from tests import factories
 from tests.support import totp
 from tests.support.staff import client_of
 from users.models import Staff
+from users.staff_login import allauth_internals
 
 pytestmark = pytest.mark.django_db
 
@@ -157,10 +161,90 @@ def test_five_wrong_passwords_from_an_address_close_the_account_to_it() -> None:
     assert is_refused(log_in(staff, client=client_at("198.51.100.1"))[1])
 
 
-def test_an_address_has_ten_wrong_passwords_a_minute_for_all_accounts() -> None:
-    for _number in range(10):
-        assert not is_refused(log_in(person(), password="wrong", client=client_at("198.51.100.1"))[1])
-    assert is_refused(log_in(person(), client=client_at("198.51.100.1"))[1])
+def test_wrong_passwords_of_made_up_names_do_not_lock_out_an_office() -> None:
+    for number in range(20):
+        log_in(Staff(username=f"made-up-{number}"), password="wrong", client=client_at("198.51.100.1"))
+    assert log_in(enrolled(), client=client_at("198.51.100.1"))[1].headers["Location"] == CODE
+
+
+def test_a_locked_account_does_not_use_up_the_limit_of_its_address() -> None:
+    staff = enrolled()
+    for _number in range(55):
+        log_in(staff, password="wrong", client=client_at("198.51.100.1"))
+    assert log_in(enrolled(), client=client_at("198.51.100.1"))[1].headers["Location"] == CODE
+
+
+def test_an_address_has_fifty_wrong_passwords_in_five_minutes_for_all_accounts() -> None:
+    for number in range(50):
+        name = Staff(username=f"made-up-{number}")
+        assert not is_refused(log_in(name, password="wrong", client=client_at("198.51.100.1"))[1])
+    assert is_refused(log_in(enrolled(), client=client_at("198.51.100.1"))[1])
+    assert not is_refused(log_in(enrolled(), client=client_at("198.51.100.2"))[1])
+
+
+def test_an_account_has_a_hundred_wrong_passwords_an_hour_from_all_addresses() -> None:
+    staff = enrolled()
+    for number in range(100):
+        assert not is_refused(log_in(staff, password="wrong", client=client_at(f"198.51.100.{number}"))[1])
+    refused = log_in(staff, client=client_at("203.0.113.1"))[1]
+    assert is_refused(refused)
+    assert 3500 <= int(refused.headers["Retry-After"]) <= 3600
+    assert not is_refused(log_in(enrolled(), client=client_at("203.0.113.1"))[1])
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """The clock of allauth's limits."""
+    now = Mock(return_value=time.time())
+    for module in (ratelimit, allauth_internals):
+        monkeypatch.setattr(module, "time", SimpleNamespace(time=now, monotonic=time.monotonic, sleep=time.sleep))
+    return now
+
+
+def test_a_lock_out_says_for_how_long_and_ends_then(clock: Mock) -> None:
+    staff = enrolled()
+    for _number in range(5):
+        log_in(staff, password="wrong")
+        clock.return_value += 20
+    response = log_in(staff)[1]
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "200"
+    assert "Try again in 4 minutes." in response.content.decode()
+    clock.return_value += 200
+    assert log_in(staff)[1].headers["Location"] == CODE
+
+
+def test_a_lock_out_says_for_how_long_in_french() -> None:
+    staff = enrolled()
+    for _number in range(5):
+        log_in(staff, password="wrong")
+    response = Client().post(LOGIN, {"login": staff.username, "password": PASSWORD}, headers={"accept-language": "fr"})
+    assert "Réessayez dans 5 minutes." in response.content.decode()
+
+
+def test_more_posts_than_a_minute_allows_get_a_page_that_says_for_how_long() -> None:
+    client = client_at("198.51.100.1")
+    for _number in range(60):
+        assert client.post(LOGIN, {}).status_code == 200
+    response = client.post(LOGIN, {})
+    assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
+    assert "Wait a minute" in response.content.decode()
+
+
+# Well-formed, of nobody.
+PASSKEY = {
+    "id": "AA",
+    "rawId": "AA",
+    "type": "public-key",
+    "clientExtensionResults": {},
+    "response": {
+        "clientDataJSON": urlsafe_b64encode(
+            b'{"type":"webauthn.get","challenge":"AA","origin":"https://localhost"}'
+        ).decode(),
+        "authenticatorData": urlsafe_b64encode(bytes(37)).decode().rstrip("="),
+        "signature": "AA",
+    },
+}
 
 
 def test_five_wrong_codes_close_an_account_from_any_address() -> None:
@@ -169,6 +253,10 @@ def test_five_wrong_codes_close_an_account_from_any_address() -> None:
         client, _ = log_in(staff, client=client_at(f"198.51.100.{number}"))
         client.post(CODE, {"code": "000000"})
     client, _ = log_in(staff)
+    for factor in ({"code": totp.code()}, {"credential": json.dumps(PASSKEY)}):
+        refused = client.post(CODE, factor)
+        assert refused.status_code == 429
+        assert 1 <= int(refused.headers["Retry-After"]) <= 300
     assert is_refused(client.post(CODE, {"code": totp.code()}))
 
 
@@ -189,7 +277,8 @@ def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
     log_in(enrolled(), password="wrong")
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM staff_cache WHERE cache_key LIKE '%%login_failed%%'")
-        assert cursor.fetchone()[0] == 2  # of the address, and of the account
+        # Of account and address together, of each alone.
+        assert cursor.fetchone()[0] == 3
 
 
 @pytest.mark.parametrize(
