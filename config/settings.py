@@ -1,5 +1,6 @@
 """Settings, from the environment or `.env` (docs/operations.md). A bad value stops the start."""
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,8 @@ types.require(
     "OWNER_DATABASE_URL: names the role of DATABASE_URL; set DATABASE_URL to the URL of a role of its own, which"
     " setup_database_roles creates.",
 )
+# psycopg reads dates in this style only; role and database may have another.
+_DATE_STYLE = "-c datestyle=ISO"
 
 
 def _connection(
@@ -85,7 +88,7 @@ def _connection(
     # disk, PostgreSQL would sort all rows of users with many. jit costs short statements more than it saves.
     # Locks that are waited for (partners/api/idempotency.py) show what was committed meanwhile only in read committed.
     isolation = "-c default_transaction_isolation=read\\ committed"
-    session = f"-c timezone=UTC -c datestyle=ISO -c jit=off -c random_page_cost=1 {isolation} {session}"
+    session = f"-c timezone=UTC {_DATE_STYLE} -c jit=off -c random_page_cost=1 {isolation} {session}"
     return url | {
         "ENGINE": engine,
         # How long to wait for a response (config/database/pipeline.py): a server that hangs enforces no timeout.
@@ -119,6 +122,8 @@ DATABASES = {
     )
 }
 if _owner:
+    # libpq would leave PGOPTIONS out, by which a migration has its lock timeout.
+    _owner["OPTIONS"]["options"] = f"{_DATE_STYLE} {os.environ.get('PGOPTIONS', '')}"
     DATABASES["owner"] = _owner | {"ENGINE": _engine}
 if _replica:
     # Lists use it (transactions/replica.py). It gives up sooner, so that the primary can still respond in time.

@@ -1,6 +1,7 @@
 """Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM."""
 
 import random
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -20,6 +21,7 @@ T = TypeVar("T")
 RETRYABLE_SQLSTATES = frozenset({"40001", "40P01"})
 # feature_not_supported: "cached plan must not change result type", after a migration that changed a column's type.
 STALE_PLAN = "0A000"
+_REFUSED_CONNECTION = re.compile(r"failed: (?:FATAL: +|fe_sendauth: |(?=SSL error|server does not support SSL))(.+)")
 _STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
 # The maximum pause before each retry.
 RETRY_PAUSES_SECONDS = (0.05, 0.2)
@@ -152,6 +154,15 @@ def may_be_committed(failure: BaseException) -> bool:
     state = sqlstate(failure)
     is_in_doubt = is_unreachable(failure) and (state is None or state.startswith("57P"))
     return is_in_doubt or not isinstance(failure, Exception)
+
+
+def connection_refusal(failure: BaseException) -> str:
+    """What the server, or libpq for it, said against a connection: an absent role, a wrong password. Empty: nothing.
+
+    libpq has no SQLSTATE for it. A server in a language without the word FATAL says nothing here.
+    """
+    said = _REFUSED_CONNECTION.search(str(failure)) if sqlstate(failure) is None else None
+    return said[1].rstrip(".") if said else ""
 
 
 def is_unreachable(failure: BaseException) -> bool:

@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import signal
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,6 @@ from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 from partners.whole_numbers import parse_whole_number
 
-_NOT_REACHED = "The database cannot be reached, or did not respond in time."
 # The keys are SQLSTATEs.
 _REFUSALS = {
     "25006": "The database is read-only: does DATABASE_URL name a standby?",
@@ -117,10 +117,27 @@ def translated_errors() -> Iterator[None]:
     except (DatabaseError, InterfaceError) as error:
         # Django's MigrationSchemaMissing hides the database's error.
         state = statements.sqlstate(error) or statements.sqlstate(error.__context__)
-        text = _REFUSALS.get(state or "") or (_NOT_REACHED if statements.is_unreachable(error) else "")
+        text = _REFUSALS.get(state or "") or (unreachable(error) if statements.is_unreachable(error) else "")
         if not text:
             raise
         raise CommandError(text) from error
+
+
+def unreachable(failure: BaseException) -> str:
+    """Why there is no connection to the database, for operators."""
+    said = statements.connection_refusal(failure)
+    if not said:
+        return "The database cannot be reached, or did not respond in time."
+    return f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."
+
+
+def ending_signals() -> list[signal.Signals]:
+    """The signals by which a command is asked to end: Ctrl-C, an end by systemd, the end of its terminal.
+
+    Without those that this process was started to ignore, by nohup or as a shell's background job.
+    """
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def standard_input() -> BinaryIO:

@@ -109,6 +109,13 @@ def test_several_hosts_are_asked_for_the_role_that_the_setting_needs(name: str, 
     assert found["OPTIONS"]["target_session_attrs"] == role
 
 
+def test_a_migration_has_its_lock_timeout_by_pgoptions() -> None:
+    urls = {"OWNER_DATABASE_URL": "postgresql://owner@127.0.0.1/psi", "PGOPTIONS": "-c lock_timeout=3s"}
+    with patch.dict(os.environ, deployment() | UNSET | urls):
+        options = runpy.run_path(str(SETTINGS))["DATABASES"]["owner"]["OPTIONS"]["options"]
+    assert options == "-c datestyle=ISO -c lock_timeout=3s"
+
+
 def test_a_role_that_the_url_names_is_kept_and_one_host_is_asked_for_none() -> None:
     urls = {
         "DATABASE_URL": "postgresql://a@one,two/psi?target_session_attrs=primary",
@@ -320,7 +327,19 @@ def test_every_setting_has_a_bad_value_here() -> None:
     assert read == {name for name, *_ in CASES}
 
 
-@pytest.mark.parametrize("file", ["docs/operations.md", ".env.example"])
+def test_the_example_for_deployment_has_valid_values_and_none_of_the_owner() -> None:
+    lines = (ROOT / "deploy" / "environment.example").read_text().splitlines()
+    # With a filling in place of what is to be replaced, and without CA bundles of another machine.
+    example = dict(line.removeprefix("#").split("=", 1) for line in lines if re.match(r"#?[A-Z_]+=", line))
+    del example["WEBHOOK_CA_BUNDLE"]
+    filled = deployment() | {name: value for name, value in example.items() if "<random>" not in value}
+    filled |= {"EVIDENCE_SIGNING_KEY": next(signing_keys()), "SECRET_KEY_FALLBACKS": ANOTHER_KEY}
+    with patch.dict(os.environ, UNSET | filled):
+        databases = runpy.run_path(str(SETTINGS))["DATABASES"]
+    assert databases.keys() == {"default", "replica"}
+
+
+@pytest.mark.parametrize("file", ["docs/operations.md", ".env.example", "deploy/environment.example"])
 def test_every_setting_is_documented(file: str) -> None:
     text = (ROOT / file).read_text()
     line = r"^\W*([A-Z_`, ]*\W)?{}\b"

@@ -35,6 +35,18 @@ def test_the_example_has_exactly_the_required_variables() -> None:
     assert not re.search(r"^\w*(PASSWORD|KEYS?)=.", example, re.MULTILINE)
 
 
+def test_the_example_names_the_optional_variables_too() -> None:
+    optional = set(re.findall(r"\$\{(\w+):-", COMPOSE))
+    example = (DEPLOY / "compose" / "environment.example").read_text()
+    assert optional == set(re.findall(r"^#(\w+)=", example, re.MULTILINE))
+    assert optional == {
+        "EVIDENCE_SIGNING_KEY",
+        "CSRF_TRUSTED_ORIGINS",
+        "COMPLIANCE_TIME_ZONE",
+        "COMPLIANCE_TARGET_HOURS",
+    }
+
+
 @pytest.mark.parametrize("name", SERVICE_CONTAINERS)
 def test_the_service_gets_existing_settings(name: str) -> None:
     assert set(SERVICES[name]["environment"]) <= KNOWN

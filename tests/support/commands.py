@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,12 @@ class Exit(NamedTuple):
     status: int
     output: str
     errors: str
+
+
+def obey_all_signals() -> None:
+    """Whatever the tests themselves were started to ignore, as under nohup: to be called in a new process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def printed(*arguments: str) -> str:

@@ -1,15 +1,14 @@
 import asyncio
-import signal
 from typing import Any
 
-from partners.management.base import Outcome, ServiceCommand
+from partners.management.base import Outcome, ServiceCommand, ending_signals
 from partners.webhooks.delivering import Deliverer
 
 
 class Command(ServiceCommand):
     help = (
-        "Brings events into the order of the feed and sends webhooks, until SIGTERM; ends within 20 s of it. Several"
-        " may run side by side, on any machine."
+        "Brings events into the order of the feed and sends webhooks, until SIGTERM, SIGINT or SIGHUP; ends within 20 s"
+        " of it. Several may run side by side, on any machine."
     )
 
     def perform(self, **_: Any) -> Outcome:
@@ -19,7 +18,7 @@ class Command(ServiceCommand):
 
 async def _deliver() -> int:
     deliverer = Deliverer()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, deliverer.stop)
     await deliverer.run()
     return deliverer.attempts

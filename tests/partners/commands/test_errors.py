@@ -1,20 +1,28 @@
 """Errors that an operator can correct are one line: docs/operations.md."""
 
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import InternalError, OperationalError, ProgrammingError
 from django.db.migrations.exceptions import MigrationSchemaMissing
-from psycopg import errors
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict
 
+from config.embedded.server import SUPERUSER
+from partners.db import serving_role, statements
+from partners.management.base import ending_signals, unreachable
 from partners.models import Partner
+from tests.conftest import database_url
 from tests.live.conftest import production
 from tests.support.commands import refusal
 
@@ -52,6 +60,48 @@ def test_migrate_says_what_a_role_without_privileges_needs(db: None, monkeypatch
     assert "OWNER_DATABASE_URL" in refusal("migrate")
 
 
+ABSENT_ROLE = (r"//\w+@", "//absent@")
+ABSENT_DATABASE = (r"@/\w+", "@/absent")
+
+
+@pytest.mark.parametrize(
+    ("variable", "command", "change", "said"),
+    [
+        ("DATABASE_URL", "list_partners", ABSENT_ROLE, 'role "absent" does not exist'),
+        ("DATABASE_URL", "import_conversions -", ABSENT_DATABASE, 'database "absent" does not exist'),
+        ("OWNER_DATABASE_URL", "migrate", ABSENT_ROLE, 'role "absent" does not exist'),
+        ("OWNER_DATABASE_URL", "setup_database_roles", ABSENT_ROLE, 'role "absent" does not exist'),
+    ],
+)
+def test_a_refused_connection_is_told_as_what_it_is(
+    variable: str, command: str, change: tuple[str, str], said: str, db: None
+) -> None:
+    url = re.sub(*change, database_url(serving_role.SERVING))
+    refused = ended(*command.split(), stdin=subprocess.DEVNULL, variables={variable: url})
+    text = f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."
+    assert refused[0] == 1
+    assert refused[1].startswith(f"CommandError: {text}")
+    assert refused[1].count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("libpq_says", "said"),
+    [
+        ('FATAL:  password authentication failed for user "a"\n', 'password authentication failed for user "a"'),
+        ("fe_sendauth: no password supplied\n", "no password supplied"),
+        ("SSL error: certificate verify failed\n", "SSL error: certificate verify failed"),
+        ("server does not support SSL, but SSL was required", "server does not support SSL, but SSL was required"),
+        ("FATAL:  sorry, too many clients already", "sorry, too many clients already"),
+        ("Connection refused\n\tIs the server running on that host?", ""),
+        ("timeout expired", ""),
+    ],
+)
+def test_what_the_server_says_against_a_connection_is_told(libpq_says: str, said: str) -> None:
+    failure = OperationalError(f'connection failed: connection to server at "db", port 5432 failed: {libpq_says}')
+    assert statements.connection_refusal(failure) == said
+    assert (said or "cannot be reached") in unreachable(failure)
+
+
 @pytest.mark.parametrize("command", ["issue_api_key", "rotate_api_key"])
 def test_a_secret_that_cannot_be_shown_is_not_made(
     command: str, partner: Partner, monkeypatch: pytest.MonkeyPatch
@@ -67,13 +117,13 @@ def test_a_secret_that_cannot_be_shown_is_not_made(
     assert list(partner.api_keys.values_list("pk", "expires_at")) == before
 
 
-def ended(*arguments: str, **options: Any) -> tuple[int, str]:
+def ended(*arguments: str, variables: dict[str, str] | None = None, **options: Any) -> tuple[int, str]:
     """The exit status and standard error of a command run in a shell's way."""
     done = subprocess.run(
         [sys.executable, "manage.py", *arguments],
         check=False,
         cwd=settings.BASE_DIR,
-        env=os.environ | production(),
+        env=os.environ | production(**variables or {}),
         stderr=subprocess.PIPE,
         text=True,
         **options,
@@ -107,3 +157,24 @@ def test_a_closed_standard_input_is_one_line(arguments: tuple[str, ...], partner
     status, said = ended(*arguments, preexec_fn=lambda: os.close(0))
     assert (status, said.count("\n")) == (1, 1)
     assert said.startswith("CommandError: ")
+
+
+def test_a_signal_that_nohup_ignores_ends_no_command() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert signal.SIGHUP not in ending_signals()
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        assert signal.SIGHUP in ending_signals()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_migrate_reads_dates_whatever_the_style_of_the_role(django_db_setup: None) -> None:
+    url = database_url(serving_role.OWNER)
+    with psycopg.connect(database_url(serving_role.OWNER, SUPERUSER), autocommit=True) as superuser:
+        role = sql.Identifier(str(conninfo_to_dict(url)["user"]))
+        superuser.execute(sql.SQL("ALTER ROLE {} SET datestyle = 'German, DMY'").format(role))
+        try:
+            assert ended("migrate", stdout=subprocess.DEVNULL, variables={"OWNER_DATABASE_URL": url}) == (0, "")
+        finally:
+            superuser.execute(sql.SQL("ALTER ROLE {} RESET datestyle").format(role))

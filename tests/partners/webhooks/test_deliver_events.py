@@ -151,8 +151,9 @@ def test_a_user_s_events_arrive_in_order_if_none_fails(
     assert receiver.most_open <= 2
 
 
-def test_sigterm_ends_it_when_the_sends_under_way_have_ended(
-    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, process: Any
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_when_the_sends_under_way_have_ended(
+    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, process: Any, number: signal.Signals
 ) -> None:
     add_endpoint(committed_partner, receiver)
     go_on = threading.Event()
@@ -160,7 +161,7 @@ def test_sigterm_ends_it_when_the_sends_under_way_have_ended(
     UserFactory.create_batch(3, partner=committed_partner, status=Status.ACTIVE)
     with process() as running:
         wait_until(lambda: receiver.open == 2)
-        running.send_signal(signal.SIGTERM)
+        running.send_signal(number)
         go_on.set()
         assert running.wait(WAIT_SECONDS) == 0
     # A third may have been leased before the signal.

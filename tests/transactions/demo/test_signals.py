@@ -16,12 +16,8 @@ from partners.db import serving_role
 from partners.models import Partner
 from tests.conftest import database_url
 from tests.live.conftest import free_port
+from tests.support.commands import obey_all_signals
 from tests.support.timeouts import WAIT_SECONDS
-
-
-def obey_all_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
@@ -42,7 +38,6 @@ def demo(documents: Path) -> Iterator["subprocess.Popen[str]"]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # Whatever the tests themselves were started to ignore, as under nohup.
         preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
     )
     try:
@@ -74,7 +69,10 @@ def read_until(process: "subprocess.Popen[str]", text: str) -> str:
 def test_a_signal_ends_the_service_too(committed_partner: Partner, tmp_path: Path) -> None:
     with demo(tmp_path) as process:
         printed = read_until(process, "The service's log")
-        assert re.search(r"Serving on http://\S+ until Ctrl-C", printed)
+        serving = re.search(r"Serving on http://\S+:(\d+) until Ctrl-C", printed)
+        assert serving
+        # Of which the invitations are, that create_staff prints there.
+        assert f"export PORT={serving[1]}\n" in printed
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
         process.send_signal(signal.SIGTERM)

@@ -18,6 +18,7 @@ from partners.db import serving_role
 from partners.models import Partner
 from tests.conftest import database_url
 from tests.factories import ConversionFactory, columns_of
+from tests.support.commands import obey_all_signals
 from tests.support.watched import wait_until
 from transactions.models import Conversion, ImportRun
 from users.models import User
@@ -102,4 +103,5 @@ def manage(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[b
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
+        preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
     )

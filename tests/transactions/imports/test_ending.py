@@ -40,7 +40,7 @@ from transactions.management.commands import import_conversions
 from transactions.models import Conversion, ImportRun, RunState
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_an_import_with_its_counts(
     line: Line, committed_partner: Partner, number: signal.Signals, status: int
 ) -> None:

@@ -19,6 +19,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.test.utils import override_settings
 
 from partners.client import NoResponseError, SignedClient
+from partners.management.base import ending_signals
 from partners.models import Partner
 from partners.webhooks import endpoints
 from transactions.demo.overdue import make_overdue
@@ -47,10 +48,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
             raise CommandError("The demo is for development: it needs DEBUG=true.")
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # Signals that this process was started to ignore (nohup, a shell's background job) stay ignored.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, signal.default_int_handler)
+        for number in ending_signals():
+            signal.signal(number, signal.default_int_handler)
         try:
             self.run(keep_serving=not options["exit"])
         except KeyboardInterrupt as interrupt:
@@ -127,7 +126,9 @@ Serving on {base_url} until Ctrl-C.
 Docs          {base_url}/docs   (from a key to the first signed call)
 Go live       {base_url}/docs/go-live   (all of the integration, with the key of the sandbox)
 Back office   {base_url}/admin/   (log in as demo-reviewer, for example)
-To sign and send a request with the key of the sandbox, in another terminal:
+In another terminal, so that invitations of create_staff, for example, have this port:
+  export PORT={base_url.rpartition(":")[2]}
+To sign and send a request with the key of the sandbox there:
   export PSI_BASE_URL={base_url} PSI_API_KEY={sandbox["apiKey"]} PSI_SECRET={sandbox["secret"]}
   .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}
 To receive webhooks on https://localhost:8443/, as step 9 of the walk does:

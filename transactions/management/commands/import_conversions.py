@@ -16,13 +16,12 @@ from django.db.models.functions import Now
 from tqdm import tqdm
 
 from partners.db import statements
-from partners.management.base import Outcome, ServiceCommand
+from partners.management.base import Outcome, ServiceCommand, ending_signals, unreachable
 from transactions.imports.importer import Importer, Rejected
 from transactions.imports.sources import Interrupted, OtherFormatError, Source
 from transactions.imports.staging import Database, Rehearsal
 from transactions.models import ImportRun, RunState
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A shell adds the signal's number to it.
 STATUS_OF_SIGNALS = 128
 # By default Python switches threads every 5 ms. The thread that stores waits that long after each statement, which
@@ -99,9 +98,8 @@ class Command(ServiceCommand):
             elif self.signals:
                 state = RunState.STOPPED
         except (DatabaseError, InterfaceError) as error:
-            unreachable = "The database cannot be reached, or did not respond in time"
             refused = f"The database refused a statement (SQLSTATE {statements.sqlstate(error)})"
-            self.failure = unreachable if statements.is_unreachable(error) else refused, 1
+            self.failure = unreachable(error).rstrip(".") if statements.is_unreachable(error) else refused, 1
         except BaseException:
             # The record has the counts of the batch being stored; this process has not.
             if run:
@@ -161,13 +159,14 @@ def _finish(worker: Executor, run: int, state: RunState, **fields: int) -> None:
 def _collected_signals() -> Iterator[list[signal.Signals]]:
     """Collect the first signal instead of ending the process. A second one ends it."""
     received: list[signal.Signals] = []
+    signals = ending_signals()
 
     def collect(number: int, _frame: FrameType | None) -> None:
         received.append(signal.Signals(number))
-        for each in SIGNALS:
+        for each in signals:
             signal.signal(each, signal.SIG_DFL)
 
-    before = {each: signal.signal(each, collect) for each in SIGNALS}
+    before = {each: signal.signal(each, collect) for each in signals}
     try:
         yield received
     finally:
