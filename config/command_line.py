@@ -10,6 +10,7 @@ TOPICS = {
     "partners": "partners, API keys, webhooks, the database",
     "users": "users, decisions, staff",
     "transactions": "conversions, documents, the demo",
+    "backoffice": "the audit log",
 }
 
 

@@ -14,7 +14,7 @@ from partners.monitoring.redis_gauge import RedisCollector
 from partners.monitoring.request_context import request_context
 from partners.webhooks.metrics import webhooks
 from transactions.imports.metrics import imports
-from users.services.proposal_metrics import proposals
+from users.decisions.proposal_metrics import proposals
 
 REGISTRY.register(DatabaseCollector(sessions, imports, webhooks, proposals))
 REGISTRY.register(RedisCollector())

@@ -141,6 +141,9 @@ INSTALLED_APPS = [
     "partners",
     "users",
     "transactions",
+    "sandbox",
+    "backoffice",
+    "portal",
     # Before the admin, whose templates it replaces.
     "unfold",
     "unfold.contrib.filters",
@@ -169,14 +172,14 @@ MIDDLEWARE = [
     # Responds to all of /v1.
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "users.middleware.ContentSecurityPolicyMiddleware",
+    "backoffice.middleware.ContentSecurityPolicyMiddleware",
     # Responds to /docs, which has no session.
-    "partners.docs.middleware.DocsMiddleware",
+    "portal.middleware.DocsMiddleware",
     # Static files and the back office.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "users.middleware.TimeZoneMiddleware",
+    "backoffice.middleware.TimeZoneMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -254,7 +257,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     # The serializers name their components (users/api/schema.py).
     "COMPONENT_SPLIT_PATCH": False,
-    "POSTPROCESSING_HOOKS": ["config.openapi.complete"],
+    "POSTPROCESSING_HOOKS": ["portal.reference.spectacular_hooks.complete"],
 }
 
 # Staff
@@ -345,7 +348,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Strict"
-# Commands and logs use it; the back office shows COMPLIANCE_TIME_ZONE (users/middleware.py).
+# Commands and logs use it; the back office shows COMPLIANCE_TIME_ZONE (backoffice/middleware.py).
 TIME_ZONE = "UTC"
 USE_TZ = True
 FORMAT_MODULE_PATH = ["config.formats"]

@@ -119,8 +119,8 @@ def _item(link: Link, request: HttpRequest) -> dict[str, Any]:
 
 def _count_of_proposals() -> str:
     """Return how many proposals wait; empty without any."""
-    from partners.admin.bounded_lists import MAX_COUNT, bounded_count  # noqa: PLC0415 - settings load this module
-    from users.services import proposals  # noqa: PLC0415
+    from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count  # noqa: PLC0415 - settings load this module
+    from users.decisions import proposals  # noqa: PLC0415
 
     count = bounded_count(proposals.waiting())
     return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")

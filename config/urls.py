@@ -10,20 +10,20 @@ from django.views.i18n import set_language
 from partners.api.base import UnknownPath
 from partners.api.views import IdempotencyKeyItem, Ping
 from partners.events.views import EventList
-from partners.sandbox.key_views import ApiKeyRotation
-from partners.sandbox.request_views import SandboxRequestItem, SandboxRequestList
-from partners.sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
-from transactions.api.sandbox import SimulatedDocuments, SimulatedTransactions
+from sandbox.key_views import ApiKeyRotation
+from sandbox.request_views import SandboxRequestItem, SandboxRequestList
+from sandbox.simulations.requirements import SimulatedClosing, SimulatedRequirements
+from sandbox.simulations.status import SimulatedStatus
+from sandbox.simulations.transactions import SimulatedDocuments, SimulatedTransactions
+from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
 from users.api.requirements import RequirementResponses
-from users.api.simulated_requirements import SimulatedClosing, SimulatedRequirements
-from users.api.simulated_status import SimulatedStatus
 from users.api.views import UserCollection, UserItem
 from users.staff_login.views import nothing
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
-handler500 = "users.backoffice.errors.server_error"
+handler500 = "backoffice.errors.server_error"
 # allauth's.
 handler429 = "users.staff_login.lock_out.too_many_requests"
 
@@ -59,7 +59,7 @@ api_urlpatterns = [
 urlpatterns = [
     *api_urlpatterns,
     path("", include("config.monitoring")),
-    path("", include("partners.docs.urls")),
+    path("", include("portal.urls")),
     # In place of the admin's own pages, which have no second factor.
     path("admin/account/", include("users.staff_login.urls")),
     path("admin/language/", set_language, name="set_language"),
@@ -68,7 +68,7 @@ urlpatterns = [
     # Unfold's own search and Django's of related rows, unused.
     path("admin/search/", nothing),
     path("admin/autocomplete/", nothing),
-    path("admin/", include("users.backoffice.urls")),
+    path("admin/", include("backoffice.urls")),
     path("admin/", admin.site.urls),
     # APPEND_SLASH is off, as the contract's paths have no slash.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

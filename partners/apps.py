@@ -9,7 +9,4 @@ class PartnersConfig(AppConfig):
     name = "partners"
 
     def ready(self) -> None:
-        from partners.api import checks, refusals  # noqa: F401, PLC0415 - checks registers them
-        from partners.doctor.explanation import explain  # noqa: PLC0415
-
-        refusals.register(explain)
+        from partners.api import checks  # noqa: F401, PLC0415 - it registers the checks

@@ -1,4 +1,4 @@
-"""A client that signs requests, for commands and partners: needs only the standard library, signing.py, rfc_3339.py."""
+"""A client that signs requests, for commands and partners: the standard library, signatures.py and rfc_3339.py."""
 
 import http.client
 import json
@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
-from partners.authentication import signing
 from partners.rfc_3339 import format_timestamp
+from partners.signing import signatures
 
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
@@ -72,14 +72,14 @@ class SignedClient:
         """The headers that authenticate a request sent now. target: percent-encoded."""
         path, _, query = target.partition("?")
         timestamp = format_timestamp(datetime.now(UTC))
-        canonical = signing.canonical_request(
+        canonical = signatures.canonical_request(
             method, unquote_to_bytes(path), query.encode(), timestamp, idempotency_key or "", body
         )
         key = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return {
             "X-Api-Key": self.api_key,
             "X-Request-Timestamp": timestamp,
-            "X-Request-Signature": signing.sign(self.secret, canonical),
+            "X-Request-Signature": signatures.sign(self.secret, canonical),
         } | key
 
     def _exchange(self, base: SplitResult, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -107,9 +107,9 @@ def encode_target(target: str) -> str:
     encoded = _TO_ENCODE.sub(lambda match: b"%%%02X" % match[0][0], target.encode())
     path, _, query = encoded.partition(b"?")
     try:
-        signing.canonical_path(unquote_to_bytes(path))
-        signing.canonical_query(query)
-    except signing.NotUtf8Error:
+        signatures.canonical_path(unquote_to_bytes(path))
+        signatures.canonical_query(query)
+    except signatures.NotUtf8Error:
         raise ValueError("the path and the query, percent-decoded, must be UTF-8") from None
     return encoded.decode()
 

@@ -31,6 +31,9 @@ from tests.support.client import PartnerClient, Transport
 from tests.support.internal import REASON
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType, ImportRun
+from users import updates as profiles
+from users.cases import claims
+from users.decisions.compliance import change_status
 from users.models import (
     AccessKind,
     AccessRecord,
@@ -43,11 +46,8 @@ from users.models import (
     User,
 )
 from users.models.columns import PROFILE_COLUMNS, Profile
-from users.services import claims
-from users.services import profile as profiles
-from users.services.compliance import change_status
-from users.services.requirements import open_requirement, respond
-from users.services.staff import create_staff
+from users.requirements.requirements import open_requirement, respond
+from users.staff.staff import create_staff
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

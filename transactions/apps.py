@@ -9,7 +9,7 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Add the sections of the case page, and the events of conversions and documents."""
+        """Register the events of conversions and documents."""
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
         from transactions.api.serializers import (  # noqa: PLC0415
@@ -17,10 +17,7 @@ class TransactionsConfig(AppConfig):
             RecordedTransactionsSerializer,
             WithdrawnDocumentSerializer,
         )
-        from transactions.case_sections import CONVERSIONS, DOCUMENTS  # noqa: PLC0415
-        from users.backoffice.case.sections import SECTIONS  # noqa: PLC0415
 
-        SECTIONS.extend((CONVERSIONS, DOCUMENTS))
         DATA_SERIALIZERS[EventType.TRANSACTIONS_RECORDED] = RecordedTransactionsSerializer
         DATA_SERIALIZERS[EventType.DOCUMENT_PUBLISHED] = PublishedDocumentSerializer
         DATA_SERIALIZERS[EventType.DOCUMENT_WITHDRAWN] = WithdrawnDocumentSerializer

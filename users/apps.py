@@ -3,7 +3,6 @@
 from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.db.models.signals import post_migrate
-from django.utils.translation import gettext_lazy as _
 
 
 class UsersConfig(AppConfig):
@@ -12,26 +11,21 @@ class UsersConfig(AppConfig):
     name = "users"
 
     def ready(self) -> None:
-        """Connect the signals, register what lower layers show, and rename Django's models for the back office."""
+        """Connect the signals, and register the events of users."""
         from allauth.account.signals import password_changed  # noqa: PLC0415 - models are ready only now
-        from django.contrib.auth.models import Group  # noqa: PLC0415
 
-        from partners.docs.countries import SOURCES  # noqa: PLC0415
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
-        from users.api.countries import countries  # noqa: PLC0415
         from users.api.serializers import (  # noqa: PLC0415
             RequirementsChangedSerializer,
             StatusChangedSerializer,
         )
-        from users.services.roles import sync_roles  # noqa: PLC0415
+        from users.staff.roles import sync_roles  # noqa: PLC0415
         from users.staff_login import sessions, sign_ins  # noqa: PLC0415
 
         DATA_SERIALIZERS[EventType.STATUS_CHANGED] = StatusChangedSerializer
-        SOURCES.append(countries)
         DATA_SERIALIZERS[EventType.REQUIREMENTS_CHANGED] = RequirementsChangedSerializer
-        Group._meta.verbose_name, Group._meta.verbose_name_plural = _("role"), _("roles")  # noqa: SLF001
-        post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.services.roles")
+        post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.staff.roles")
         user_logged_in.connect(sessions.start, dispatch_uid="users.staff_login")
         user_logged_in.connect(sign_ins.record_sign_in, dispatch_uid="users.sign_ins")
         user_logged_out.connect(sign_ins.record_sign_out, dispatch_uid="users.sign_ins")

@@ -14,7 +14,7 @@ from bench.load.people import Person, people
 from partners.db import serving_role
 from partners.models import Partner
 from users.models import Staff, Status, UserEvent
-from users.services.staff import create_staff
+from users.staff.staff import create_staff
 
 PREFIX = "load-"
 PARTNERS = 20

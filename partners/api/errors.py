@@ -10,8 +10,8 @@ from rest_framework import exceptions
 from partners.api.response import JsonResponse
 from partners.authentication.failures import SecretLostError, SignatureRefusedError
 from partners.authentication.signature_authentication import REALM
-from partners.authentication.signing import NotUtf8Error
 from partners.db import statements
+from partners.signing.signatures import NotUtf8Error
 
 log = structlog.get_logger("partners.errors")
 

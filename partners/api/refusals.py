@@ -7,7 +7,6 @@ live partner's.
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Protocol
 from urllib.parse import quote_from_bytes
 
 import structlog
@@ -18,8 +17,9 @@ from partners.api.request import PartnerRequest
 from partners.authentication import keys
 from partners.authentication.failures import BEFORE_THE_KEY, AuthenticationFailure, SignatureRefusedError
 from partners.authentication.keys import Caller
-from partners.authentication.signing import NotUtf8Error
 from partners.models import KEY_PREFIXES, Mode
+from partners.signing.explanation import explain
+from partners.signing.signatures import NotUtf8Error
 
 log = structlog.get_logger("partners.refusals")
 
@@ -36,31 +36,6 @@ _EXCHANGED = (
 )
 _HEADERS = ("Host", "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature", "Idempotency-Key")
 _PRINTABLE = "".join(map(chr, range(33, 127)))
-
-
-class Explain(Protocol):
-    """Returns the cause of a refusal, and what to do in words: partners/doctor/explanation.py."""
-
-    def __call__(  # noqa: D102 - plain values, as the doctor is pure
-        self,
-        *,
-        method: str,
-        target: str,
-        headers: dict[str, str],
-        body: bytes,
-        known: str,
-        secret: str,
-        now: datetime,
-        clock_skew_seconds: int,
-    ) -> tuple[str, str]: ...
-
-
-_explain: list[Explain] = []
-
-
-def register(explain: Explain) -> None:
-    """Have refusals explained by this function, of a layer above."""
-    _explain[:] = [explain]
 
 
 def diagnose(request: PartnerRequest, refusal: SignatureRefusedError) -> Caller | None:
@@ -106,7 +81,6 @@ def _diagnosis(request: PartnerRequest, refusal: SignatureRefusedError, secret: 
     canonical = request.canonical_request(request.header("HTTP_X_REQUEST_TIMESTAMP") or "")
     sent = {name: request.header("HTTP_" + name.upper().replace("-", "_")) for name in _HEADERS}
     query = quote_from_bytes(request.query_bytes, safe=_PRINTABLE)
-    (explain,) = _explain
     cause, message = explain(
         method=request.method,
         target=request.canonical_path + (f"?{query}" if query else ""),

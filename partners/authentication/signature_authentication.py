@@ -10,13 +10,14 @@ import structlog
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 
-from partners.authentication import keys, signing
+from partners.authentication import keys
 from partners.authentication.failures import AuthenticationFailure, SecretLostError, SignatureRefusedError
 from partners.authentication.keys import Caller
 from partners.authentication.signed_request import Signature, SignedRequest
 from partners.monitoring import metrics
 from partners.monitoring.request_context import request_context
 from partners.rfc_3339 import format_timestamp, parse_timestamp
+from partners.signing import signatures
 
 log = structlog.get_logger("partners.authentication")
 
@@ -35,7 +36,7 @@ class SignatureAuthentication(BaseAuthentication):
         signed_at, skew = _checked_clock(request, timestamp)
 
         canonical = request.canonical_request(timestamp)
-        is_signed_under = cache(lambda secret: signing.verify(secret, canonical, signature))
+        is_signed_under = cache(lambda secret: signatures.verify(secret, canonical, signature))
         caller = request.first_round_trip.find_caller(request.key_digest, is_signed_under)
         # An unknown key costs as much work as a known one.
         is_signed = is_signed_under((caller or keys.unknown_caller()).secret)
@@ -52,7 +53,7 @@ class SignatureAuthentication(BaseAuthentication):
             raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, skew_seconds=skew)
         if caller.last_used_is_stale:
             keys.record_use(caller.key_id)
-        return caller, Signature(signing.signature_bytes(signature), signed_at)
+        return caller, Signature(signatures.signature_bytes(signature), signed_at)
 
     def authenticate_header(self, request: object) -> str:
         """The value of WWW-Authenticate."""

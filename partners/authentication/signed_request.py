@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.utils.functional import cached_property
 from rest_framework.request import Request
 
-from partners.authentication import keys, signing
+from partners.authentication import keys
 from partners.authentication.first_round_trip import FirstRoundTrip
 from partners.authentication.keys import Caller
+from partners.signing import signatures
 
 
 class Signature(NamedTuple):
@@ -49,17 +50,17 @@ class SignedRequest(Request):
     @cached_property
     def canonical_path(self) -> str:
         """Line 2 of the canonical request. Raises NotUtf8Error."""
-        return signing.canonical_path(self.path_bytes)
+        return signatures.canonical_path(self.path_bytes)
 
     @cached_property
     def canonical_query(self) -> str:
         """Line 3 of the canonical request. Raises NotUtf8Error."""
-        return signing.canonical_query(self.query_bytes)
+        return signatures.canonical_query(self.query_bytes)
 
     @cached_property
     def body_digest(self) -> str:
         """Line 6 of the canonical request."""
-        return signing.body_digest(self.body_bytes)
+        return signatures.body_digest(self.body_bytes)
 
     def canonical_request(self, timestamp: str) -> str:
         """The six lines that are signed. Raises NotUtf8Error."""
@@ -70,7 +71,7 @@ class SignedRequest(Request):
     def parameters(self) -> dict[str, list[str]]:
         """The query's decoded values by name, in the order sent. Raises NotUtf8Error."""
         values: dict[str, list[str]] = {}
-        for name, value in signing.query_pairs(self.query_bytes):
+        for name, value in signatures.query_pairs(self.query_bytes):
             values.setdefault(name, []).append(value)
         return values
 

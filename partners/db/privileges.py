@@ -17,7 +17,7 @@ LIBRARY_TABLES = {
     "django_migrations": ("SELECT",),
     "django_admin_log": ("SELECT", "INSERT"),
     "pghistory_context": ("SELECT",),
-    # Migrations write the roles' permissions (users/services/roles.py); accounts have no others.
+    # Migrations write the roles' permissions (users/staff/roles.py); accounts have no others.
     "auth_group": ("SELECT",),
     "auth_group_permissions": ("SELECT",),
     "auth_permission": ("SELECT",),

@@ -15,10 +15,10 @@ from django.http.response import HttpResponseBase
 
 from partners.authentication import keys
 from partners.authentication.signed_request import SignedRequest
-from partners.authentication.signing import NotUtf8Error
 from partners.db import statements
 from partners.models import SandboxRequest
 from partners.recording.writer import BackgroundWriter
+from partners.signing.signatures import NotUtf8Error
 
 log = structlog.get_logger("partners.recording")
 

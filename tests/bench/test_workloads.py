@@ -9,8 +9,8 @@ import pytest
 
 from bench import workloads
 from bench.workloads import MIX, WORKLOADS, Dataset, Request
-from partners.authentication import signing
 from partners.client import SignedClient
+from partners.signing import signatures
 
 CLIENT = SignedClient("http://127.0.0.1:1", "psi_key_bench", "psi_secret_bench")
 DATASET = Dataset(
@@ -46,7 +46,7 @@ def test_each_request_is_signed_as_it_is_written(name: str) -> None:
     for raw in written(name, 20):
         method, target, headers, body = split(raw)
         path, _, query = target.partition("?")
-        canonical = signing.canonical_request(
+        canonical = signatures.canonical_request(
             method,
             unquote_to_bytes(path),
             query.encode(),
@@ -54,7 +54,7 @@ def test_each_request_is_signed_as_it_is_written(name: str) -> None:
             headers.get("Idempotency-Key", ""),
             body,
         )
-        assert signing.verify(CLIENT.secret, canonical, headers["X-Request-Signature"])
+        assert signatures.verify(CLIENT.secret, canonical, headers["X-Request-Signature"])
         assert int(headers.get("Content-Length", 0)) == len(body)
 
 

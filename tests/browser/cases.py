@@ -10,8 +10,8 @@ from playwright.sync_api import Page
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Transport, over_http
+from users.decisions.compliance import change_status
 from users.models import Status, User
-from users.services.compliance import change_status
 
 # Makes a user who waits for a decision; keyword arguments replace fields of the body.
 Register = Callable[..., User]

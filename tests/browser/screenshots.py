@@ -21,9 +21,9 @@ from partners.webhooks import endpoints
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
 from tests.support.client import PartnerClient
+from users.cases import claims
+from users.decisions.compliance import change_status
 from users.models import Staff, Status, User
-from users.services import claims
-from users.services.compliance import change_status
 
 SIZES: list[ViewportSize] = [{"width": 1280, "height": 900}, {"width": 390, "height": 844}]
 SCHEMES = ["light", "dark"]

@@ -14,8 +14,8 @@ from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to
 from tests.support import totp
 from tests.support.client import PartnerClient
+from users.decisions.compliance import change_status
 from users.models import Staff, Status, User
-from users.services.compliance import change_status
 from users.staff_login.reauthentication import FRESH_SECONDS
 
 Login = Callable[..., Staff]

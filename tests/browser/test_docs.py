@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
-from partners.authentication import signing
-from partners.docs import site
+from partners.signing import signatures
+from portal import site
 from tests.browser.test_accessibility import PHONE, accessibility_violations
 
 REFERENCE = tuple(page.path for page in site.pages() if page.title.startswith("Reference: "))
@@ -28,7 +28,7 @@ PSI = Path(settings.BASE_DIR) / "clients" / "python" / "src" / "psi" / "__init__
 MAX_HEIGHT = 12_000
 
 TIMESTAMP = "2026-01-15T10:30:00Z"
-RIGHT = signing.canonical_request(
+RIGHT = signatures.canonical_request(
     "GET", b"/v1/users/cust-1001/transactions", b"limit=5&cursor=2026-01-15T10%3A30%3A00Z", TIMESTAMP, "", b""
 )
 DECODED = RIGHT.replace("%3A", ":")
@@ -312,7 +312,7 @@ def test_the_contents_mark_the_current_section(page: Page) -> None:
 
 
 def test_the_doctor_marks_the_byte_and_names_the_cause(page: Page, secret: str) -> None:
-    ask(page, curl(signing.sign(secret, DECODED)), DECODED)
+    ask(page, curl(signatures.sign(secret, DECODED)), DECODED)
     expect(page.get_by_role("heading", name="The first difference: line 3, byte 21")).to_be_visible()
     expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
     expect(page.locator("#result .findings .error")).to_contain_text(["query is decoded"])
@@ -321,7 +321,7 @@ def test_the_doctor_marks_the_byte_and_names_the_cause(page: Page, secret: str) 
 
 
 def test_a_test_secret_finds_the_signed_text_and_is_never_sent(page: Page, sent: list[Request], secret: str) -> None:
-    ask(page, curl(signing.sign(secret, DECODED)))
+    ask(page, curl(signatures.sign(secret, DECODED)))
     expect(page.locator("#found")).to_be_visible()
     page.get_by_label("Test secret", exact=True).fill(secret)
     page.get_by_role("button", name="Compare signatures").click()
@@ -351,7 +351,7 @@ def test_a_test_secret_finds_the_signed_text_and_is_never_sent(page: Page, sent:
     ids=["CRLF", "CRLF at the end too", "LF at the end"],
 )
 def test_signed_line_ends_are_distinguished(page: Page, secret: str, what: str, signed: str) -> None:
-    ask(page, curl(signing.sign(secret, signed)))
+    ask(page, curl(signatures.sign(secret, signed)))
     expect(page.locator("#found")).to_be_visible()
     page.get_by_label("Test secret", exact=True).fill(secret)
     page.get_by_label("Test secret", exact=True).press("Enter")
@@ -380,7 +380,7 @@ def test_a_wrong_hmac_key_is_recognised(page: Page, secret: str, way: str, key: 
 
 
 def test_another_secret_has_no_match(page: Page, secret: str) -> None:
-    ask(page, curl(signing.sign(secret, RIGHT)))
+    ask(page, curl(signatures.sign(secret, RIGHT)))
     expect(page.locator("#found")).to_be_visible()
     page.get_by_label("Test secret", exact=True).fill(secret + "x")
     page.get_by_role("button", name="Compare signatures").click()
@@ -407,7 +407,7 @@ def test_the_example_can_be_filled_in(page: Page) -> None:
 
 def test_the_doctor_works_without_javascript(new_page: Callable[..., Page], secret: str) -> None:
     page = new_page(java_script_enabled=False)
-    ask(page, curl(signing.sign(secret, DECODED)), DECODED)
+    ask(page, curl(signatures.sign(secret, DECODED)), DECODED)
     expect(page.get_by_role("heading", name="The first difference: line 3, byte 21")).to_be_visible()
     expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
     expect(page.get_by_label("Your canonical request")).to_have_value(DECODED)

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.cases import Register, open_decision
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.users.deciding import case_of
+from users.decisions import proposals
 from users.models import Staff, StatusChange
-from users.services import proposals
 
 PROPOSE, VERIFIED, STAY, LIST, APPROVE, WHY_NOT = range(6)
 WORDS = {

@@ -8,13 +8,13 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from backoffice.case.requirement_templates import TEMPLATES
 from tests import factories
 from tests.browser.cases import Register, open_decision
 from tests.browser.screenshots import move_back
 from tests.browser.test_accessibility import accessibility_violations
 from tests.support.client import PartnerClient
 from tests.users.deciding import case_of
-from users.backoffice.case.requirement_templates import TEMPLATES
 from users.models import RequirementCode, Staff, Status, User
 
 ASK, ADDRESS, MEANS, SEE, EXACTLY, SEND, WAITS, BLOCKED, ANSWERED, BY_UPDATE, APPROVE, VERIFIED, STAY = range(13)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import give_password
 from tests.support import totp
 from users.models import Staff
-from users.services.staff import create_staff
+from users.staff.staff import create_staff
 
 NEW_PASSWORD = "a password of my very own"
 

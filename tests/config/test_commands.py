@@ -11,7 +11,9 @@ from django.conf import settings
 from django.core import checks
 from django.core.management import get_commands, load_command_class
 
-COMMANDS = [(app, name) for name, app in get_commands().items() if app in {"partners", "users", "transactions"}]
+COMMANDS = [
+    (app, name) for name, app in get_commands().items() if app in {"partners", "users", "transactions", "backoffice"}
+]
 
 
 @pytest.mark.parametrize(("app", "name"), COMMANDS, ids=[name for _, name in COMMANDS])

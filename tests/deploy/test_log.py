@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from partners.docs import openapi
+from portal import openapi
 
 LOG = Path(settings.BASE_DIR) / "deploy" / "nginx" / "log.conf"
 LINE = re.compile(r'^ +~(?P<pattern>\S+) +"?(?P<route>/[^";]+)"?;$', re.MULTILINE)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from partners.docs import example_files
+from portal.guide import example_files
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from partners.authentication import signing
+from partners.signing import signatures
 from tests.examples.languages import ROOT, Signed
 
 PUBLISHED: dict[str, Any] = json.loads((ROOT / "docs" / "signing-vectors.json").read_text())
@@ -25,10 +25,10 @@ def signed(vector: dict[str, Any]) -> Signed:
 
 
 def by_the_service(request: Signed, secret: str) -> tuple[str, str]:
-    """Canonical request and signature. Raises signing.NotUtf8Error."""
+    """Canonical request and signature. Raises signatures.NotUtf8Error."""
     path, _, query = request.target.partition("?")
     body = request.body.encode()
-    canonical = signing.canonical_request(
+    canonical = signatures.canonical_request(
         request.method, unquote_to_bytes(path), query.encode(), request.timestamp, request.key, body
     )
-    return canonical, signing.sign(secret, canonical)
+    return canonical, signatures.sign(secret, canonical)

@@ -31,7 +31,7 @@ from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS
 from transactions.documents.withdrawing import withdraw
 from users.models import Status, User
-from users.services import requirements
+from users.requirements import requirements
 
 PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 EVENT_ID = "0d6f2f6a-8a53-4c3e-9b0e-3f2d6a1c7b95"

@@ -17,9 +17,9 @@ import pytest
 from django.db import connections
 from django.utils.html import strip_tags
 
-from partners.docs import go_live
-from partners.docs.example_files import files, samples_in
 from partners.models import ApiKey, Mode, Partner, WebhookEndpoint
+from portal.guide import go_live
+from portal.guide.example_files import files, samples_in
 from tests import factories
 from tests.examples.languages import BASH, ENVIRONMENT, NODE, PYTHON, Workshop, require
 from tests.live.conftest import Server, free_port, serving

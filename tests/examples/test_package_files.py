@@ -13,7 +13,7 @@ import pytest
 import psi
 import psi.types
 from clients import generate_types
-from partners.docs import client_packages
+from portal import client_packages
 from tests.examples.languages import ENVIRONMENT, ROOT, require, require_npm_packages
 from tests.support.client import in_process
 from tests.support.timeouts import WAIT_SECONDS

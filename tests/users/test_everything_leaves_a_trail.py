@@ -19,13 +19,13 @@ from partners.management.base import ServiceCommand
 from partners.models import AuditEntry, Partner
 from partners.webhooks import addresses
 from tests import factories
+from tests.backoffice.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
-from tests.users.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
+from users.decisions import proposals
 from users.models import Staff, User
-from users.services import proposals
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +61,9 @@ def leaves_a_trail(what: str) -> Iterator[None]:
 OURS = sorted(
     name
     for name, app in get_commands().items()
-    if isinstance(app, str) and app in {"partners", "users", "transactions"} and name not in {"migrate", "demo"}
+    if isinstance(app, str)
+    and app in {"partners", "users", "transactions", "backoffice"}
+    and name not in {"migrate", "demo"}
 )
 # They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.
 READING = {

@@ -27,6 +27,9 @@ from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
 from transactions.models import Conversion, Document
+from users.decisions import proposals
+from users.decisions.bulk_approval import Choice
+from users.decisions.changes import version_of
 from users.models import (
     AccessKind,
     AccessRecord,
@@ -41,9 +44,6 @@ from users.models import (
     User,
     UserEvent,
 )
-from users.services import proposals
-from users.services.bulk_approval import Choice
-from users.services.changes import version_of
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
 

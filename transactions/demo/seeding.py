@@ -19,21 +19,21 @@ from transactions.demo.people import ACTIVE, CLOSED, PENDING, REJECTED, SUSPENDE
 from transactions.models import Document
 from users import queries
 from users.api.serializers import UserSerializer
+from users.decisions import proposals
+from users.decisions.approval_rules import needs_two
+from users.decisions.compliance import PERMISSION, change_status
 from users.models import Staff, Status, User
-from users.services import proposals
-from users.services.approval_rules import needs_two
-from users.services.compliance import PERMISSION, change_status
-from users.services.profile import create_user, update_user
-from users.services.requirements import open_requirement
-from users.services.roles import ROLES
-from users.services.staff import create_staff
+from users.requirements.requirements import open_requirement
+from users.staff.roles import ROLES
+from users.staff.staff import create_staff
+from users.updates import create_user, update_user
 
 PARTNER = "demo"
 SANDBOX_PARTNER = "demo-sandbox"
 COMMAND = "seed_demo"
 # One account of each role, and a second reviewer.
 ACCOUNTS = {f"demo-{role}": role for role in ROLES} | {"demo-reviewer-2": "reviewer"}
-# A reason for each change of a status: its code (users/services/reasons.py) and a sentence.
+# A reason for each change of a status: its code (users/decisions/reasons.py) and a sentence.
 REASONS = {
     (PENDING, ACTIVE): ("verified", "Identity and address verified."),
     (PENDING, REJECTED): ("notVerified", "The address could not be verified."),

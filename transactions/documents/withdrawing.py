@@ -12,8 +12,8 @@ from django.db import IntegrityError, transaction
 from partners.db import history_context
 from partners.json_rules import text
 from transactions.models import WITHDRAWAL_REASON_LENGTH, Document, DocumentWithdrawal
+from users.decisions.compliance import PERMISSION
 from users.models import Staff
-from users.services.compliance import PERMISSION
 
 
 def find_document(document_id: str) -> Document:

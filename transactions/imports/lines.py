@@ -14,7 +14,7 @@ from partners.api.json import JsonObject, MalformedJsonError, parse_object
 from partners.api.serializers import NAME_LENGTH_IN_ERRORS
 from transactions import patterns
 from transactions.timestamps import TooLateError, parse_created_at
-from users.services.field_rules import external_id
+from users.profile.field_rules import external_id
 
 # The quotes of 12 names and 10 strings. With more, a name may be repeated.
 QUOTES = 44

@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 
 from partners.api import idempotency
 from partners.api.errors import ConflictError, FieldError, NotFoundError, UnprocessableEntityError, invalid_parameter
-from users.services import field_rules
+from users.profile import field_rules
 
 # Examples for the OpenAPI document.
 BAD_PATH = invalid_parameter("externalId", field_rules.NOT_STRIPPED)

@@ -15,8 +15,8 @@ from users.models import RequirementCode, RequirementState
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirement_triggers import MAX_DUE_DAYS
 from users.models.requirements import MESSAGE_LENGTH, RESPONSE_LENGTH
-from users.services.requirement_wording import forbidden_words
-from users.services.requirements import DEFAULT_DUE_DAYS
+from users.requirements.requirement_wording import forbidden_words
+from users.requirements.requirements import DEFAULT_DUE_DAYS
 
 
 @cache

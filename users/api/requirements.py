@@ -18,8 +18,8 @@ from users import queries
 from users.api import errors, schema
 from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
 from users.models import Requirement
-from users.services import requirements
-from users.services.requirements import RequirementRefusedError
+from users.requirements import requirements
+from users.requirements.requirements import RequirementRefusedError
 
 
 def check_path(external_id: str, requirement_id: str) -> None:

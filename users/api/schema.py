@@ -16,7 +16,7 @@ from users.api import errors
 from users.api.pagination import CURSOR, NOT_A_STATUS
 from users.api.serializer_fields import EXTERNAL_ID
 from users.models import Status
-from users.services.addresses import rules_for
+from users.profile.addresses import rules_for
 
 EXTERNAL_ID_IN_PATH = OpenApiParameter(
     "external_id",

@@ -1,11 +1,11 @@
-"""Serializer fields of a user. The rules that they apply are in users/services/field_rules.py."""
+"""Serializer fields of a user. The rules that they apply are in users/profile/field_rules.py."""
 
 from typing import Any, ClassVar
 
 from rest_framework.fields import empty
 
 from partners.api.rule_fields import CONTROL, RuleField, Schema, TextField
-from users.services import field_rules
+from users.profile import field_rules
 
 EXTERNAL_ID: Schema = {
     "type": "string",

@@ -22,9 +22,9 @@ from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.models.requirement_triggers import MAX_REQUIREMENTS
 from users.models.status_reasons import StatusReason, status_reason
+from users.profile import field_rules
+from users.profile.addresses import rules_for
 from users.queries import ListedUser, UserSummary
-from users.services import field_rules
-from users.services.addresses import rules_for
 
 UNDER_AGE = "under_age"
 

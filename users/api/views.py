@@ -10,15 +10,15 @@ from partners.api.errors import BadRequestError
 from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
-from partners.authentication.signing import canonical_path
 from partners.db.statements import Query
+from partners.signing.signatures import canonical_path
 from users import queries
+from users import updates as profile
 from users.api import errors, schema
 from users.api.pagination import UserPagination
 from users.api.serializers import CreatedUserSerializer, ListedUserSerializer, UserPageSerializer, UserSerializer
 from users.queries import ListedUser, UserSummary
-from users.services import profile
-from users.services.profile import ExternalIdTakenError
+from users.updates import ExternalIdTakenError
 
 
 class UserView(PartnerAPIView):

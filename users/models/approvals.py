@@ -81,7 +81,7 @@ class Proposal(models.Model):
     """What the first of two people proposes: a move of a user, with its reason. It ends once, and never changes else.
 
     Triggers set the status from which, the version of the user and the times. One that has expired or was overtaken
-    may be stored as open until the next proposal: `users.services.proposals.state_of` says what it is.
+    may be stored as open until the next proposal: `users.decisions.proposals.state_of` says what it is.
     """
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)

@@ -146,7 +146,7 @@ class AccessRecord(models.Model):
 class DecisionBasis(models.Model):
     """What the person saw who made a decision or a review: the row is inserted with it, and never changes.
 
-    A trigger sets staff, mode, time and open_seconds. data: see users/services/decision_basis.py.
+    A trigger sets staff, mode, time and open_seconds. data: see users/decisions/decision_basis.py.
     """
 
     decision = models.OneToOneField(

@@ -3,7 +3,7 @@
 From the code of the decision, which staff see. A code that tells of a suspicion has the reason of innocent ones of the
 same move: a partner must not learn of it (Proceeds of Crime (Money Laundering) and Terrorist Financing Act, section 8).
 The reason is computed when it is read, so that a change of this table changes no decision. Here and not beside the
-codes of users/services/reasons.py, because the trigger that writes events is made from it.
+codes of users/decisions/reasons.py, because the trigger that writes events is made from it.
 """
 
 from collections.abc import Mapping

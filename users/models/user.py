@@ -46,7 +46,7 @@ class Staff(AbstractUser):
     # True while another person may know the password: the login then asks for a new one.
     password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
 
-    # The name of the account of simulated decisions (users/services/simulated_decisions.py), which no person has.
+    # The name of the account of simulated decisions (sandbox/simulations/decisions.py), which no person has.
     SANDBOX = "sandbox"
 
     # Never deleted: decisions refer to it.

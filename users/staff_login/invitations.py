@@ -1,7 +1,7 @@
 """Links by which the owner of a staff account chooses its password, without anybody else knowing it.
 
 The token is in the link's fragment, which browsers send to nobody: not to a log, a proxy or another page. The page
-sends it by POST (users/static/staff_login/invitation.js).
+sends it by POST (backoffice/static/staff_login/invitation.js).
 """
 
 from django.conf import settings

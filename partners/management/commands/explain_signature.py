@@ -8,13 +8,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from partners.authentication import keys
-from partners.doctor import NotUnderstoodError, diagnose, verification
-from partners.doctor.causes import counted
-from partners.doctor.diagnosis import Diagnosis
-from partners.doctor.parsing import MAX_TEXT_LENGTH
-from partners.doctor.verification import Verification
 from partners.management.base import Outcome, ServiceCommand, standard_input
 from partners.models import ApiKey
+from partners.signing import verification
+from partners.signing.causes import counted
+from partners.signing.diagnosis import Diagnosis, diagnose
+from partners.signing.parsing import MAX_TEXT_LENGTH, NotUnderstoodError
+from partners.signing.verification import Verification
 
 STANDARD_INPUT = "-"
 

@@ -17,9 +17,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from partners.api.base import PartnerAPIView
 from partners.api.faults import Fault
 from partners.api.request import PartnerRequest
-from partners.docs import openapi
 from partners.models import EventType
 from partners.webhooks.deliveries import TEST_TYPE
+from portal import openapi
 from tests import factories
 from tests.support import drift
 from tests.support.client import PartnerClient, in_process

@@ -18,7 +18,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
-from users.services import profile
+from users import updates as profile
 
 USER = "/v1/users/ada"
 CHANGE = {"city": "Ottawa"}

@@ -11,8 +11,9 @@ from uuid import uuid4
 import pytest
 from pytest_django.fixtures import Settings
 
-from partners.authentication import keys, signature_authentication, signing
+from partners.authentication import keys, signature_authentication
 from partners.models import ApiKey, Partner
+from partners.signing import signatures
 from tests import factories
 from tests.support.client import Headers, PartnerClient, Response, in_process
 from tests.support.responses import assert_error, failing_fields
@@ -201,8 +202,8 @@ def test_the_log_knows_the_cause_and_no_secret(
 def test_an_unknown_key_costs_the_work_of_a_wrong_signature(
     request_: Request, monkeypatch: pytest.MonkeyPatch, attack: str
 ) -> None:
-    verify = Mock(wraps=signing.verify)
-    monkeypatch.setattr(signing, "verify", verify)
+    verify = Mock(wraps=signatures.verify)
+    monkeypatch.setattr(signatures, "verify", verify)
     ATTACKS[attack][0](request_)
     request_.response()
     assert [len(call.args[0]) >= 43 for call in verify.call_args_list] == [True]

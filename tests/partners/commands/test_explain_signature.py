@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from django.utils.timezone import now
 
-from partners.authentication import keys, signing
+from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
+from partners.signing import signatures
 from tests.factories import PartnerFactory
-from tests.partners.doctor.cases import API_KEY, GET, LIST, POST, SIGNATURE, examine, raw, right, signed
+from tests.partners.signing.cases import API_KEY, GET, LIST, POST, SIGNATURE, examine, raw, right, signed
 from tests.support.commands import outcome, printed, refusal, run
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +137,7 @@ def verified(path: str, *arguments: str) -> Any:
 
 
 def test_a_matching_signature_is_reported(pasted: Any, issued: keys.IssuedKey) -> None:
-    request = pasted(request_of(issued.api_key, signing.sign(issued.secret, RIGHT)))
+    request = pasted(request_of(issued.api_key, signatures.sign(issued.secret, RIGHT)))
     told = verified(request)
     assert told["apiKey"] == {"state": "active", "prefix": issued.record.prefix, "partner": "asking"}
     assert (told["fits"]["cause"], told["fits"]["secretForm"]) == ("correct", "as issued")
@@ -165,7 +166,7 @@ def test_signature_and_clock_are_told_apart(
 ) -> None:
     timestamp = (now() + timedelta(seconds=seconds)).isoformat()
     canonical = "\n".join(right(raw(X_Request_Timestamp=timestamp)))
-    signature = signing.sign(issued.secret, canonical)
+    signature = signatures.sign(issued.secret, canonical)
     request = pasted(raw(X_Api_Key=issued.api_key, X_Request_Timestamp=timestamp, X_Request_Signature=signature))
     arguments = ("explain_signature", request, "--canonical", pasted(canonical, "canonical"), "--verify")
     text = printed(*arguments)
@@ -187,7 +188,7 @@ def test_signature_and_clock_are_told_apart(
 def test_the_mistake_that_a_signature_matches_is_reported(
     pasted: Any, issued: keys.IssuedKey, wrong: str, cause: str
 ) -> None:
-    request = pasted(request_of(issued.api_key, signing.sign(issued.secret, wrong)))
+    request = pasted(request_of(issued.api_key, signatures.sign(issued.secret, wrong)))
     assert verified(request)["fits"]["cause"] == cause
     assert printed("explain_signature", request, "--verify").splitlines()[1].endswith(f"[{cause}]")
 
@@ -202,13 +203,13 @@ def test_another_form_of_the_secret_is_reported(pasted: Any, issued: keys.Issued
 
 
 def test_a_signature_in_another_form_is_tried_too(pasted: Any, issued: keys.IssuedKey) -> None:
-    signature = signing.sign(issued.secret, RIGHT)
+    signature = signatures.sign(issued.secret, RIGHT)
     for form in (signature.upper(), f"sha256={signature}", base64.b64encode(bytes.fromhex(signature)).decode()):
         assert verified(pasted(request_of(issued.api_key, form)))["fits"]["cause"] == "correct"
 
 
 def test_the_pasted_canonical_request_is_tried_too(pasted: Any, issued: keys.IssuedKey) -> None:
-    request = pasted(request_of(issued.api_key, signing.sign(issued.secret, "something else")))
+    request = pasted(request_of(issued.api_key, signatures.sign(issued.secret, "something else")))
     assert verified(request)["fits"] is None
     assert "matches none of" in printed("explain_signature", request, "--verify")
     assert verified(request, "--canonical", pasted("something else", "canonical"))["fits"]["cause"] == "own"
@@ -242,7 +243,7 @@ def lose_secret(record: ApiKey) -> None:
 def test_a_key_that_is_not_in_force_is_reported(
     pasted: Any, issued: keys.IssuedKey, happen: Callable[[ApiKey], None], state: str, fits: int
 ) -> None:
-    request = pasted(request_of(issued.api_key, signing.sign(issued.secret, RIGHT)))
+    request = pasted(request_of(issued.api_key, signatures.sign(issued.secret, RIGHT)))
     happen(issued.record)
     told = verified(request)
     assert (told["apiKey"]["state"], told["fits"] is not None) == (state, bool(fits))
@@ -256,8 +257,8 @@ def test_without_a_known_key_nothing_is_tried(pasted: Any, api_key: str, state: 
 
 
 def test_neither_secret_nor_key_nor_signature_is_printed(pasted: Any, issued: keys.IssuedKey) -> None:
-    request = pasted(request_of(issued.api_key, signing.sign(issued.secret, RIGHT)))
+    request = pasted(request_of(issued.api_key, signatures.sign(issued.secret, RIGHT)))
     for text in (printed("explain_signature", request, "--verify"), json.dumps(verified(request))):
         assert issued.secret.removeprefix(keys.SECRET_PREFIXES[Mode.LIVE]) not in text
         assert issued.api_key not in text
-        assert signing.sign(issued.secret, RIGHT) not in text
+        assert signatures.sign(issued.secret, RIGHT) not in text

@@ -10,7 +10,7 @@ from email.utils import format_datetime
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes, urlencode
 
-from partners.authentication import signing
+from partners.signing import signatures
 
 
 class Sent(NamedTuple):
@@ -29,7 +29,7 @@ class Sent(NamedTuple):
         """The right canonical request."""
         path, _, query = self.target.partition("?")
         decoded = unquote_to_bytes(path)
-        return signing.canonical_request(
+        return signatures.canonical_request(
             self.method, decoded, query.encode(), self.timestamp, self.key, self.body
         ).split("\n")
 

@@ -17,10 +17,10 @@ import pytest
 from django.db import DatabaseError
 
 from partners.api import refusals
-from partners.authentication import keys, signing
-from partners.doctor import explanation
-from partners.doctor.causes import CAUSES, finding
+from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
+from partners.signing import explanation, signatures
+from partners.signing.causes import CAUSES, finding
 from tests import factories
 from tests.partners.refusals.mistakes import (
     BODY_TEXT,
@@ -308,7 +308,7 @@ def test_a_live_key_never_reaches_the_doctor(api: PartnerClient, write: Sent, mo
     def explode(**_: Any) -> Any:
         raise AssertionError("called")
 
-    monkeypatch.setattr(refusals, "_explain", [explode])
+    monkeypatch.setattr(refusals, "explain", explode)
     for changed in REFUSED.values():
         sent = write._replace(api_key=api.api_key, secret=api.secret)
         assert "diagnosis" not in assert_error(send(sent, **changed), 401)
@@ -341,7 +341,7 @@ def test_a_doctor_that_fails_leaves_a_401(write: Sent, monkeypatch: pytest.Monke
     def explode(**_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(refusals, "_explain", [explode])
+    monkeypatch.setattr(refusals, "explain", explode)
     assert "diagnosis" not in assert_error(send(write, "0" * 64), 401)
 
 
@@ -372,8 +372,8 @@ _LARGE: dict[str, tuple[str, bytes]] = {
 @pytest.mark.parametrize("name", _LARGE)
 def test_the_work_is_bounded(write: Sent, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     target, body = _LARGE[name]
-    hash_body, make_hmac = Mock(wraps=signing.body_digest), Mock(wraps=hmac.digest)
-    monkeypatch.setattr(signing, "body_digest", hash_body)
+    hash_body, make_hmac = Mock(wraps=signatures.body_digest), Mock(wraps=hmac.digest)
+    monkeypatch.setattr(signatures, "body_digest", hash_body)
     monkeypatch.setattr(hmac, "digest", make_hmac)
     sent = write._replace(method="GET", target=target, body=body)
     assert diagnosis(send(sent, "0" * 64))["cause"] == "unknown"
@@ -388,7 +388,7 @@ def test_a_large_request_still_has_its_likeliest_mistakes(write: Sent) -> None:
     sent = write._replace(method="POST", target="/v1/users", body=body)
 
     def wrong(digest: str) -> str:
-        return diagnosis(send(sent, signing.sign(sent.secret, "\n".join([*sent.lines[:5], digest]))))["cause"]
+        return diagnosis(send(sent, signatures.sign(sent.secret, "\n".join([*sent.lines[:5], digest]))))["cause"]
 
     compact = json.dumps(json.loads(body), separators=(",", ":")).encode()
-    assert {wrong(signing.body_digest(one)) for one in (b"", body + b"\n", compact)} == {"body"}
+    assert {wrong(signatures.body_digest(one)) for one in (b"", body + b"\n", compact)} == {"body"}

@@ -16,9 +16,9 @@ from transactions.demo.people import external_id
 from transactions.demo.seeding import PARTNER, SANDBOX_PARTNER, seed
 from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
+from users.decisions.reasons import reasons_for
+from users.decisions.risk_flags import FlagCode, risk_flags_for
 from users.models import Status, StatusChange, User, UserEvent
-from users.services.reasons import reasons_for
-from users.services.risk_flags import FlagCode, risk_flags_for
 
 USERS, CONVERSIONS = 40, 300
 

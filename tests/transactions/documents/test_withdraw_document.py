@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from backoffice.sections.transaction_sections import document_records
 from partners.models import Event
 from tests.factories import NOON, StaffFactory
 from tests.support.client import PartnerClient, Response
@@ -16,7 +17,6 @@ from tests.support.documents import LONG, add_document
 from tests.support.events import place_events
 from tests.support.responses import assert_error
 from tests.support.staff import client_as
-from transactions.case_sections import document_records
 from transactions.models import Document, DocumentWithdrawal
 from users.models import Staff, User
 

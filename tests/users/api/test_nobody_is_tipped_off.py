@@ -20,10 +20,11 @@ from partners.webhooks.attempt_headers import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.events import place_events
+from users.decisions import case_notes, compliance
+from users.decisions.compliance import DecisionRefusedError
 from users.models import Requirement, Status, User
-from users.services import case_notes, compliance, requirements
-from users.services.compliance import DecisionRefusedError
-from users.services.requirements import RequirementRefusedError
+from users.requirements import requirements
+from users.requirements.requirements import RequirementRefusedError
 
 # By status: codes that tell of a suspicion, and what an innocent user has in their place.
 SUSPICIOUS = {

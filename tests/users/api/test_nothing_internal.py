@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import internal
 from tests.support.client import PartnerClient, Response
-from users.services.risk_flags import FlagCode
+from users.decisions.risk_flags import FlagCode
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from tests.support.client import PartnerClient, Transport
 from tests.support.events import place_events
 from tests.support.responses import assert_error
 from tests.support.transports import transport
+from users.decisions.reasons import REASONS
 from users.models import Requirement, RequirementResponse, Status, StatusChange, User
 from users.models.status_reasons import STATUS_REASONS, status_reason
-from users.services.reasons import REASONS
 
 __all__ = ("transport",)
 

@@ -18,8 +18,8 @@ from tests.support.client import Response
 from users.api.serializers import UserSerializer
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS
+from users.profile.field_rules import today
 from users.queries import UserSummary
-from users.services.field_rules import today
 
 MINOR = f"{today().year - 1}-01-01"
 

@@ -9,7 +9,7 @@ from partners.models import Partner
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff, StatusChange, User
-from users.services.staff import create_staff
+from users.staff.staff import create_staff
 
 
 @pytest.fixture

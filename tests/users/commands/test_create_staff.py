@@ -6,7 +6,7 @@ from django.contrib.auth.models import Group
 
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff
-from users.services.roles import ROLES
+from users.staff.roles import ROLES
 
 pytestmark = pytest.mark.django_db
 
@@ -77,6 +77,6 @@ def test_a_role_that_is_none_is_a_wrong_use() -> None:
 
 
 def test_an_account_without_its_role_is_not_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("users.services.staff.Group.objects", Group.objects.none())  # as before the first migration
+    monkeypatch.setattr("users.staff.staff.Group.objects", Group.objects.none())  # as before the first migration
     assert "run `migrate`" in refusal(*create())
     assert not Staff.objects.exists()

@@ -13,8 +13,8 @@ from tests.support import totp
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.users.staff_login.test_login import FACTORS, age, enrolled, inside, where_to
+from users.decisions import proposals
 from users.models import User
-from users.services import proposals
 from users.staff_login.reauthentication import FRESH_SECONDS
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from transactions.documents.withdrawing import find_document
 from transactions.models import DocumentType
 from transactions.timestamps import parse_created_at
 from users.models import User
-from users.services.staff import find_staff
+from users.staff.staff import find_staff
 
 
 class Command(ServiceCommand):

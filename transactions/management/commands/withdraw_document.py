@@ -3,7 +3,7 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
 from transactions.documents.withdrawing import find_document, withdraw
-from users.services.staff import find_staff
+from users.staff.staff import find_staff
 
 
 class Command(ServiceCommand):

@@ -4,10 +4,10 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339
+from users.decisions.compliance import DecisionRefusedError, change_status
 from users.management.base import find_user
 from users.models import Status
-from users.services.compliance import DecisionRefusedError, change_status
-from users.services.staff import find_staff
+from users.staff.staff import find_staff
 
 
 class Command(ServiceCommand):

@@ -5,11 +5,11 @@ from uuid import UUID
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
+from users.decisions.compliance import DecisionRefusedError
 from users.management.base import uuid_argument
 from users.models import Requirement
-from users.services.compliance import DecisionRefusedError
-from users.services.requirements import RequirementRefusedError, close_requirement
-from users.services.staff import find_staff
+from users.requirements.requirements import RequirementRefusedError, close_requirement
+from users.staff.staff import find_staff
 
 
 class Command(ServiceCommand):

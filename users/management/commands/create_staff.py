@@ -2,8 +2,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
-from users.services.roles import ROLES
-from users.services.staff import create_staff
+from users.staff.roles import ROLES
+from users.staff.staff import create_staff
 from users.staff_login import invitations
 
 

@@ -4,11 +4,11 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
+from users.decisions import proposals
+from users.decisions.compliance import DecisionRefusedError
 from users.management.base import uuid_argument
 from users.models import Proposal
-from users.services import proposals
-from users.services.compliance import DecisionRefusedError
-from users.services.staff import find_staff
+from users.staff.staff import find_staff
 
 
 class Command(ServiceCommand):

@@ -2,7 +2,7 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, table
 from partners.rfc_3339 import format_timestamp
-from users.services.approval_rules import rules_in_force
+from users.decisions.approval_rules import rules_in_force
 
 
 class Command(ServiceCommand):

@@ -3,9 +3,9 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, find_partner, optional_rfc_3339, table
 from partners.rfc_3339 import format_timestamp
+from users.decisions import proposals
 from users.models import Proposal, ProposalState
 from users.models.approvals import PROPOSAL_LIFETIME
-from users.services import proposals
 
 
 class Command(ServiceCommand):

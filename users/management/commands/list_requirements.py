@@ -7,7 +7,7 @@ from django.utils import timezone
 from partners.management.base import Outcome, ServiceCommand, find_partner, table
 from partners.rfc_3339 import format_timestamp
 from users.models import Requirement
-from users.services.requirements import not_closed_of_partner, state_of
+from users.requirements.requirements import not_closed_of_partner, state_of
 
 DAY_SECONDS = 86_400
 

@@ -2,7 +2,7 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339, table
 from users.models import Staff
-from users.services.staff import role_names, second_factors, state_of
+from users.staff.staff import role_names, second_factors, state_of
 
 
 class Command(ServiceCommand):

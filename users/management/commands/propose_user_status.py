@@ -5,12 +5,12 @@ from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
 from partners.rfc_3339 import format_timestamp
+from users.decisions import proposals
+from users.decisions.compliance import DecisionRefusedError
 from users.management.base import find_user
 from users.models import Status
 from users.models.approvals import PROPOSAL_LIFETIME
-from users.services import proposals
-from users.services.compliance import DecisionRefusedError
-from users.services.staff import find_staff
+from users.staff.staff import find_staff
 
 
 class Command(ServiceCommand):

@@ -6,12 +6,12 @@ from django.core.management.base import CommandError
 from partners.management.base import Outcome, ServiceCommand, whole_number
 from partners.rfc_3339 import format_timestamp
 from users.api.requirement_serializers import field_names
+from users.decisions.compliance import DecisionRefusedError
 from users.management.base import find_user
 from users.models import RequirementCode
 from users.models.requirement_triggers import MAX_DUE_DAYS
-from users.services.compliance import DecisionRefusedError
-from users.services.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, open_requirement
-from users.services.staff import find_staff
+from users.requirements.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, open_requirement
+from users.staff.staff import find_staff
 
 
 class Command(ServiceCommand):

@@ -2,8 +2,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
-from users.services.staff import find_staff
-from users.services.staff_access import reset_second_factor
+from users.staff.staff import find_staff
+from users.staff.staff_access import reset_second_factor
 
 
 class Command(ServiceCommand):

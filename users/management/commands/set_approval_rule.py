@@ -5,8 +5,8 @@ from django.core.management.base import CommandError
 
 from partners.db import serving_role
 from partners.management.base import Outcome, ServiceCommand
+from users.decisions.approval_rules import RuleRefusedError, set_rule
 from users.models import Condition, Status
-from users.services.approval_rules import RuleRefusedError, set_rule
 
 
 class Command(ServiceCommand):

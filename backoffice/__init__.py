@@ -1,0 +1,1 @@
+"""The back office of compliance staff, auditors and partner managers, under /admin."""

@@ -1,0 +1,40 @@
+"""The staff member of a request, and their entries in the access log."""
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest
+
+from users.models import AccessKind, AccessRecord, Staff, User
+
+
+def staff_of(request: HttpRequest, *permissions: str) -> Staff:
+    """Return the staff member. Raises PermissionDenied where one of the permissions is missing."""
+    if not isinstance(request.user, Staff) or not request.user.has_perms(permissions):
+        raise PermissionDenied
+    return request.user
+
+
+def request_id_of(request: HttpRequest) -> str:
+    """Return the request's id, which RequestMiddleware sets."""
+    return str(getattr(request, "request_id", ""))
+
+
+def record_access(
+    request: HttpRequest, kind: AccessKind, *, user: User | None = None, detail: str = ""
+) -> AccessRecord:
+    """Add an entry to the access log. user: None for a list, whose filters are the detail."""
+    return AccessRecord.objects.create(
+        kind=kind, user=user, staff=staff_of(request), request_id=request_id_of(request), detail=detail
+    )
+
+
+def record_opening(request: HttpRequest, user: User, page: str) -> None:
+    """Record that somebody opens a page with a user's risk flags; the user is read again.
+
+    The user is locked until then: the page shows every change that is older than the record
+    (users/decisions/bulk_approval.py).
+    """
+    with transaction.atomic():
+        locked = User.objects.select_related("partner").select_for_update(no_key=True, of=("self",))
+        user.refresh_from_db(from_queryset=locked)
+        record_access(request, AccessKind.OPENED, user=user, detail=page)

@@ -1,0 +1,1 @@
+"""The page of a case, and what staff do there."""

@@ -1,0 +1,163 @@
+"""The forms and buttons of decisions. The rules are in users/decisions/compliance.py."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from users.decisions import case_notes, compliance
+from users.decisions.reasons import needs_note, reasons_for
+from users.models import Status, User
+
+_NOTE_REQUIRED = _("A note is required.")
+
+
+class DecisionForm(forms.Form):
+    """The reason of a decision, with a note where the reason or the decision needs one."""
+
+    reason_code = forms.ChoiceField(
+        label=_("Reason"), widget=forms.RadioSelect, error_messages={"required": _("Choose a reason.")}
+    )
+    note = forms.CharField(
+        label=_("Note"),
+        max_length=compliance.REASON_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+    def __init__(self, *, present: Status, to_status: Status, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id=f"decide-{to_status.value}-%s")
+        self.to_status = to_status
+        self._reasons = {reason.code: reason for reason in reasons_for(present, to_status)}
+        self.fields["reason_code"].choices = [(code, reason.label) for code, reason in self._reasons.items()]  # type: ignore[attr-defined]
+        # Also marks the field as required for assistive technology.
+        self.fields["note"].required = needs_note(to_status, "")
+
+    def clean_note(self) -> str:
+        """Require a note for a reason that says nothing by itself."""
+        note = str(self.cleaned_data["note"])
+        if not note and needs_note(self.to_status, self.cleaned_data.get("reason_code", "")):
+            raise ValidationError(_NOTE_REQUIRED)
+        return note
+
+    def reason(self) -> dict[str, str]:
+        """Return `reason` (the note, or else the code's text) and `reason_code`; both empty if the form is invalid."""
+        if not self.is_valid():
+            return {"reason": "", "reason_code": ""}
+        code = self.cleaned_data["reason_code"]
+        return {"reason": self.cleaned_data["note"] or self._reasons[code].text(), "reason_code": code}
+
+
+class NoteForm(forms.Form):
+    """A note without a decision."""
+
+    text = forms.CharField(
+        label=_("Note"),
+        max_length=case_notes.MAX_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="add-note-%s")
+
+
+class DeclineForm(forms.Form):
+    """Why a proposal is declined."""
+
+    note = forms.CharField(
+        label=_("Note"),
+        max_length=compliance.MAX_NOTE_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="decline-%s")
+
+
+class ReviewForm(forms.Form):
+    """The note of a review of a changed name or birth date."""
+
+    note = forms.CharField(
+        label=_("Note"),
+        max_length=compliance.MAX_NOTE_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="review-%s")
+
+
+class Button(NamedTuple):
+    """The button of a move. consequence: what the dialog says. shortcut: its key."""
+
+    verb: Any
+    consequence: Any
+    css_class: str = ""
+    shortcut: str = ""
+
+
+_CONVERTS = _("The user can convert money.")
+_BUTTONS = {
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE): Button(_("Approve"), _CONVERTS, "case-good", "a"),
+    (Status.PENDING_COMPLIANCE, Status.REJECTED): Button(
+        _("Reject"), _("The user cannot convert money. The case can be reopened."), "bo-danger", "r"
+    ),
+    (Status.ACTIVE, Status.SUSPENDED): Button(_("Suspend"), _("The user cannot convert money until reinstated.")),
+    (Status.SUSPENDED, Status.ACTIVE): Button(_("Reinstate"), _CONVERTS, "case-good"),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE): Button(_("Reopen"), _("The case returns to the queue.")),
+}
+_SECOND_PERSON = _("Another person approves or declines it, within 72 hours.")
+# Where a move takes two people.
+_PROPOSALS = {
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE): Button(_("Propose approval"), _SECOND_PERSON, "case-good", "a"),
+    (Status.SUSPENDED, Status.ACTIVE): Button(_("Propose reinstatement"), _SECOND_PERSON, "case-good"),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE): Button(_("Propose reopening"), _SECOND_PERSON),
+}
+_CLOSE = Button(_("Close account"), _("Final: a closed account cannot be reopened."), "bo-danger")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A button with its dialog. is_open: whether the dialog is open when the page loads.
+
+    blocked: why the button does nothing yet; empty where it does.
+    """
+
+    to_status: Status
+    button: Button
+    form: DecisionForm
+    is_open: bool
+    blocked: str = ""
+
+
+def moves(
+    user: User,
+    *,
+    of_two: Collection[Status] = (),
+    proposed: str = "",
+    refused: DecisionForm | None = None,
+    is_open: bool = False,
+) -> Iterator[Move]:
+    """Yield the moves that the rules allow, but the one that is proposed already.
+
+    of_two: those that take two people. refused: a form to show again, in an open dialog if is_open.
+    """
+    present = Status(user.status)
+    for to_status in compliance.allowed_moves(present):
+        if to_status == proposed:
+            continue
+        was_refused = refused is not None and refused.to_status is to_status
+        # A new form: the user's status, and with it the reasons, may have changed since.
+        data = refused.data if refused and was_refused else None
+        form = DecisionForm(present=present, to_status=to_status, data=data)
+        buttons = _PROPOSALS if to_status in of_two else _BUTTONS
+        # A proposal may wait for the partner together with the case.
+        blocked = "" if to_status in of_two else compliance.what_is_open(user, to_status)
+        yield Move(to_status, buttons.get((present, to_status), _CLOSE), form, was_refused and is_open, blocked)

@@ -1,0 +1,176 @@
+"""The template context of the case page, from a bounded number of statements."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from backoffice.access import staff_of
+from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm, moves
+from backoffice.case.proposal_panel import panel_of
+from backoffice.case.requirement_forms import AskForm, CloseForm, ask_templates, preview
+from backoffice.case.requirement_panel import requirements_of
+from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
+from backoffice.list_urls import QUEUE, url_for
+from backoffice.lists.waiting_time import Age, age_of
+from backoffice.sections.sections import Section
+from backoffice.sections.transaction_sections import SECTIONS
+from users.decisions import compliance
+from users.decisions.approval_rules import standing_of
+from users.decisions.changes import version_of
+from users.decisions.decision_basis import shown_to
+from users.models import Claim, QueueSection, Staff, Status, User
+from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
+from users.profile.labels import LABELS, display_birth_date, display_province, display_value
+from users.requirements.requirements import why_not_asked
+
+SECTION_ROWS = 5
+_GROUPS = (
+    (gettext_lazy("Person"), ("first_name", "last_name", "date_of_birth", "email")),
+    (gettext_lazy("Address"), ("address_line1", "address_line2", "city", "postal_code", "province", "country")),
+    (gettext_lazy("Occupation"), ("occupation", "is_ciro_affiliate")),
+)
+_HIDDEN_WHERE_EMPTY = {"address_line2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The invalid or refused form to show again, if any. form: of a decision.
+
+    ask: may also be valid; is_confirmed: it shows its second step. close: with the requirement's id.
+    """
+
+    form: DecisionForm | None = None
+    note_form: NoteForm | None = None
+    review: ReviewForm | None = None
+    decline: DeclineForm | None = None
+    ask: AskForm | None = None
+    is_confirmed: bool = False
+    close: tuple[str, CloseForm] | None = None
+
+
+NOTHING_SENT = Sent()
+
+
+def case_context(
+    request: HttpRequest, user: User, sent: Sent = NOTHING_SENT, *, refusal: object = None
+) -> dict[str, Any]:
+    """Return the page's context. refusal: why what was sent was refused."""
+    reader = staff_of(request)
+    sees_identity = reader.has_perm(IDENTITY_PERMISSION)
+    count = _timeline_length(request.GET.get("timeline", ""))
+    return {
+        **admin.site.each_context(request),
+        # The browser's history keeps it: no personal data.
+        "title": _("Case %(id)s") % {"id": str(user.pk)[:8]},
+        "queue_url": url_for(QUEUE, user),
+        "groups": list(_groups(user, sees_identity=sees_identity)),
+        "sections": [_section(section, user) for section in SECTIONS if reader.has_perm(section.permission)],
+        "refusal": refusal,
+        "note_form": sent.note_form or NoteForm(),
+        "timeline": timeline(user, reader, count=count),
+        "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
+        "requirements": requirements_of(user, reader, close=sent.close),
+        **header_context(user, reader, sent, is_open=refusal is None),
+        **_ask_context(request, sent, is_open=refusal is None),
+    }
+
+
+def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_open: bool = False) -> dict[str, Any]:
+    """Return the context of the header, flags, changes and dialogs, also shown on the admin's page of a user.
+
+    is_open: whether the dialog of what was sent is open.
+    """
+    sees_identity = reader.has_perm(IDENTITY_PERMISSION)
+    may_decide = reader.has_perm(compliance.PERMISSION)
+    claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
+    is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
+    standing = standing_of(user)
+    panel = panel_of(user, reader, decline=sent.decline) if standing.is_proposed else None
+    present = list(
+        moves(
+            user,
+            of_two=standing.of_two,
+            proposed=panel.proposal.to_status if panel and panel.is_open else "",
+            refused=sent.form,
+            is_open=is_open,
+        )
+    )
+    return {
+        "case_user": user,
+        "name": user.full_name,
+        "status": Status(user.status),
+        "age": _age(user),
+        "is_answered": user.queue_section == QueueSection.ANSWERED,
+        "waits_for_partner": user.queue_section == QueueSection.PARTNER,
+        "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),
+        "sees_identity": sees_identity,
+        "shown": shown_to(reader, user),
+        "claim": claim,
+        "is_claimed_by_other": is_claimed_by_other,
+        "may_decide": may_decide,
+        "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
+        "moves": present if may_decide and not is_claimed_by_other else [],
+        "panel": panel,
+        "may_ask": may_decide and not is_claimed_by_other and not why_not_asked(user),
+        "ask": AskForm(),
+        "ask_templates": json.dumps(ask_templates()),
+        "review": sent.review or ReviewForm(),
+        "review_is_open": sent.review is not None and is_open,
+        "version": version_of(user),
+    }
+
+
+def _age(user: User) -> Age | None:
+    """How long compliance has had the case; None while nobody waits for compliance."""
+    is_due = user.queue_section == QueueSection.ANSWERED or (
+        user.status == Status.PENDING_COMPLIANCE and user.queue_section == QueueSection.COMPLIANCE
+    )
+    return age_of(user.section_since, now=timezone.now()) if is_due else None
+
+
+def _ask_context(request: HttpRequest, sent: Sent, *, is_open: bool) -> dict[str, Any]:
+    """Of what the partner is asked: its dialog, open where nothing was refused."""
+    if sent.ask is None:
+        return {}
+    context: dict[str, Any] = {"ask": sent.ask, "ask_is_open": is_open}
+    if is_open:
+        # The version that the person saw first, so that a change between the two steps is noticed.
+        context["ask_version"] = request.POST.get("version", "")
+    if sent.is_confirmed:
+        context["ask_preview"] = preview(sent.ask)
+    return context
+
+
+def _groups(user: User, *, sees_identity: bool) -> Iterator[dict[str, Any]]:
+    for title, columns in _GROUPS:
+        visible = [column for column in columns if sees_identity or column not in IDENTITY_COLUMNS]
+        rows = [
+            (LABELS[column], _display(user, column, value))
+            for column in visible
+            if (value := getattr(user, column)) or column not in _HIDDEN_WHERE_EMPTY
+        ]
+        yield {"title": title, "rows": rows, "is_cut": len(visible) < len(columns)}
+
+
+def _display(user: User, column: str, value: Any) -> str:
+    if column == "province":
+        return display_province(user.country, value)
+    return display_birth_date(value) if column == "date_of_birth" else display_value(column, value)
+
+
+def _timeline_length(text: str) -> int:
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_SHOWN))
+    return max(SHOWN, min(int(text), MAX_SHOWN)) if is_number else SHOWN
+
+
+def _section(section: Section, user: User) -> dict[str, Any]:
+    # One row more than shown tells whether there are more.
+    rows = section.latest(user, SECTION_ROWS + 1)
+    return {"section": section, "rows": rows[:SECTION_ROWS], "has_more": len(rows) > SECTION_ROWS}

@@ -1,0 +1,73 @@
+"""What the case page shows of a proposal, and whether its reader may approve it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from backoffice.case.forms import DeclineForm
+from users.decisions import compliance, proposals
+from users.decisions.approval_rules import why_not_together
+from users.decisions.changes import FieldChange, differences
+from users.decisions.reasons import label_of, note_of
+from users.models import Proposal, ProposalState, Staff, Status, User, UserEvent
+from users.models.approvals import PROPOSAL_LIFETIME
+from users.models.columns import IDENTITY_PERMISSION
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A proposal. changes: of the user since. why_not: why the reader may not approve it; empty if they may."""
+
+    proposal: Proposal
+    state: ProposalState
+    changes: tuple[FieldChange, ...]
+    why_not: str
+    may_decide: bool
+    decline: DeclineForm
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be approved or declined."""
+        return self.state == ProposalState.OPEN
+
+    @property
+    def move(self) -> str:
+        """The two statuses."""
+        return f"{Status(self.proposal.from_status).label} → {Status(self.proposal.to_status).label}"
+
+    @property
+    def reason_label(self) -> str:
+        """The reason's code in words; empty without one."""
+        return label_of(self.proposal.reason_code)
+
+    @property
+    def note(self) -> str:
+        """What the person wrote; empty where the reason is the code's text alone."""
+        return note_of(self.proposal)
+
+    @property
+    def expires_at(self) -> datetime:
+        """Until when it waits."""
+        expires: datetime = self.proposal.created_at + PROPOSAL_LIFETIME
+        return expires
+
+
+def panel_of(user: User, reader: Staff, *, decline: DeclineForm | None = None) -> Panel | None:
+    """The proposal that waits, or ended without anybody's act.
+
+    decline: a refused form, to show again.
+    """
+    proposal = proposals.current(user)
+    if proposal is None:
+        return None
+    state = proposals.state_of(proposal, user)
+    may_decide = reader.has_perm(compliance.PERMISSION)
+    changes: tuple[FieldChange, ...] = ()
+    if state == ProposalState.OVERTAKEN:
+        then: Any = UserEvent.objects.filter(pgh_obj=user, updated_at=proposal.user_updated_at).first()
+        if then is not None:
+            changes = tuple(differences(then, user, sees_identity=reader.has_perm(IDENTITY_PERMISSION)))
+    why_not = ""
+    if may_decide and state == ProposalState.OPEN:
+        why_not = why_not_together(proposal.by, reader) or compliance.what_is_open(user, proposal.to_status)
+    return Panel(proposal, state, changes, why_not, may_decide, decline or DeclineForm())

@@ -1,0 +1,135 @@
+"""The forms of requirements: what the partner is asked, and why a requirement is closed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from backoffice.case.requirement_templates import TEMPLATES, Template
+from users.api.requirement_serializers import RequirementSerializer, field_names
+from users.models import Requirement, RequirementCode
+from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
+from users.profile.labels import LABELS
+from users.requirements.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, check_message
+
+DUE_DAYS = (7, 14, 30)
+
+
+class AskForm(forms.Form):
+    """What the partner is asked."""
+
+    code = forms.ChoiceField(
+        label=_("What is needed"),
+        choices=RequirementCode.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": _("Choose what is needed.")},
+    )
+    fields_asked = forms.MultipleChoiceField(
+        label=_("Fields that the partner's update must have"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    message = forms.CharField(
+        label=_("Message, in English"),
+        max_length=MESSAGE_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "lang": "en"}),
+    )
+    due_in_days = forms.TypedChoiceField(
+        label=_("Answer due in"),
+        coerce=int,
+        widget=forms.RadioSelect,
+        initial=DEFAULT_DUE_DAYS,
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, initial: dict[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="ask-%s", initial=initial)
+        # The reader's own word for each field, in the order of the profile.
+        self.fields["fields_asked"].choices = [(column, LABELS[column]) for column in field_names()]  # type: ignore[attr-defined]
+        self.fields["due_in_days"].choices = [  # type: ignore[attr-defined]
+            (days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS
+        ]
+
+    @classmethod
+    def from_template(cls, code: str) -> "AskForm":
+        """The form as the code's template begins it."""
+        template = TEMPLATES[RequirementCode(code)]
+        return cls(initial={"code": code, "fields_asked": template.fields, "message": template.message})
+
+    def clean_message(self) -> str:
+        """Refuse a message that names a suspicion."""
+        # Browsers send line breaks as two characters.
+        message = str(self.cleaned_data["message"]).replace("\r\n", "\n")
+        try:
+            check_message(message)
+        except RequirementRefusedError as refusal:
+            raise ValidationError(str(refusal)) from None
+        return message
+
+    def requirement(self) -> dict[str, Any]:
+        """Of a valid form, the arguments of open_requirement."""
+        asked = {name: self.cleaned_data[name] for name in ("code", "message", "due_in_days")}
+        return asked | {"fields": self.cleaned_data["fields_asked"]}
+
+    @property
+    def meaning(self) -> str:
+        """What the chosen code's template means in the reader's language; empty without one."""
+        code = self["code"].value()
+        return meaning_of(TEMPLATES[RequirementCode(code)]) if code in RequirementCode.values else ""
+
+
+def ask_templates() -> dict[str, dict[str, Any]]:
+    """The templates by code, for case.js; the meaning only where it is not the message itself."""
+    return {
+        code.value: {"message": one.message, "meaning": meaning_of(one), "fields": one.fields}
+        for code, one in TEMPLATES.items()
+    }
+
+
+def meaning_of(template: Template) -> str:
+    """What a message means in the reader's language; empty where the reader reads English."""
+    return template.meaning if template.message and template.meaning != template.message else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The second step: what the partner will read, if it is sent now. as_json: by the name of the member."""
+
+    as_json: Mapping[str, Any]
+    # What it means in the reader's language; empty where that is English, or the message is the person's own.
+    meaning: str
+    code_label: Any
+    field_labels: tuple[Any, ...]
+
+
+def preview(form: AskForm) -> Preview:
+    """The second step of a valid form."""
+    asked, now = form.requirement(), timezone.now()
+    columns = [column for column in field_names() if column in asked["fields"]]
+    due_at = now + timedelta(days=asked["due_in_days"])
+    requirement = Requirement(code=asked["code"], fields=columns, message=asked["message"].strip(), due_at=due_at)
+    # DRF's own attribute, and not the field of this name.
+    fields: Mapping[str, Any] = RequirementSerializer().fields  # type: ignore[assignment]
+    shown = {name: fields[name] for name in ("code", "fields", "message", "dueAt")}
+    template = TEMPLATES[RequirementCode(asked["code"])]
+    return Preview(
+        {name: field.to_representation(field.get_attribute(requirement)) for name, field in shown.items()},
+        meaning_of(template) if requirement.message == template.message else "",
+        RequirementCode(asked["code"]).label,
+        tuple(LABELS[column] for column in columns),
+    )
+
+
+class CloseForm(forms.Form):
+    """The end of a requirement."""
+
+    note = forms.CharField(
+        label=_("Note"), max_length=CLOSURE_NOTE_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, requirement_id: object = "") -> None:
+        super().__init__(data, auto_id=f"close-{requirement_id}-%s")

@@ -1,0 +1,281 @@
+"""A user's timeline, newest first, one statement for each kind: changes by the partner, decisions, what the partner was
+asked and answered, notes and staff access.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from backoffice.lists.change_origin import made_by, made_through
+from backoffice.lists.waiting_time import format_open_time
+from users.decisions.changes import FieldChange, differences
+from users.decisions.decision_basis import HISTORY_PERMISSION, Basis, display
+from users.decisions.reasons import label_of, note_of, people_of
+from users.models import (
+    AccessKind,
+    AccessRecord,
+    CaseNote,
+    ProposalState,
+    Requirement,
+    RequirementClosure,
+    RequirementResponse,
+    Staff,
+    Status,
+    StatusChange,
+    User,
+    UserEvent,
+)
+from users.models.columns import IDENTITY_PERMISSION
+from users.profile.labels import LABELS
+
+SHOWN = 15
+MORE = 40
+MAX_SHOWN = 500
+# Openings are frequent, and one person's are grouped by the hour: so many access records are read for each entry.
+RECORDS_PER_ENTRY = 6
+SAME_VISIT = timedelta(hours=1)
+
+
+class Entry(NamedTuple):
+    """A line of the timeline. rank: orders entries of the same instant. times: how many openings it summarises."""
+
+    when: datetime
+    rank: tuple[int, int]
+    kind: str
+    title: str
+    actor: str = ""
+    source: str = ""
+    text: str = ""
+    reason: str = ""
+    fields: tuple[FieldChange, ...] = ()
+    times: int = 1
+    basis: Basis | None = None
+
+    @property
+    def icon(self) -> str:
+        """The name of a Material symbol."""
+        return _ICONS[self.kind]
+
+    @property
+    def is_review(self) -> bool:
+        """Whether it is a review of a changed name or birth date."""
+        return self.kind == AccessKind.REVIEWED
+
+    @property
+    def open_for(self) -> str:
+        """How long the case had been open before a decision or review; empty where it was not."""
+        seconds = self.basis.row.open_seconds if self.basis else None
+        return "" if seconds is None else format_open_time(seconds)
+
+
+class Source(NamedTuple):
+    """The latest entries of one table. complete_since: older entries were not read; None: all were."""
+
+    entries: list[Entry]
+    complete_since: datetime | None
+
+
+class Timeline(NamedTuple):
+    """The latest entries, and whether there are older ones."""
+
+    entries: list[Entry]
+    has_more: bool
+
+
+def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
+    """Return the latest `count` entries that the reader may see."""
+    sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
+
+    def basis_of(row: StatusChange | AccessRecord) -> Basis | None:
+        basis = getattr(row, "basis", None)
+        return basis and display(basis, sees_identity=sees_identity, sees_history=sees_history)
+
+    sources = [
+        _profile_changes(user, count, sees_identity=sees_identity)
+        if sees_history
+        else Source([_created(user.created_at)], None)
+    ]
+    if reader.has_perm("users.view_statuschange"):
+        decisions = user.status_changes.select_related("by", "proposal__by", "basis").order_by("-created_at", "-id")
+        sources.append(_source(decisions, count, lambda change: _decision(change)._replace(basis=basis_of(change))))
+    if reader.has_perm("users.view_proposal"):
+        sources.append(_proposals(user, count))
+    if reader.has_perm("users.view_requirement"):
+        sources += _requirements(user, count)
+    if reader.has_perm("users.view_casenote"):
+        sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
+    if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
+        records = AccessRecord.objects.filter(user=user).select_related("staff", "basis").order_by("-id")
+        accesses = _source(
+            records, count * RECORDS_PER_ENTRY, lambda record: _access(record)._replace(basis=basis_of(record))
+        )
+        sources.append(accesses._replace(entries=group_openings(accesses.entries)))
+    return merge(sources, count)
+
+
+def merge(sources: Sequence[Source], count: int) -> Timeline:
+    """Merge the sources, as far back as all of them are complete."""
+    horizon = max((source.complete_since for source in sources if source.complete_since is not None), default=None)
+    entries = [entry for source in sources for entry in source.entries if horizon is None or entry.when >= horizon]
+    entries.sort(key=lambda entry: (entry.when, entry.rank), reverse=True)
+    return Timeline(entries[:count], has_more=horizon is not None or len(entries) > count)
+
+
+def group_openings(entries: Sequence[Entry]) -> list[Entry]:
+    """Merge one person's openings within SAME_VISIT into the latest of them. entries: newest first."""
+    grouped: list[Entry] = []
+    visits: dict[str, int] = {}
+    for entry in entries:
+        index = visits.get(entry.actor)
+        if entry.kind == AccessKind.OPENED:
+            if index is not None and grouped[index].when - entry.when < SAME_VISIT:
+                grouped[index] = grouped[index]._replace(times=grouped[index].times + 1, source="")
+                continue
+            visits[entry.actor] = len(grouped)
+        grouped.append(entry)
+    return grouped
+
+
+def _source(rows: QuerySet[Any], count: int, entry: Callable[[Any], Entry]) -> Source:
+    """Read the first `count` rows, and one more to see whether there are more. rows: newest first."""
+    read = list(rows[: count + 1])
+    return Source([entry(row) for row in read[:count]], read[count - 1].created_at if len(read) > count else None)
+
+
+def _profile_changes(user: User, count: int, *, sees_identity: bool) -> Source:
+    events: list[Any] = list(UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[: count + 1])
+    entries: list[Entry] = []
+    for event, before in pairwise(events):
+        fields = tuple(differences(before, event, sees_identity=sees_identity))
+        # An event that changes the status alone is a decision, which has an entry of its own.
+        if fields or before.profile_changed_at != event.profile_changed_at:
+            rank, title = (1, event.pgh_id), _("Profile changed")
+            entries.append(Entry(event.pgh_created_at, rank, "change", title, *_origin(event), fields=fields))
+    if len(events) > count:
+        return Source(entries, events[-1].pgh_created_at)
+    return Source([*entries, *(_created(event.pgh_created_at, *_origin(event)) for event in events[-1:])], None)
+
+
+def _created(when: datetime, actor: str = "", source: str = "") -> Entry:
+    return Entry(when, (0, 0), "created", _("Submitted"), actor, source)
+
+
+def _origin(event: Any) -> tuple[str, str]:
+    """Return who made a change, and by which API key and request, or which command."""
+    return made_by(event.pgh_context), made_through(event.pgh_context)
+
+
+def _decision(change: StatusChange) -> Entry:
+    before, after = Status(change.from_status), Status(change.to_status)
+    title = _("%(from)s → %(to)s") % {"from": before.label, "to": after.label}
+    actor = people_of(change)
+    return Entry(
+        change.created_at,
+        (2, change.pk),
+        after.value,
+        title,
+        actor,
+        text=note_of(change),
+        reason=label_of(change.reason_code),
+    )
+
+
+def _proposals(user: User, count: int) -> Source:
+    """What was proposed, and what was declined: an approval is a decision, which has an entry of its own."""
+    rows = list(user.proposals.select_related("by", "ended_by").order_by("-created_at")[: count + 1])
+    entries = [
+        Entry(
+            one.created_at,
+            (5, 0),
+            "proposed",
+            _("Proposed: %(move)s") % {"move": f"{Status(one.from_status).label} → {Status(one.to_status).label}"},
+            one.by.get_username(),
+            text=note_of(one),
+            reason=label_of(one.reason_code),
+        )
+        for one in rows[:count]
+    ]
+    entries += [
+        Entry(one.ended_at, (6, 0), "declined", _("Proposal declined"), one.ended_by.get_username(), text=one.note)
+        for one in rows[:count]
+        if one.state == ProposalState.DECLINED and one.ended_by and one.ended_at
+    ]
+    return Source(entries, rows[count - 1].created_at if len(rows) > count else None)
+
+
+def _requirements(user: User, count: int) -> list[Source]:
+    """What the partner was asked, its answers, and what compliance closed."""
+    asked = _source(user.requirements.select_related("by").order_by("-created_at", "-id"), count, _asked)
+    if not asked.entries:
+        return []
+    answers = RequirementResponse.objects.filter(requirement__user=user).select_related("requirement").order_by("-id")
+    closures = RequirementClosure.objects.filter(requirement__user=user).select_related("requirement", "by", "decision")
+    return [
+        asked,
+        _source(answers, count, _answered),
+        _source(closures.order_by("-created_at", "-pk"), count, _closed),
+    ]
+
+
+def _asked(one: Requirement) -> Entry:
+    parts = [_("due %(when)s") % {"when": date_format(timezone.localtime(one.due_at), "DATETIME_FORMAT")}]
+    if one.fields:
+        parts.append(", ".join(str(LABELS[column]) for column in one.fields))
+    title = _("Asked of the partner: %(code)s") % {"code": one.get_code_display()}
+    actor = one.by.get_username()
+    return Entry(one.created_at, (7, 0), "asked", title, actor, text=one.message, reason=" · ".join(parts))
+
+
+def _answered(one: RequirementResponse) -> Entry:
+    title = _("The partner answered: %(code)s") % {"code": one.requirement.get_code_display()}
+    reason = _("Note of the partner") if one.note else _("Answered by an update")
+    actor, source = made_by(one.context), made_through(one.context)
+    return Entry(one.created_at, (8, one.pk), "answered", title, actor, source, text=one.note, reason=reason)
+
+
+def _closed(one: RequirementClosure) -> Entry:
+    title = _("Requirement closed: %(code)s") % {"code": one.requirement.get_code_display()}
+    reason = ""
+    if one.decision is not None:
+        reason = _("By the decision: %(status)s") % {"status": Status(one.decision.to_status).label}
+    return Entry(
+        one.created_at, (9, 0), "requirementClosed", title, one.by.get_username(), text=one.note, reason=reason
+    )
+
+
+def _note(note: CaseNote) -> Entry:
+    return Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
+
+
+def _access(record: AccessRecord) -> Entry:
+    title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
+    source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
+    return Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail_text)
+
+
+_ICONS = {
+    "created": "person_add",
+    "change": "edit",
+    "note": "sticky_note_2",
+    "asked": "contact_support",
+    "answered": "mark_email_read",
+    "requirementClosed": "task_alt",
+    "proposed": "group_add",
+    "declined": "group_off",
+    Status.ACTIVE: "check_circle",
+    Status.REJECTED: "cancel",
+    Status.SUSPENDED: "pause_circle",
+    Status.CLOSED: "block",
+    Status.PENDING_COMPLIANCE: "replay",
+    AccessKind.OPENED: "visibility",
+    AccessKind.CLAIMED: "back_hand",
+    AccessKind.RELEASED: "undo",
+    AccessKind.REVIEWED: "fact_check",
+    AccessKind.EXPORTED: "download",
+}

@@ -1,0 +1,1 @@
+"""Exports: evidence packs and lists of users."""

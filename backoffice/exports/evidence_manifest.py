@@ -1,0 +1,111 @@
+"""The manifest of an evidence pack: the SHA-256 of each part, signed under EVIDENCE_SIGNING_KEY if it is set."""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+from django.db import connection
+
+from backoffice.sections.sections import AttachedFile, Section, UnreadableFileError
+from partners.evidence.keys import key_id, signing_key
+from users.models import AccessRecord, User
+
+FORMAT = "psi-evidence-1"
+# Of all documents in one pack: within EXPORT_SECONDS, 0.6 MB a second.
+MAX_FILES_BYTES = 512 * 1024 * 1024
+TOO_LARGE = "too large"
+NO_FILE = {"file": None, "fileFault": None}
+File = tuple[str, Iterator[bytes]]
+
+
+class Manifest:
+    """Hashes the parts while they are sent.
+
+    attached: by the id of the row to which a file belongs, what its record has in the pack: `file`, the name there, and
+    `fileFault`, why it is not there or not whole.
+    """
+
+    def __init__(self, user: User, access: AccessRecord) -> None:
+        self._user, self._access = user, access
+        self._parts = list[dict[str, Any]]()
+        self._faults = list[dict[str, str]]()
+        self._key = signing_key()
+        self.attached = dict[str, dict[str, Any]]()
+
+    @property
+    def key_id(self) -> str:
+        """The id of the key that signs; empty if the pack is unsigned."""
+        return key_id(self._key.public_key()) if self._key else ""
+
+    def part(self, name: str, chunks: Iterable[bytes]) -> File:
+        """Return a part, whose hash is in the manifest once its chunks have been read."""
+        return name, self._hashed(name, chunks)
+
+    def _hashed(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        digest, size = hashlib.sha256(), 0
+        for chunk in chunks:
+            digest.update(chunk)
+            size += len(chunk)
+            yield chunk
+        self._parts.append({"name": name, "bytes": size, "sha256": digest.hexdigest()})
+
+    def files_of(self, section: Section) -> Iterator[File]:
+        """Yield the files of a section, if the exporter may download them.
+
+        A file that cannot be read is left out; one that fails later ends there. Both are faults in the manifest.
+        """
+        if section.files is None or not self._access.staff.has_perm(section.files_permission):
+            return
+        left = MAX_FILES_BYTES
+        for file in section.files(self._user, self._access.request_id):
+            if file.size_bytes > left:
+                self._add_fault(file, None, TOO_LARGE)
+                continue
+            left -= file.size_bytes
+            chunks = file.chunks()
+            try:
+                first = next(chunks)
+            except UnreadableFileError as error:
+                self._add_fault(file, None, error.code)
+                continue
+            self.attached[file.row_id] = {"file": file.name, "fileFault": None}
+            yield self.part(file.name, self._whole(file, first, chunks))
+
+    def _whole(self, file: AttachedFile, first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield first
+            for chunk in chunks:
+                _keep_snapshot()
+                yield chunk
+        except UnreadableFileError as error:
+            self._add_fault(file, file.name, error.code)
+
+    def _add_fault(self, file: AttachedFile, name: str | None, code: str) -> None:
+        self.attached[file.row_id] = {"file": name, "fileFault": code}
+        self._faults.append({"name": file.name, "fault": code})
+
+    def files(self) -> Iterator[File]:
+        """Yield the manifest and, if there is a key, its signature. No part may be added after this."""
+        about = {
+            "format": FORMAT,
+            "userId": str(self._user.pk),
+            "exportedAt": self._access.created_at,
+            "exportedBy": self._access.staff.get_username(),
+            "requestId": self._access.request_id,
+            "signedBy": {"algorithm": "Ed25519", "keyId": self.key_id} if self._key else None,
+            "parts": self._parts,
+            # Files that are missing, or end before their end.
+            "faults": self._faults,
+        }
+        content = orjson.dumps(about, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
+        yield "manifest.json", iter((content,))
+        if self._key:
+            yield "manifest.sig", iter((base64.b64encode(self._key.sign(content)),))
+
+
+def _keep_snapshot() -> None:
+    """Use the transaction, which the database would end as idle while a large file is sent."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")

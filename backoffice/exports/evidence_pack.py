@@ -1,0 +1,249 @@
+"""The evidence pack of a user: `data.json` for programs and `index.html` for people, with the same contents.
+
+Both are written row by row, so that memory does not grow with the history. Beside them are the documents' files, the
+manifest with its signature, and a program that verifies them.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from django.template.loader import render_to_string
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext as _
+
+from backoffice.exports.downloads import in_chunks
+from backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
+from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
+from backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
+from backoffice.sections.sections import Section
+from backoffice.sections.transaction_sections import SECTIONS
+from partners.evidence import VERIFY
+from users.models import AccessRecord, DecisionBasis, RequirementResponse, User, UserEvent
+
+_DECISION = {
+    "at": "created_at",
+    "from": "from_status",
+    "to": "to_status",
+    "by": "by__username",
+    "proposedBy": "proposal__by__username",
+    "proposedAt": "proposal__created_at",
+    "reasonCode": "reason_code",
+    "reason": "reason",
+    "waitedSince": "since",
+}
+_BASIS = {
+    "at": "created_at",
+    "by": "staff__username",
+    "from": "decision__from_status",
+    "to": "decision__to_status",
+    "shown": "was_shown",
+    "openSeconds": "open_seconds",
+    "data": "data",
+}
+_REQUIREMENT = {
+    "requirementId": "id",
+    "at": "created_at",
+    "code": "code",
+    "fields": "fields",
+    "message": "message",
+    "dueAt": "due_at",
+    "by": "by__username",
+    "closedAt": "closure__created_at",
+    "closedBy": "closure__by__username",
+    "closedByDecision": "closure__decision__to_status",
+    "closingNote": "closure__note",
+}
+_NOTE = {"at": "created_at", "by": "staff__username", "note": "text"}
+_EVENT = {"at": "pgh_created_at", "change": "pgh_label", "by": "pgh_context", "status": "status", **SUBMITTED}
+_ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username", "requestId": "request_id", "detail": "detail"}
+
+
+# Of the partner's answers, with whose profiles one statement is sent.
+_BATCH_SIZE = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A list in the pack. key: its name in data.json. records: queries the rows again at each call."""
+
+    key: str
+    title: Any
+    records: Callable[[User], Iterable[Mapping[str, Any]]]
+    words: Words = field(default_factory=dict)
+
+
+def parts(manifest: Manifest | None = None) -> list[Part]:
+    """Return the lists of a pack. manifest: knows which files of their rows are in it."""
+    return [
+        Part("statusChanges", _("Decisions"), _decisions),
+        Part("decidedOn", _("Decided on this"), decided_on),
+        Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
+        Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
+        Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
+        Part("history", _("Profile history"), _history),
+        Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
+        *(
+            Part(section.name, section.title, partial(_section_records, section, manifest), section.words)
+            for section in SECTIONS
+        ),
+    ]
+
+
+def decided_on(user: User) -> Iterator[Record]:
+    """Yield what was shown with each decision and review, the earliest first, in codes and data.
+
+    openSeconds: null where the person had not opened the case. shown: false for what a page would have shown.
+    """
+    kept = DecisionBasis.objects.order_by("created_at", "id")
+    decisions = records(kept.filter(decision__user=user), _BASIS)
+    reviews = records(kept.filter(review__user=user), _BASIS)
+    for record in heapq.merge(decisions, reviews, key=itemgetter("at")):
+        data = record.pop("data")
+        changes = [
+            one | {"fields": {camel_case(column): values for column, values in one["fields"].items()}}
+            for one in data["changes"]
+        ]
+        yield record | data | {"changes": changes}
+
+
+def _decisions(user: User) -> Iterator[Record]:
+    """Yield the decisions, each with the profile on which it was made: that of the event that the decision caused."""
+    moves = _moves(user)
+    for decision in records(user.status_changes.order_by("id"), _DECISION):
+        yield decision | {"profile": next((one for status, one in moves if status == decision["to"]), {})}
+
+
+def _moves(user: User) -> Iterator[tuple[str, Record]]:
+    """Yield each new status with the profile that it was given to, in order."""
+    status = None
+    for event in records(UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id"), {"status": "status", **SUBMITTED}):
+        if status not in {None, event["status"]}:
+            yield event["status"], {name: event[name] for name in SUBMITTED}
+        status = event["status"]
+
+
+def _requirements(user: User) -> Iterator[Record]:
+    """Yield what the partner was asked, with its end; closedByDecision: the status that the decision led to."""
+    for record in records(user.requirements.order_by("created_at", "id"), _REQUIREMENT):
+        yield record | {"fields": [camel_case(column) for column in record["fields"]]}
+
+
+def _responses(user: User) -> Iterator[Record]:
+    """Yield the partner's answers, each with the fields that were asked for: when they were, and with the answer."""
+    answers = RequirementResponse.objects.filter(requirement__user=user).select_related("requirement").order_by("id")
+    rows = answers.iterator()
+    while batch := list(islice(rows, _BATCH_SIZE)):
+        wanted = {event for one in batch for event in (one.profile_event, one.requirement.profile_event)}
+        profiles: Mapping[int | None, Any] = UserEvent.objects.in_bulk(wanted)
+        for answer in batch:
+            asked = answer.requirement
+            before, after = profiles.get(asked.profile_event), profiles.get(answer.profile_event)
+            yield {
+                "requirementId": asked.pk,
+                "at": answer.created_at,
+                "by": answer.context or {},
+                "code": asked.code,
+                "note": answer.note,
+                "answers": {
+                    camel_case(column): [getattr(before, column, None), getattr(after, column, None)]
+                    for column in asked.fields
+                },
+            }
+
+
+def _history(user: User) -> Iterator[Record]:
+    for event in records(UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id"), _EVENT):
+        change = "created" if event["change"] == "insert" else "changed"
+        yield event | {"change": change, "by": event["by"] or {}}
+
+
+def _section_records(section: Section, manifest: Manifest | None, user: User) -> Iterator[Mapping[str, Any]]:
+    attached = manifest.attached if manifest and section.files else None
+    for record in section.records(user):
+        yield record if attached is None else {**record, **attached.get(record[section.file_key], NO_FILE)}
+
+
+def files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
+    """Yield the files of the pack, each to be read before the next. access: the export's entry in the access log."""
+    user = User.objects.get(pk=user_id)
+    [profile] = records(User.objects.filter(pk=user_id), USER)
+    manifest = Manifest(user, access)
+    # First, so that the page can say which files are missing.
+    for section in SECTIONS:
+        yield from manifest.files_of(section)
+    yield manifest.part("index.html", in_chunks(_page(user, profile, access, manifest)))
+    yield manifest.part("data.json", in_chunks(_json(user, profile, access, manifest)))
+    yield manifest.part(VERIFY.name, (VERIFY.read_bytes(),))
+    yield from manifest.files()
+
+
+def _json(user: User, profile: Record, access: AccessRecord, manifest: Manifest) -> Iterator[str]:
+    yield f'{{"exportedAt":{dump(access.created_at)},"exportedBy":{dump(access.staff.get_username())}'
+    yield f',"requestId":{dump(access.request_id)},"user":{dump(profile)}'
+    for part in parts(manifest):
+        yield f",{dump(part.key)}:["
+        for number, record in enumerate(part.records(user)):
+            yield ("," if number else "") + "\n" + dump(record)
+        yield "\n]"
+    yield "}\n"
+
+
+_CUT = "<!-- parts -->"
+
+
+def _page(user: User, profile: Record, access: AccessRecord, manifest: Manifest) -> Iterator[str]:
+    """Write the page. It loads nothing from elsewhere, and every value is escaped."""
+    pack_parts = parts(manifest)
+    context = {
+        "user_id": user.pk,
+        "is_sandbox": user.is_sandbox,
+        "name": user.full_name,
+        "profile": _pairs(profile, {}),
+        "access": access,
+        "key_id": manifest.key_id,
+        "parts": pack_parts,
+        "cut": _CUT,
+    }
+    # A template does not stream: what is before and after the lists is rendered, the lists are written between.
+    before, after = render_to_string("backoffice/exports/evidence_pack.html", context).split(_CUT)
+    yield before
+    for part in pack_parts:
+        yield format_html('<section id="{}"><h2>{}</h2>', part.key, part.title)
+        yield from _rows(part, iter(part.records(user)))
+        yield "</section>\n"
+    yield after
+
+
+# More fields than this are listed below each other: as columns they would not fit on a page.
+MAX_COLUMNS = 6
+
+
+def _rows(part: Part, rows: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    first = next(rows, None)
+    if first is None:
+        yield format_html("<p>{}</p>", _("None."))
+    elif len(first) > MAX_COLUMNS:
+        for row in chain((first,), rows):
+            yield format_html("<article><dl>{}</dl></article>\n", _pairs(row, part.words))
+    else:
+        headings = format_html_join("", '<th scope="col">{}</th>', ((heading(name),) for name in first))
+        yield format_html("<table><thead><tr>{}</tr></thead><tbody>\n", headings)
+        for row in chain((first,), rows):
+            cells = format_html_join("", "<td>{}</td>", ((text(row.get(name), name, part.words),) for name in first))
+            yield format_html("<tr>{}</tr>\n", cells)
+        yield "</tbody></table>"
+
+
+def _pairs(row: Mapping[str, Any], words: Words) -> str:
+    pairs = (
+        ("wide" if isinstance(value, Mapping) else "", heading(name), text(value, name, words))
+        for name, value in row.items()
+        if value not in ({}, None, "")
+    )
+    return format_html_join("", '<div class="{}"><dt>{}</dt><dd>{}</dd></div>', pairs)

@@ -1,0 +1,108 @@
+"""The names and values of an evidence pack's records in words, for its page."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from backoffice.exports.records import camel_case
+from users.decisions.reasons import label_of
+from users.decisions.risk_flags import FlagCode, RiskFlag
+from users.models import AccessKind, RequirementCode, Status
+from users.profile.labels import LABELS, NOTHING, display_value
+
+Words = Mapping[str, Mapping[str, Any]]
+
+_HEADINGS = {camel_case(column): label for column, label in LABELS.items()} | {
+    "at": _("When"),
+    "createdAt": _("Created"),
+    "by": _("By"),
+    "proposedBy": _("Proposed by"),
+    "proposedAt": _("Proposed"),
+    "from": _("From"),
+    "to": _("To"),
+    "reasonCode": _("Reason"),
+    "reason": _("Reason as recorded"),
+    "waitedSince": _("Waited since"),
+    "profile": _("Profile at the time"),
+    "requirementId": _("Requirement"),
+    "code": _("What is needed"),
+    "fields": _("Fields"),
+    "message": _("Message"),
+    "dueAt": _("Due"),
+    "closedAt": _("Closed at"),
+    "closedBy": _("Closed by"),
+    "closedByDecision": _("Closed by the decision"),
+    "closingNote": _("Note on closing"),
+    "note": _("Note"),
+    "answers": _("Values when asked, and with the answer"),
+    "sizeBytes": _("Size"),
+    "fileFault": _("Fault of the file"),
+    "sha256": "SHA-256",
+}
+_WORDS: Words = {
+    "status": dict(Status.choices),
+    "from": dict(Status.choices),
+    "to": dict(Status.choices),
+    "what": dict(AccessKind.choices),
+    "change": {"created": _("Created"), "changed": _("Changed")},
+}
+REQUIREMENT_WORDS: Words = {"code": dict(RequirementCode.choices), "closedByDecision": dict(Status.choices)}
+_FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "reasonCode": label_of,
+    "sizeBytes": filesizeformat,
+    "file": lambda name: format_html('<a href="{}">{}</a>', name, name),
+}
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+def heading(name: str) -> str:
+    """Return the label of a field."""
+    return str(_HEADINGS.get(name) or re.sub("[A-Z]", lambda capital: f" {capital[0].lower()}", name).capitalize())
+
+
+def text(value: Any, name: str = "", words: Words | None = None) -> str:
+    """Return a value as HTML or text to be escaped. words: labels of codes, by the field's name."""
+    if isinstance(value, Mapping):
+        return _changes({"fields": value}) if name == "answers" else _mapping(value)
+    if isinstance(value, list):
+        in_words: Callable[[Any], str] = _LISTED.get(name, _changes)
+        return "; ".join(in_words(one) for one in value) or NOTHING
+    if isinstance(value, datetime) or (name.endswith("At") and _INSTANT.fullmatch(str(value))):
+        return _instant(value if isinstance(value, datetime) else datetime.fromisoformat(value))
+    formatted = _FORMATS.get(name)
+    if formatted and value is not None:
+        return formatted(value)
+    labels = {**_WORDS, **(words or {})}.get(name, {})
+    if isinstance(value, str) and value in labels:
+        return str(labels[value])
+    return display_value("country" if name == "country" else "", value)
+
+
+def _flag(flag: Mapping[str, Any]) -> str:
+    return str(RiskFlag(FlagCode(flag["code"]), flag["data"]).title)
+
+
+def _changes(changes: Mapping[str, Any]) -> str:
+    fields = changes["fields"].items()
+    return ", ".join(f"{heading(name)}: {text(old, name)} → {text(new, name)}" for name, (old, new) in fields)
+
+
+def _mapping(value: Mapping[str, Any]) -> str:
+    if value.keys() == {"currency", "amount"}:
+        return f"{value['currency']} {value['amount']}"
+    return " · ".join(f"{heading(name)}: {text(one, name)}" for name, one in value.items() if one != "") or NOTHING
+
+
+def _instant(value: datetime) -> str:
+    value = value.astimezone(UTC)
+    return f"{date_format(value, 'DATE_FORMAT')}, {value:%H:%M:%S} UTC"
+
+
+# Of the values of lists, by the list's name; the others are of changes.
+_LISTED: Mapping[str, Callable[[Any], str]] = {"riskFlags": _flag, "fields": heading}

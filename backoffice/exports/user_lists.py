@@ -1,0 +1,125 @@
+"""Lists of users: the form with their filters, and the files: CSV for spreadsheets, NDJSON for programs."""
+
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timedelta
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from backoffice.exports.records import USER, Record, dump, records
+from backoffice.exports.spreadsheets import CONTENT_TYPE, CUT_OFF, csv_file
+from partners.models import Mode, Partner
+from users.cases.modes import in_mode
+from users.models import Status, User
+
+
+def _day_field(label: Any) -> forms.DateField:
+    return forms.DateField(
+        label=label,
+        required=False,
+        # The day after the last must be a date too.
+        validators=(MinValueValidator(date(2000, 1, 1)), MaxValueValidator(date(2999, 12, 31))),
+        widget=forms.DateInput({"type": "date"}),
+    )
+
+
+class UserListForm(forms.Form):
+    """Which users to export; all real ones where it is empty."""
+
+    mode = forms.ChoiceField(label=gettext_lazy("Mode"), required=False, choices=Mode.choices)
+    partner = forms.ModelChoiceField(
+        Partner.objects.all(), label=gettext_lazy("Partner"), required=False, to_field_name="slug"
+    )
+    status = forms.ChoiceField(
+        label=gettext_lazy("Status"), required=False, choices=[("", "---------"), *Status.choices]
+    )
+    country = forms.RegexField(
+        r"\A[A-Za-z]{2}\Z",
+        label=gettext_lazy("Country code"),
+        required=False,
+        help_text=gettext_lazy("Two letters, such as CA."),
+    )
+    created_from = _day_field(gettext_lazy("Created from"))
+    created_to = _day_field(gettext_lazy("Created to"))
+
+    def clean_country(self) -> str:
+        """Return the code as it is stored."""
+        return str(self.cleaned_data["country"]).upper()
+
+    def clean_mode(self) -> Mode:
+        """Return the mode, live by default."""
+        return Mode(self.cleaned_data["mode"] or Mode.LIVE)
+
+    def clean(self) -> dict[str, Any]:
+        """Compare the two days, and the partner with the mode."""
+        cleaned = super().clean() or {}
+        first, last = cleaned.get("created_from"), cleaned.get("created_to")
+        if first and last and last < first:
+            self.add_error("created_to", _("This is before the first day."))
+        partner = cleaned.get("partner")
+        if partner and partner.mode != cleaned.get("mode"):
+            self.add_error("partner", _("This partner is of another mode."))
+        return cleaned
+
+    def users(self) -> QuerySet[User]:
+        """Return the users that match a valid form, by partner and then by their creation.
+
+        The order is of the indexes of GET /v1/users, so the first row is sent at once.
+        """
+        filters = self.cleaned_data
+        partners = [filters["partner"]] if filters["partner"] else in_mode(Partner.objects.all(), filters["mode"])
+        first, last = filters["created_from"], filters["created_to"]
+        conditions = {
+            # A list of values, not a subquery: PostgreSQL keeps the order of an index whose first column is in a list.
+            "partner__in": [partner.pk for partner in partners],
+            "status": filters["status"],
+            "country": filters["country"],
+            "created_at__gte": first and _midnight(first),
+            "created_at__lt": last and _midnight(last + timedelta(days=1)),
+        }
+        users = User.objects.filter(**{lookup: value for lookup, value in conditions.items() if value})
+        return in_mode(users, filters["mode"]).order_by("partner_id", "created_at", "id")
+
+    def summary(self) -> str:
+        """Describe a valid form for the access log. None of it is personal data."""
+        filters = {name: value for name, value in self.cleaned_data.items() if value and value != Mode.LIVE}
+        return ", ".join(f"{name} {value}" for name, value in filters.items()) or "all users"
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
+
+
+def csv_lines(users: QuerySet[User]) -> Iterator[str]:
+    """Write a heading, and a line for each user."""
+    return csv_file(USER, (record.values() for record in _records(users)))
+
+
+def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
+    """Write a JSON object for each user."""
+    return (f"{dump(record)}\n" for record in _records(users))
+
+
+def _records(users: QuerySet[User]) -> Iterator[Record]:
+    return records(users, USER)
+
+
+class Format(NamedTuple):
+    """A file format. cut_off: the last line of an incomplete file."""
+
+    content_type: str
+    lines: Callable[[QuerySet[User]], Iterator[str]]
+    cut_off: str
+
+
+# The keys are the extensions of file names.
+FORMATS = {
+    "csv": Format(CONTENT_TYPE, csv_lines, CUT_OFF),
+    "ndjson": Format("application/x-ndjson", ndjson_lines, '{"error":"incomplete"}\n'),
+}

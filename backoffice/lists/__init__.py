@@ -1,0 +1,1 @@
+"""What all lists and pages of the admin share."""

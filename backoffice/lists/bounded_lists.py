@@ -1,0 +1,311 @@
+"""The lists of the back office: bounded, in the order of an index, and without deletion.
+
+A page costs the same however long the list is. It begins after a row (keyset pagination by PostgreSQL's comparison of
+rows), is counted to MAX_COUNT, and examines at most MAX_EXAMINED_ROWS rows where a filter has no index. Only the
+filters that a list names are accepted: others would be scans, and of a secret's column an oracle.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.checks import ModelAdminChecks
+from django.contrib.admin.views.main import ERROR_FLAG, ORDER_VAR, PAGE_VAR, ChangeList
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db import OperationalError
+from django.db.models import F, Func, Model, QuerySet, TextField, Value
+from django.db.models.expressions import Combinable
+from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from django.forms import MultipleHiddenInput
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+from psycopg.errors import QueryCanceled
+
+from backoffice.lists.date_formatting import date_column
+
+if TYPE_CHECKING:
+    _ModelAdmin = admin.ModelAdmin[Any]
+else:
+    from unfold.admin import ModelAdmin as _ModelAdmin
+
+ROWS_ON_PAGE = 50
+MAX_COUNT = 1_000
+# How many rows a filter that no index serves examines, and BackOfficeAdmin.row_filter.
+MAX_EXAMINED_ROWS = 10_000
+MAX_EXAMINED_IN_PYTHON = 1_000
+BATCH_SIZE = 250
+
+# The values of a row in the columns of the order.
+Position = tuple[Any, ...]
+RowFilter = Callable[[list[Any]], list[Any]]
+_SEPARATOR = "~"
+
+
+def bounded_count(rows: QuerySet[Any]) -> int:
+    """The number of rows; MAX_COUNT + 1 for all larger numbers."""
+    return rows.order_by()[: MAX_COUNT + 1].count()
+
+
+class KeysetChangeList(ChangeList):
+    """A page of a list; `?p=` has the position of the row before it.
+
+    total: the number of rows, as bounded_count gives it; None on further pages, and where a row filter has more rows.
+    next_page: a query string; empty at the end of the list.
+    is_partial: no more rows were examined; the next page begins where this one stopped.
+    """
+
+    model_admin: Any
+    max_count = MAX_COUNT
+    total: int | None = None
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str | Combinable]:
+        """The order of the header that `?o=` names, or else the admin's; both are total."""
+        self.order = self._order_of_header(request)
+        self.order_note = "" if self.order else self.model_admin.order_note
+        if not self.order:
+            self.params.pop(ORDER_VAR, None)
+            self.order = [str(name) for name in super().get_ordering(request, queryset)]
+        return [*self.order]
+
+    def _order_of_header(self, request: HttpRequest) -> list[str]:
+        """Empty where `?o=` names no header that sorts."""
+        # Of several headers the first alone: an index carries one order.
+        self.params[ORDER_VAR] = self.params.get(ORDER_VAR, "").partition(".")[0]
+        orders = {
+            str(number): self.model_admin.index_orders(request).get(column_name(column), ())
+            for number, column in enumerate(self.list_display)
+        }
+        order = orders.get(self.params[ORDER_VAR].removeprefix("-"), ())
+        return [_reversed(name) for name in order] if self.params[ORDER_VAR].startswith("-") else [*order]
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        """Without the fields of the filters' form that were left empty."""
+        return {name: values for name, values in super().get_filters_params(params).items() if any(values)}
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read a page, and one row more to know whether there is a next one."""
+        start = self._requested_position(request)
+        end = self._last_position(request, start)
+        rows = self.queryset if end is None else self.queryset.filter(self._keyset_filter(end, LessThanOrEqual))
+        row_filter = self.model_admin.row_filter(request)
+        matches, stopped = self._read(rows, start, row_filter)
+        has_more = len(matches) > self.list_per_page
+        self.result_list = matches[: self.list_per_page]
+        following = self._position_of(self.result_list[-1]) if has_more else stopped or end
+        self.next_page = self.get_query_string({PAGE_VAR: _text(following)}) if following else ""
+        self.is_partial = not has_more and following is not None
+        self.is_continued = start is not None
+        if start is None and (row_filter is None or not has_more):
+            self.total = bounded_count(rows) if has_more else len(matches)
+        # What else Django's view and its templates read.
+        self.result_count, self.full_result_count = len(self.result_list), None
+        self.show_full_result_count, self.show_admin_actions = False, True
+        self.can_show_all, self.multi_page = False, False
+        self.paginator = Paginator(self.result_list, self.list_per_page)
+        self.model_admin.prepare_rows(request, self.result_list)
+
+    def _read(
+        self, rows: QuerySet[Any], start: Position | None, row_filter: RowFilter | None
+    ) -> tuple[list[Any], Position | None]:
+        """At least one row more than a page, if there are as many; and where the row filter stopped, if it did."""
+        matches: list[Any] = []
+        size = self.list_per_page + 1 if row_filter is None else BATCH_SIZE
+        for _number in range(MAX_EXAMINED_IN_PYTHON // size):
+            batch = list((rows if start is None else rows.filter(self._keyset_filter(start, GreaterThan)))[:size])
+            matches += batch if row_filter is None else row_filter(batch)
+            if len(batch) < size or len(matches) > self.list_per_page:
+                return matches, None
+            start = self._position_of(batch[-1])
+        return matches, start
+
+    def _last_position(self, request: HttpRequest, start: Position | None) -> Position | None:
+        """The last row to examine: None where indexes serve all filters, or the list ends before."""
+        names = self.get_filters_params()
+        scans = [one for one in self.filter_specs if not is_indexed(one) and is_applied(one, names)]
+        if self.query or not scans:
+            return None
+        rows: Any = self.root_queryset
+        for list_filter in filter(is_indexed, self.filter_specs):
+            rows = list_filter.queryset(request, rows)
+        if start is not None:
+            rows = rows.filter(self._keyset_filter(start, GreaterThan))
+        columns = [field.attname for field in self._columns()]
+        # The columns of the order alone, which an index may give without the rows.
+        last: Position | None = (
+            rows.order_by(*self.order).values_list(*columns)[MAX_EXAMINED_ROWS - 1 : MAX_EXAMINED_ROWS].first()
+        )
+        return last
+
+    def _columns(self) -> list[Any]:
+        names = [name.lstrip("-") for name in self.order]
+        return [self.opts.pk if name == "pk" else self.opts.get_field(name) for name in names]
+
+    def _position_of(self, row: Model) -> Position:
+        return tuple(getattr(row, field.attname) for field in self._columns())
+
+    def _requested_position(self, request: HttpRequest) -> Position | None:
+        """None for the first page, and where the parameter is none."""
+        texts, columns = request.GET.get(PAGE_VAR, "").split(_SEPARATOR), self._columns()
+        try:
+            position = tuple(field.to_python(text or None) for field, text in zip(columns, texts, strict=True))
+        except (ValueError, ValidationError):
+            return None
+        return position if None not in position else None
+
+    def _keyset_filter(self, position: Position, lookup: Any) -> Any:
+        """The rows on a side of a position, as a range of the index: ROW(…) > ROW(…). lookup: of an ascending list."""
+        if self.order[0].startswith("-"):
+            lookup = {GreaterThan: LessThan, LessThanOrEqual: GreaterThanOrEqual}[lookup]
+        values = [Value(value, output_field=field) for value, field in zip(position, self._columns(), strict=True)]
+        return lookup(_row(*[F(field.attname) for field in self._columns()]), _row(*values))
+
+
+def _row(*values: Any) -> Func:
+    return Func(*values, function="ROW", output_field=TextField())
+
+
+def _reversed(name: str) -> str:
+    return name.removeprefix("-") if name.startswith("-") else f"-{name}"
+
+
+def column_name(column: Any) -> str:
+    """The name of a column of a list, which may be a function."""
+    return column if isinstance(column, str) else str(column.__name__)
+
+
+def _text(position: Position) -> str:
+    return _SEPARATOR.join(one.isoformat() if isinstance(one, datetime) else str(one) for one in position)
+
+
+def is_indexed(list_filter: Any) -> bool:
+    """Whether a filter is a range of the list's order, or a small set that another index gives."""
+    return getattr(list_filter, "is_indexed", False)
+
+
+def is_applied(list_filter: Any, names: Iterable[str]) -> bool:
+    """Whether a filter narrows the list: always, or where the query string has a parameter of it."""
+    return getattr(list_filter, "is_always_applied", False) or not {*names}.isdisjoint(
+        list_filter.expected_parameters()
+    )
+
+
+class SeenValues(MultipleHiddenInput):
+    """Hidden values, or that there was none. Of none Django's says nothing, and takes what is sent for it later."""
+
+    def format_value(self, value: Any) -> Any:
+        return value or [""]
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        return [value for value in super().value_from_datadict(data, files, name) if value]
+
+
+class BackOfficeAdmin(_ModelAdmin):
+    """Base of all admins: rows are never deleted, by superusers neither; lists are bounded."""
+
+    # Unfold's would read permissions of actions from a table that an empty database does not have.
+    checks_class = ModelAdminChecks
+    show_full_result_count = False
+    list_per_page = ROWS_ON_PAGE
+    list_filter_submit = True
+    show_facets = admin.ShowFacets.NEVER
+    change_list_template = "admin/keyset_change_list.html"
+    # What an empty list says where nothing was searched or filtered.
+    empty_title: Any = _("Nothing here yet")
+    empty_text: Any = _("Entries will be listed here.")
+    # What the foot of the list says of the admin's order; a header's is said by its arrow.
+    order_note: Any = ""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Django's field, with the value that the person saw: what a colleague changed meanwhile stays."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None:
+            field.show_hidden_initial = True
+            if field.hidden_widget is MultipleHiddenInput:
+                field.hidden_widget = SeenValues
+        return field
+
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:  # noqa: FBT001
+        """Write the columns that the person changed and no other: the serving role may not update all."""
+        obj.save(update_fields=changed_columns(form) if change else None)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+        """Likewise for relations."""
+        if change:
+            form.cleaned_data = {name: form.cleaned_data[name] for name in form.changed_data}
+        super().save_related(request, form, formsets, change)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Instants in the pages' time zone."""
+        return [
+            date_column(self.model, one) if isinstance(one, str) else one for one in super().get_list_display(request)
+        ]
+
+    def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
+        """The columns whose headers sort the list: by each, an ascending and total order that an index carries."""
+        return {}
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        orders = self.index_orders(request)
+        return [column for column in self.get_list_display(request) if column_name(column) in orders]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return KeysetChangeList
+
+    def row_filter(self, request: HttpRequest) -> RowFilter | None:
+        """A filter that is no SQL: which rows of a batch match."""
+        return None
+
+    def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Load what the columns show of all rows at once."""
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Only what the list's own filters send."""
+        return lookup in {name for one in self.list_filter for name in _lookups_of(one)}
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list; after a query that is invalid or takes too long, the bare list and a message.
+
+        Raises PermissionDenied for an action of somebody who has none.
+        """
+        if request.method == "POST" and self.has_view_permission(request) and not self.get_actions(request):
+            raise PermissionDenied
+        if any("\0" in text for name, values in request.GET.lists() for text in (name, *values)):
+            return _bare_list(request, _("Null characters are not allowed."))
+        if ERROR_FLAG in request.GET:
+            return _bare_list(request, _("Invalid filter."))
+        try:
+            # One name for the list everywhere, in place of Django's "Select … to change".
+            title = {"title": capfirst(self.opts.verbose_name_plural)}
+            return super().changelist_view(request, title | (extra_context or {}))
+        except ValidationError:
+            # An action's rows have malformed ids.
+            return _bare_list(request, _("Invalid selection."))
+        except OperationalError as error:
+            if not request.GET or not isinstance(error.__cause__, QueryCanceled):
+                raise
+            return _bare_list(request, _("The search took too long. Search for a longer text, or use other filters."))
+
+
+def changed_columns(form: Any) -> list[str]:
+    """The names of the columns whose fields the person changed."""
+    columns = {field.name for field in form.instance._meta.concrete_fields}  # noqa: SLF001
+    return [name for name in form.changed_data if name in columns]
+
+
+def _bare_list(request: HttpRequest, message: Any) -> HttpResponse:
+    messages.error(request, message)
+    return redirect(request.path)
+
+
+def _lookups_of(list_filter: Any) -> tuple[str, ...]:
+    if hasattr(list_filter, "parameter_name"):
+        return (list_filter.parameter_name,)
+    name = list_filter if isinstance(list_filter, str) else list_filter[0]
+    return tuple(name + suffix for suffix in ("", "__exact", "__id__exact", "__isnull"))

@@ -1,0 +1,134 @@
+"""The pages of one row: read-only fields, tables of related rows, and pages that ask before an action."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.db.models import Model, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.enums import ActionVariant
+
+from backoffice.lists.bounded_lists import BackOfficeAdmin
+from backoffice.lists.date_formatting import date_column
+
+TABLE_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The latest rows of something: at most TABLE_ROWS, and a link to the list that has them all.
+
+    note: an explanation below the title. empty: the text where there is no row.
+    """
+
+    title: Any
+    headings: Sequence[Any]
+    rows: Sequence[Sequence[Any]]
+    all_rows: str = ""
+    is_cut: bool = False
+    note: Any = ""
+    empty: Any = ""
+
+
+def latest_rows(title: Any, headings: Sequence[Any], rows: Sequence[Sequence[Any]], *, all_rows: str) -> Table:
+    """A table. rows: TABLE_ROWS + 1 where there are as many."""
+    return Table(title, headings, rows[:TABLE_ROWS], all_rows, is_cut=len(rows) > TABLE_ROWS)
+
+
+class ReadOnlyAdmin(BackOfficeAdmin):
+    """Shows `fields` and `tables_of`; accepts `editable_fields` and `addable_fields` and nothing else."""
+
+    editable_fields: tuple[str, ...] = ()
+    addable_fields: tuple[str, ...] = ()
+    change_form_template = "admin/change_form_with_tables.html"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Django's, where there is anything to fill in."""
+        return bool(self.addable_fields) and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Django's, where there is anything to edit."""
+        return bool(self.editable_fields) and super().has_change_permission(request, obj)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """The fields to fill in of a new row, all fields of an existing one."""
+        if obj is None:
+            return [(None, {"fields": self.addable_fields})]
+        return [
+            (title, {**options, "fields": [date_column(self.model, name) for name in options["fields"]]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """All fields but the addable or editable ones."""
+        writable = self.addable_fields if obj is None else self.editable_fields
+        fieldsets = self.fieldsets or ((None, {"fields": self.fields or ()}),)
+        names = [name for _title, options in fieldsets for name in options["fields"]]
+        return [date_column(self.model, name) for name in names if name not in writable]
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """The rows that match a search, by exact values of indexed columns."""
+        raise NotImplementedError
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        term = search_term.strip() if self.search_fields else ""
+        return (queryset.filter(self.matching(request, term)) if term else queryset), False
+
+    def tables_of(self, request: HttpRequest, obj: Any) -> Iterable[Table]:
+        """The related rows that the person may see."""
+        return ()
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Django's page with the tables below the fields."""
+        row = kwargs["obj"]
+        context["tables"] = list(self.tables_of(request, row)) if row is not None else []
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_object_or_404(self, request: HttpRequest, object_id: str) -> Any:
+        """The row of a page's address, by the admin's queryset. Raises Http404."""
+        if (row := self.get_object(request, object_id)) is None:
+            raise Http404
+        return row
+
+    def redirect_to(self, obj: Model) -> HttpResponse:
+        """A redirect to the row's page."""
+        return redirect(_address(obj))
+
+    def action_links(self, obj: Model, actions: Iterable[Any]) -> list[dict[str, Any]]:
+        """The links of Unfold's actions for admin/change_form_with_actions.html."""
+        return [
+            {
+                "title": one.description,
+                "path": reverse(f"admin:{one.action_name}", args=(obj.pk,)),
+                "is_dangerous": one.variant == ActionVariant.DANGER,
+            }
+            for one in actions
+        ]
+
+    def action_form_page(
+        self, request: HttpRequest, obj: Model | None, form: forms.Form, **context: Any
+    ) -> HttpResponse:
+        """The page with an action's form. obj: None for a new row.
+
+        context: title, button, note, version, is_dangerous.
+        """
+        page = self.admin_site.each_context(request) | {
+            "opts": self.opts,
+            "original": obj,
+            "page_name": context["title"],
+            "form": form,
+            "back": _address(obj) if obj else reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"),
+        }
+        return TemplateResponse(request, "admin/action_form.html", page | context)
+
+
+def _address(obj: Model) -> str:
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(obj.pk,))  # noqa: SLF001

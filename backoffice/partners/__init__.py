@@ -1,0 +1,1 @@
+"""Partners, their API keys, webhooks, deliveries and sandbox requests."""

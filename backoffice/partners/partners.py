@@ -1,0 +1,133 @@
+"""The admin of partners."""
+
+from collections.abc import Iterator
+
+from django.contrib import admin
+from django.db.models import Count, Min, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from backoffice.lists.issuing import issue_from_form
+from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
+from backoffice.partners import sandbox_requests
+from backoffice.partners.api_keys import MAY_ISSUE, IssueForm, show_key
+from backoffice.partners.key_columns import age, expiry, keys_in_force, state
+from backoffice.partners.webhook_columns import table_of
+from backoffice.partners.webhook_forms import AddWebhookForm
+from backoffice.partners.webhooks import secrets_of_partner, show_webhook_secret
+from partners.authentication import keys
+from partners.models import ApiKey, Partner, in_force
+from partners.webhooks import endpoints
+
+admin.site.index_title = _("Back office")
+admin.site.site_url = None
+
+
+@admin.register(Partner)
+class PartnerAdmin(ReadOnlyAdmin):
+    """Partners; the slug cannot be changed."""
+
+    list_display = ("slug", "name", "mode", "enabled", keys_in_force, "rate_limit", "created_at")
+    list_filter = ("mode", "enabled")
+    search_fields = ("slug", "name")
+    ordering = ("slug",)
+    fields = ("slug", "name", "mode", "enabled", "rate_limit", "created_at")
+    addable_fields = ("slug", "name", "mode", "enabled", "rate_limit")
+    editable_fields = ("name", "enabled", "rate_limit")
+    actions_detail = ("issue", "add_webhook")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Partner]:
+        """Partners with the number of their keys in force, and the creation of the oldest of these."""
+        condition = in_force("api_keys__")
+        partners: QuerySet[Partner] = super().get_queryset(request)
+        return partners.annotate(
+            keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
+        )
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """Partners are few, so a part of the slug or of the name is enough."""
+        return Q(slug__icontains=term) | Q(name__icontains=term)
+
+    def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
+        """The partner's keys and webhooks, and a sandbox partner's latest requests."""
+        yield from self._keys_and_webhooks(request, obj)
+        if obj.is_sandbox and request.user.has_perm(sandbox_requests.VIEW):
+            yield sandbox_requests.table_of(obj)
+
+    def _keys_and_webhooks(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
+        if not request.user.has_perm("partners.view_apikey"):
+            return
+        newest = (
+            obj.api_keys.select_related("partner")
+            .defer("digest", "encrypted_secret")
+            .order_by("-created_at", "-id")[: TABLE_ROWS + 1]
+        )
+        yield latest_rows(
+            _("API keys"),
+            (_("prefix"), _("label"), _("state"), _("age"), _("last used at"), _("expires at")),
+            [
+                (_link(key), key.label or "–", state(key), age(key), key.last_used_at or _("never"), expiry(key))
+                for key in newest
+            ],
+            all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
+        )
+        if request.user.has_perm("partners.view_webhookendpoint"):
+            yield table_of(obj)
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Issue an API key"), permissions=["view", MAY_ISSUE], icon="key", variant=ActionVariant.PRIMARY
+    )
+    def issue(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Issue a key and show it, with its secret, once."""
+        partner = self.get_object_or_404(request, object_id)
+
+        def issue_key(form: IssueForm) -> HttpResponse:
+            issued = keys.issue(
+                partner=partner, label=form.cleaned_data["label"], expires_at=form.cleaned_data["expires_at"]
+            )
+            self.log_addition(request, issued.record, f"Issued to {partner.slug}.")
+            return show_key(self, request, issued)
+
+        return issue_from_form(
+            self,
+            request,
+            partner,
+            IssueForm,
+            issue_key,
+            secrets=partner.api_keys.all(),
+            title=_("Issue an API key"),
+            button=_("Issue"),
+            note=_("The key and its secret are shown once, on the next page."),
+        )
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Add a webhook"), permissions=["view", "partners.add_webhookendpoint"], icon="webhook"
+    )
+    def add_webhook(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Add a webhook and show its secret once."""
+        partner = self.get_object_or_404(request, object_id)
+
+        def add(form: AddWebhookForm) -> HttpResponse:
+            endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)
+            self.log_addition(request, endpoint, f"Added to {partner.slug}.")
+            return show_webhook_secret(self, request, endpoint, secret)
+
+        return issue_from_form(
+            self,
+            request,
+            partner,
+            AddWebhookForm,
+            add,
+            secrets=secrets_of_partner(partner.pk),
+            title=_("Add a webhook"),
+            button=_("Add"),
+            note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
+        )
+
+
+def _link(key: ApiKey) -> str:
+    return format_html('<a href="{}">{}</a>', reverse("admin:partners_apikey_change", args=(key.pk,)), key.prefix)

@@ -1,0 +1,1 @@
+"""The queue: users that need a decision, and acts on several of them."""

@@ -1,0 +1,94 @@
+"""The list of proposals that wait for a second person."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from backoffice.access import request_id_of, staff_of
+from backoffice.case.views import APPROVAL_FRESH_SECONDS
+from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.users.case_actions import age_cell
+from backoffice.users.records import one_line, user_link
+from users.decisions import compliance, proposals
+from users.decisions.reasons import label_of, note_of
+from users.models import Proposal, Status
+from users.staff_login.reauthentication import require_fresh_factor
+
+MAX_APPROVED = 50
+
+
+@admin.register(Proposal)
+class ProposalAdmin(ReadOnlyAdmin):
+    """The open proposals, longest waiting first; the name leads to the case, where they are approved or declined."""
+
+    list_display = ("waiting", "of_user", "partner", "move", "by", "reason_label", "note")
+    list_display_links = None
+    list_select_related = ("by", "user__partner")
+    # The order of the index proposal_open.
+    ordering = ("created_at", "id")
+    order_note = _("longest first")
+    actions = ("approve_selected",)
+    empty_title = _("Nothing waits for a second person")
+    empty_text = _("A proposal appears here where a decision takes two people.")
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list alone: a row's page is the case."""
+        return [path("", self.admin_site.admin_view(self.changelist_view), name="users_proposal_changelist")]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": _("For a second person")} | (extra_context or {}))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return proposals.waiting()
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(compliance.PERMISSION)
+
+    @admin.display(description=_("waiting"))
+    def waiting(self, proposal: Proposal) -> str:
+        return age_cell(proposal.created_at)
+
+    @admin.display(description=_("user"))
+    def of_user(self, proposal: Proposal) -> str:
+        return user_link(proposal.user)
+
+    @admin.display(description=_("partner"))
+    def partner(self, proposal: Proposal) -> str:
+        return one_line(proposal.user.partner.name)
+
+    @admin.display(description=_("proposal"))
+    def move(self, proposal: Proposal) -> str:
+        return f"{Status(proposal.from_status).label} → {Status(proposal.to_status).label}"
+
+    @admin.display(description=_("reason"))
+    def reason_label(self, proposal: Proposal) -> str:
+        return one_line(label_of(proposal.reason_code))
+
+    @admin.display(description=_("note"))
+    def note(self, proposal: Proposal) -> str:
+        return one_line(note_of(proposal))
+
+    @admin.action(description=_("Approve"), permissions=["decide"])
+    def approve_selected(self, request: HttpRequest, _queryset: QuerySet[Proposal]) -> HttpResponse | None:
+        """Approve each selected proposal by the checks of a single one; report refusals."""
+        if (verification := require_fresh_factor(request, within=APPROVAL_FRESH_SECONDS)) is not None:
+            return verification
+        chosen = Proposal.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME)[:MAX_APPROVED])
+        results = proposals.approve_all(
+            list(chosen.select_related("user").order_by("created_at", "id")),
+            by=staff_of(request),
+            source=f"request {request_id_of(request)}",
+        )
+        for proposal, refusal in results:
+            if refusal is not None:
+                messages.error(request, f"{proposal.user.external_id}: {refusal}")
+        if count := sum(refusal is None for _proposal, refusal in results):
+            text = ngettext("%(count)s proposal is approved.", "%(count)s proposals are approved.", count)
+            messages.success(request, text % {"count": count})
+        return None

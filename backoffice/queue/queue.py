@@ -1,0 +1,282 @@
+"""The queue: the users who wait for a decision, whose partner has answered or has to, or whose name or birth date
+changed since they were approved.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
+
+from backoffice.access import staff_of
+from backoffice.list_urls import MODE
+from backoffice.lists.badges import badge, icon_and_text
+from backoffice.lists.bounded_lists import MAX_COUNT, RowFilter, bounded_count
+from backoffice.lists.date_formatting import moment
+from backoffice.lists.waiting_time import format_duration
+from backoffice.users import user_filters as filters
+from backoffice.users.case_actions import QUEUE_ORDER, CaseActionsAdmin, age_cell, answered_mark, display_flags
+from partners.models import Mode
+from users.cases import modes
+from users.decisions import compliance, proposals
+from users.decisions.changes import version_of
+from users.decisions.risk_flags import risk_flag_codes
+from users.models import AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, QueueSection, Status, User
+from users.models.columns import IDENTITY_PERMISSION
+
+_COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
+_MORE_FILTERS = (
+    filters.ClaimedFilter,
+    filters.RiskFlagsFilter,
+    ("partner", RelatedDropdownFilter),
+    filters.ProvinceFilter,
+    filters.CountryFilter,
+    ("is_ciro_affiliate", BooleanRadioFilter),
+    filters.ModeFilter,
+)
+_FILTERS = (filters.WaitingTimeFilter, *_MORE_FILTERS)
+_TABS = (QueuedUser, AnsweredUser, AskedUser, ChangedUser)
+
+
+class CaseListAdmin(CaseActionsAdmin):
+    """Users in the order in which they wait, the longest first; the name leads to the case.
+
+    list_title: of the page and its tab. condition: the users of the list where nothing is searched.
+    """
+
+    list_title: Any
+    condition: Q
+    list_select_related = ("partner", "claim__staff")
+    list_display_links = None
+    list_before_template = "admin/users/user/queue_head.html"
+    order_note = gettext_lazy("longest first")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The permission to view users: the proxy model has none."""
+        return request.user.has_perm("users.view_user")
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list alone: a row's page is the case."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_changelist"
+        return [path("", self.admin_site.admin_view(self.changelist_view), name=name)]
+
+    def row_filter(self, request: HttpRequest) -> RowFilter | None:
+        if (wanted := request.GET.get("flags")) not in {filters.YES, filters.NO}:
+            return None
+
+        def by_risk_flags(users: list[Any]) -> list[Any]:
+            codes = risk_flag_codes(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+            return [user for user in users if bool(codes[user.pk]) is (wanted == filters.YES)]
+
+        return by_risk_flags
+
+    def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Attach the codes of the risk flags, the claim and the possible buttons to each user, in two statements."""
+        staff = staff_of(request)
+        codes = risk_flag_codes(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
+        for user in rows:
+            held: Claim | None = getattr(user, "claim", None)
+            user.held, user.flag_codes, user.version = held, codes[user.pk], version_of(user)
+            user.is_mine = held is not None and held.staff_id == staff.pk
+            user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        context: dict[str, Any] = {"title": self.list_title}
+        mode = filters.mode_of(request)
+        if request.method == "GET" and self.has_view_permission(request):
+            context |= {
+                "tabs": [
+                    *(self._tab(model, mode) for model in _TABS),
+                    *self._second_person(request),
+                ],
+                "may_claim": self.has_claim_permission(request),
+                "claimed_url": self._url(QueuedUser, mode, claimed=filters.ME),
+                "claimed_count": bounded_count(modes.in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
+            }
+        return super().changelist_view(request, context | (extra_context or {}))
+
+    def _tab(self, model: type[User], mode: Mode) -> dict[str, Any]:
+        page = self.admin_site.get_model_admin(model)
+        assert isinstance(page, CaseListAdmin)  # noqa: S101 - registered below
+        count = bounded_count(modes.in_mode(User.objects.filter(page.condition), mode))
+        return {
+            "title": page.list_title,
+            "url": self._url(model, mode),
+            "count": _shown(count),
+            "is_present": page is self,
+        }
+
+    @staticmethod
+    def _second_person(request: HttpRequest) -> list[dict[str, Any]]:
+        """The tab of the proposals; sandbox users have none."""
+        if filters.mode_of(request) == Mode.SANDBOX or not request.user.has_perm("users.view_proposal"):
+            return []
+        url = reverse("admin:users_proposal_changelist")
+        return [{"title": _("For a second person"), "url": url, "count": _shown(bounded_count(proposals.waiting()))}]
+
+    @staticmethod
+    def _url(model: type[User], mode: Mode, **query: str) -> str:
+        if mode == Mode.SANDBOX:
+            query[MODE] = mode.value
+        return reverse(f"admin:users_{model._meta.model_name}_changelist", query=query)  # noqa: SLF001
+
+    @admin.display(description=gettext_lazy("user"))
+    def user(self, user: Any) -> str:
+        cell = '<a href="{}">{}</a> <span class="bo-quiet bo-below-name">{}</span>'
+        url = reverse("backoffice_case", args=(user.pk,))
+        return format_html(cell, url, user.full_name, user.external_id)
+
+    @admin.display(description=gettext_lazy("province"))
+    def place(self, user: Any) -> str:
+        """The province, and the country where it is not Canada."""
+        return ", ".join(part for part in (user.province, user.country if user.country != "CA" else "") if part)
+
+    @admin.display(description=gettext_lazy("risk flags"))
+    def risk_flags(self, user: Any) -> str:
+        return display_flags(user.flag_codes) or format_html('<span class="bo-quiet">{}</span>', _("None"))
+
+    @admin.display(description=gettext_lazy("claimed by"))
+    def claimed_by(self, user: Any) -> str:
+        if user.is_mine:
+            return format_html('<strong class="bo-mine">{}</strong>', _("You"))
+        return (
+            format_html('<span class="bo-quiet">{}</span>', _("Nobody")) if user.held is None else str(user.held.staff)
+        )
+
+    @admin.display(description="")
+    def buttons(self, user: Any) -> str:
+        """Buttons of backoffice/case/views.py, in the form of the list's head."""
+        name = {"name": user.full_name}
+        texts = {
+            "claim": (_("Claim %(name)s") % name, _("Claim")),
+            "release": (_("Release %(name)s") % name, _("Release")),
+        }
+        button = (
+            '<button class="bo-button bo-plain" form="case-button" formaction="{}" name="version" value="{}"'
+            ' aria-label="{}">{}</button>'
+        )
+        possible = [view for view in texts if user.may[view]]
+        urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
+        buttons = format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
+        if not user.may["reviewed"]:
+            return buttons
+        # The case has the dialog: nobody marks as reviewed what they have not opened.
+        link = '<a class="bo-button bo-plain" href="{}" aria-label="{}">{}</a> {}'
+        case = reverse("backoffice_case", args=(user.pk,))
+        return format_html(link, case, _("Review %(name)s") % name, _("Review"), buttons)
+
+
+def _shown(count: int) -> int | str:
+    return f"{number_format(MAX_COUNT, force_grouping=True)}+" if count > MAX_COUNT else count
+
+
+@admin.register(QueuedUser)
+class QueueAdmin(CaseListAdmin):
+    """Users who wait for a decision, answered ones first; a search finds users of every status."""
+
+    list_title = gettext_lazy("Queue")
+    condition = filters.TO_DECIDE
+    list_display = ("waiting", *_COLUMNS)
+    list_filter = (filters.QueueStatusFilter, *_FILTERS)
+    ordering = QUEUE_ORDER
+    order_note = gettext_lazy("answered first, then the longest")
+    empty_title = gettext_lazy("Nobody is waiting")
+    empty_text = gettext_lazy("New users appear here when partners register them.")
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """With the status where the users are of other statuses than the queue's."""
+        if filters.has_all_statuses(request) or request.GET.get("status"):
+            return ("in_status", "user", "status_badge", *_COLUMNS[1:])
+        return super().get_list_display(request)
+
+    @admin.display(description=gettext_lazy("in this status"))
+    def in_status(self, user: Any) -> str:
+        """The time in this status; while a decision is due, the time that is compared with the target."""
+        is_due = user.status == Status.PENDING_COMPLIANCE and user.queue_section != QueueSection.PARTNER
+        since = user.section_since if is_due else user.status_since
+        return answered_mark(user) + age_cell(since, is_due=is_due)
+
+
+@admin.register(AnsweredUser)
+class AnsweredUserAdmin(CaseListAdmin):
+    """Users of any status whose partner has answered what compliance asked."""
+
+    list_title = gettext_lazy("Answered")
+    condition = Q(queue_section=QueueSection.ANSWERED)
+    list_display = ("since_answer", "user", "status_badge", *_COLUMNS[1:])
+    list_filter = (*_FILTERS, ("status", ChoicesDropdownFilter))
+    # The order of the index user_answered.
+    ordering = ("section_since", "id")
+    empty_title = gettext_lazy("Nothing to read")
+    empty_text = gettext_lazy("A user appears here when the partner has answered all that was asked.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(self.condition)
+
+    @admin.display(description=gettext_lazy("since the answer"))
+    def since_answer(self, user: Any) -> str:
+        """The age of the answer, which is compared with the target."""
+        return age_cell(user.section_since)
+
+
+@admin.register(AskedUser)
+class AskedUserAdmin(CaseListAdmin):
+    """Users of any status who wait for an answer of the partner."""
+
+    list_title = gettext_lazy("Waiting for the partner")
+    condition = Q(queue_section=QueueSection.PARTNER)
+    list_display = ("due", "user", "status_badge", *_COLUMNS[1:])
+    list_filter = (filters.DueFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
+    # The order of the index user_waiting_for_partner.
+    ordering = ("requirements_due_at", "id")
+    order_note = gettext_lazy("by when the answer is due")
+    # Nothing is approved while the partner has to answer.
+    actions = ("claim_selected", "release_selected")
+    empty_title = gettext_lazy("No partner is asked")
+    empty_text = gettext_lazy("A user appears here when compliance asks the partner, until the partner answers.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(self.condition)
+
+    @admin.display(description=gettext_lazy("due"))
+    def due(self, user: Any) -> str:
+        """When the first answer is due, whether that has passed, since when it is asked, and how many are missing."""
+        is_overdue = user.requirements_due_at < timezone.now()
+        mark = badge(icon_and_text("error", _("Overdue")), "bad") if is_overdue else ""
+        count = user.open_requirements
+        missing = ngettext("%(count)s open", "%(count)s open", count) % {"count": count}
+        since = format_duration(timezone.now() - user.section_since)
+        asked = _("asked %(time)s ago · %(missing)s") % {"time": since, "missing": missing}
+        cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
+        return format_html(cell, mark, moment(user.requirements_due_at), asked)
+
+
+@admin.register(ChangedUser)
+class ChangedUserAdmin(CaseListAdmin):
+    """Active users whose name or birth date changed since they were approved."""
+
+    list_title = gettext_lazy("Changed since approval")
+    condition = Q(status=Status.ACTIVE, identity_changed_at__isnull=False)
+    list_display = ("since_change", *_COLUMNS)
+    list_filter = _FILTERS
+    # The order of the index user_identity_changed.
+    ordering = ("identity_changed_at", "id")
+    # Approval is of users who wait for their first decision.
+    actions = ("claim_selected", "release_selected")
+    empty_title = gettext_lazy("Nobody to review")
+    empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(self.condition)
+
+    @admin.display(description=gettext_lazy("since the change"))
+    def since_change(self, user: Any) -> str:
+        """The age of the change, which is compared with the target."""
+        return age_cell(user.identity_changed_at)

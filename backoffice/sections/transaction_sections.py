@@ -1,0 +1,128 @@
+"""A user's conversions and documents on the case page and in the evidence pack."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from backoffice.sections.sections import AttachedFile, Section, UnreadableFileError
+from partners.rfc_3339 import format_timestamp
+from transactions import keyset
+from transactions.documents.downloads import FaultCause, FaultError, file_chunks
+from transactions.documents.file_types import EXTENSIONS, UNKNOWN
+from transactions.keyset import MAX_ROWS
+from transactions.models import Document, DocumentType, DocumentWithdrawal
+from users.models import User
+
+
+def _all_rows(query: keyset.KeysetRows[Any], user: User) -> Iterator[Any]:
+    """The rows in pages. Each statement returns one more row, where the next page begins."""
+    owner = keyset.Owner(user.partner_id, user.external_id)
+    rows = query.fetch(owner, None, MAX_ROWS)
+    while rows:
+        yield from rows[: MAX_ROWS - 1]
+        following = rows[MAX_ROWS - 1 :]
+        rows = query.fetch(owner, keyset.position(following[0]), MAX_ROWS) if following else []
+
+
+def _conversion_cells(user: User, count: int) -> list[tuple[Any, ...]]:
+    return [
+        (
+            row.created_at,
+            f"{row.from_amount:f} {row.from_currency}",
+            f"{row.to_amount:f} {row.to_currency}",
+            f"{row.rate:f}",
+            row.conversion_id,
+        )
+        for row in user.conversions.order_by("-created_at", "-tiebreak")[:count]
+    ]
+
+
+def conversion_records(user: User) -> Iterator[dict[str, Any]]:
+    """All conversions of a user as the API represents them, newest first."""
+    # Imported late: DRF would slow the start of every command.
+    from transactions.api.serializers import ConversionSerializer  # noqa: PLC0415
+
+    return map(ConversionSerializer().to_representation, _all_rows(keyset.CONVERSIONS, user))
+
+
+def _document_cells(user: User, count: int) -> list[tuple[Any, ...]]:
+    link = '<a class="bo-link" href="{}">{}</a>'
+    return [
+        (
+            row.created_at,
+            row.get_type_display(),
+            format_html(link, reverse("admin:transactions_document_change", args=(row.pk,)), row.title),
+            filesizeformat(row.size_bytes),
+            _("withdrawn") if hasattr(row, "withdrawal") else "",
+        )
+        for row in user.documents.select_related("withdrawal").order_by("-created_at", "-tiebreak")[:count]
+    ]
+
+
+def document_records(user: User) -> Iterator[dict[str, Any]]:
+    """All documents of a user as the API represents them, newest first; those withdrawn with when, by whom and why."""
+    from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
+
+    represent = DocumentSerializer().to_representation
+    withdrawals = {
+        str(one.document.document_id): {
+            "withdrawnAt": format_timestamp(one.created_at),
+            "withdrawnBy": one.by.get_username(),
+            "withdrawalReason": one.reason,
+        }
+        for one in DocumentWithdrawal.objects.filter(document__user=user).select_related("document", "by")
+    }
+    for row in _all_rows(keyset.PUBLISHED_DOCUMENTS, user):
+        yield represent(row) | withdrawals.get(row.document_id, {})
+
+
+def document_files(user: User, request_id: str) -> Iterator[AttachedFile]:
+    """The files of all documents of a user, newest first; of those withdrawn too."""
+    for document in user.documents.order_by("-created_at", "-tiebreak").iterator():
+        yield AttachedFile(
+            row_id=str(document.document_id),
+            name=f"documents/{document.document_id}{EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])}",
+            size_bytes=document.size_bytes,
+            chunks=partial(_file_chunks, document, request_id),
+        )
+
+
+def _file_chunks(document: Document, request_id: str) -> Iterator[bytes]:
+    try:
+        yield from file_chunks(document, request_id=request_id)
+    except FaultError as fault:
+        raise UnreadableFileError(fault.cause.value) from None
+
+
+CONVERSIONS = Section(
+    name="conversions",
+    title=_("Conversions"),
+    permission="transactions.view_conversion",
+    headings=(_("when"), _("from"), _("to"), _("rate"), _("conversion ID")),
+    latest=_conversion_cells,
+    records=conversion_records,
+    changelist="admin:transactions_conversion_changelist",
+    words={"type": {"conversion": _("Conversion")}},
+)
+DOCUMENTS = Section(
+    name="documents",
+    title=_("Documents"),
+    permission="transactions.view_document",
+    headings=(_("when"), _("type"), _("title"), _("size"), ""),
+    latest=_document_cells,
+    records=document_records,
+    changelist="admin:transactions_document_changelist",
+    files=document_files,
+    files_permission="transactions.download_document",
+    file_key="documentId",
+    words={
+        "type": dict(DocumentType.choices),
+        "fileFault": {**dict(FaultCause.choices), "too large": _("The files together exceed the limit of a pack")},
+    },
+)
+SECTIONS = (CONVERSIONS, DOCUMENTS)

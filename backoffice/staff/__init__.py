@@ -1,0 +1,1 @@
+"""Staff accounts and roles."""

@@ -1,0 +1,281 @@
+"""The admin of staff accounts and roles."""
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.admin import EmailAddress
+from allauth.mfa.admin import Authenticator
+from django.contrib import admin, messages
+from django.contrib.auth import admin as _groups  # noqa: F401 - registers the admin of groups, removed below
+from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.html import format_html_join
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from backoffice.access import staff_of
+from backoffice.lists.issuing import verify_second_factor
+from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.staff.staff_columns import StateFilter, last_sign_in, login_name, person, roles, second_factor, state
+from backoffice.staff.staff_forms import InviteForm, ReasonForm, StaffForm
+from users.models import Staff
+from users.staff import staff_access
+from users.staff.roles import NAMES, display_permission
+from users.staff.staff import create_invited_staff, second_factors
+from users.staff_login import invitations
+
+MAY_CHANGE = "users.change_staff"
+
+
+@admin.register(Staff)
+class StaffAdmin(ReadOnlyAdmin):
+    """Staff accounts; they are disabled and never deleted, since decisions name them.
+
+    Permissions come by roles alone. Only superusers make or change superusers, and nobody changes their own roles.
+    """
+
+    form = StaffForm
+    list_display = ("username", person, "email", roles, second_factor, last_sign_in, state)
+    list_filter = (StateFilter, "groups")
+    search_fields = ("username",)
+    search_help_text = _("A part of a name or an email address.")
+    ordering = ("username",)
+    fieldsets = (
+        (None, {"fields": (login_name, state, second_factor, last_sign_in, "date_joined")}),  # type: ignore[typeddict-item]
+        (_("Personal info"), {"fields": ("first_name", "last_name", "email")}),
+        (_("Access"), {"fields": ("groups", "is_superuser")}),
+    )
+    editable_fields = ("first_name", "last_name", "email", "groups", "is_superuser")
+    addable_fields = ("email",)
+    change_form_template = "admin/change_form_with_actions.html"
+    actions_detail = ("invite_again", "reset_second_factor", "end_sessions", "disable", "enable")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Staff]:
+        """Accounts with their roles."""
+        accounts: QuerySet[Staff] = super().get_queryset(request).prefetch_related("groups")
+        return accounts
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """Staff are few, so a part is enough."""
+        names = ("username", "first_name", "last_name", "email")
+        return Q(*((f"{name}__icontains", term) for name in names), _connector=Q.OR)
+
+    def prepare_rows(self, request: HttpRequest, rows: list[Staff]) -> None:
+        """Load the second factors of all rows at once."""
+        factors = second_factors(rows)
+        for row in rows:
+            row.second_factors = factors.get(row.pk, set())  # type: ignore[attr-defined]  # for the column
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """A superuser's account is changed by superusers, that of simulated decisions by nobody."""
+        if isinstance(obj, Staff) and obj.is_superuser and not request.user.is_superuser:
+            return False
+        if isinstance(obj, Staff) and obj.username == Staff.SANDBOX:
+            return False
+        return super().has_change_permission(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Without privilege escalation, and without another name: decisions name the account by it."""
+        fields = (*super().get_readonly_fields(request, obj), *(("groups",) if obj == request.user else ()))
+        # Of their own rights, superusers too: the last of them could lock everybody out.
+        return fields if request.user.is_superuser and obj != request.user else (*fields, "is_superuser")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Whether somebody is a superuser, for superusers; others see it among the roles of the list."""
+        hidden = set() if request.user.is_superuser else {"is_superuser"}
+        return [
+            (title, {**options, "fields": [one for one in options["fields"] if one not in hidden]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Roles as checkboxes."""
+        return super().formfield_for_manytomany(
+            db_field,
+            request,
+            **kwargs | {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": _("Roles"), "help_text": ""},
+        )
+
+    def change_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Django's; what is sent, such as another role, needs a fresh second factor."""
+        return verify_second_factor(request) or super().change_view(request, *args, **kwargs)
+
+    # Invitations
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Invite somebody, and show the link once."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        if (second_factor := verify_second_factor(request)) is not None:
+            return second_factor
+        form = InviteForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            try:
+                with transaction.atomic():
+                    return self._show_invitation(request, create_invited_staff(**form.cleaned_data))
+            except ValidationError as error:
+                form.add_error(None, error)
+        return self.action_form_page(
+            request,
+            None,
+            form,
+            title=_("Invite a colleague"),
+            button=_("Invite"),
+            note=_(
+                "The invitation is a link, shown once on the next page: hand it over yourself. It is valid 72 hours."
+            ),
+        )
+
+    @action(description=_("New invitation link"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
+    def invite_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take the password away, and show a new link once."""
+        return self._apply(
+            request,
+            object_id,
+            lambda **given: self._show_invitation(request, staff_access.invite_again(**given)),
+            title=_("New invitation link"),
+            button=_("Make the link"),
+            note=_(
+                "For a link that has expired or a lost password: the present password no longer works, sessions end,"
+                " and second factors stay. The link is shown once, on the next page."
+            ),
+        )
+
+    def _show_invitation(self, request: HttpRequest, staff: Staff) -> HttpResponse:
+        context = self.admin_site.each_context(request) | {
+            "opts": self.opts,
+            "title": _("Invitation"),
+            "staff": staff,
+            "link": request.build_absolute_uri(invitations.link(staff)),
+        }
+        return TemplateResponse(request, "admin/users/staff/invited.html", context)
+
+    # Access
+
+    @action(description=_("Reset the second factor"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
+    def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """For a lost one."""
+        return self._apply(
+            request,
+            object_id,
+            staff_access.reset_second_factor,
+            done=_("The second factor is reset: the person enrols a new one at the next login."),
+            title=_("Reset the second factor"),
+            button=_("Reset"),
+            note=_("Second factors and recovery codes are removed, and sessions end. Verify first who asks for it."),
+            is_dangerous=True,
+        )
+
+    @action(description=_("End all sessions"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
+    def end_sessions(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Sign the person out everywhere."""
+        return self._apply(
+            request,
+            object_id,
+            staff_access.end_sessions,
+            done=_("All sessions have ended."),
+            title=_("End all sessions"),
+            button=_("End them"),
+            note=_("The person is signed out in all browsers at once, and may sign in again."),
+        )
+
+    @action(  # type: ignore[untyped-decorator]
+        description=_("Disable"), permissions=["view", MAY_CHANGE], variant=ActionVariant.DANGER
+    )
+    def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """No further login."""
+        return self._apply(
+            request,
+            object_id,
+            staff_access.disable,
+            done=_("The account is disabled."),
+            title=_("Disable the account"),
+            button=_("Disable"),
+            note=_("The person is signed out at once, and claimed cases return to the queue."),
+            is_dangerous=True,
+        )
+
+    @action(description=_("Enable"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
+    def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Let the person sign in again."""
+        return self._apply(
+            request,
+            object_id,
+            staff_access.enable,
+            done=_("The account is enabled."),
+            title=_("Enable the account"),
+            button=_("Enable"),
+            note=_("The person signs in with the password and the second factor of before."),
+        )
+
+    def _apply(
+        self, request: HttpRequest, object_id: str, rule: Callable[..., Any], *, done: Any = "", **texts: Any
+    ) -> HttpResponse:
+        """Ask for a reason, then apply a rule to the account. rule: may return the page that follows."""
+        staff = self.get_object_or_404(request, object_id)
+        if not self.has_change_permission(request, staff):
+            raise PermissionDenied
+        if (second_factor := verify_second_factor(request)) is not None:
+            return second_factor
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            try:
+                result = rule(staff=staff, reason=form.cleaned_data["reason"], by=staff_of(request))
+            except ValidationError as error:
+                form.add_error(None, error)
+            else:
+                if isinstance(result, HttpResponse):
+                    return result
+                messages.success(request, done)
+                return self.redirect_to(staff)
+        return self.action_form_page(request, staff, form, **texts)
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """The page with the acts that are possible below the fields."""
+        staff: Staff = kwargs["obj"]
+        context["show_save_and_add_another"] = False
+        if self.has_change_permission(request, staff) and staff != request.user:
+            further = super().get_actions_detail(request, staff.pk)  # type: ignore[misc]
+            context["more_actions"] = self.action_links(
+                staff, [one for one in further if _is_possible(one.action_name, staff)]
+            )
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """None in the header: they are below the fields."""
+        return []
+
+
+def _is_possible(action_name: str, staff: Staff) -> bool:
+    """Whether the account's state leaves the act a use."""
+    return action_name.endswith("_enable") != staff.is_active
+
+
+# The imports above register Django's admin of groups, and allauth's of second factors. Somebody who may edit a second
+# factor could give it to a colleague's account, and decide in their name.
+for _model in (Group, EmailAddress, Authenticator):
+    admin.site.unregister(_model)
+
+
+@admin.register(Group)
+class RoleAdmin(ReadOnlyAdmin):
+    """Roles, which users/staff/roles.py defines."""
+
+    list_display = ("role", "name")
+    ordering = ("name",)
+    fields = ("role", "name", "allowed")
+
+    @admin.display(description=_("role"))
+    def role(self, group: Group) -> str:
+        return str(NAMES.get(group.name, group.name))
+
+    @admin.display(description=_("permissions"))
+    def allowed(self, group: Group) -> str:
+        permissions = group.permissions.select_related("content_type").order_by("content_type__app_label", "codename")
+        return format_html_join("", "{}<br>", ((display_permission(one),) for one in permissions))

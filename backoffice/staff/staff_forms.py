@@ -1,0 +1,57 @@
+"""The forms of staff accounts."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from users.staff.roles import ROLES
+from users.staff.staff_access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator
+
+
+class InviteForm(forms.Form):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(label=_("Email address"), help_text=_("For people; no mail is sent to it."))
+    username = forms.CharField(
+        label=_("Username"),
+        max_length=150,
+        required=False,
+        help_text=_("Decisions name it for good. If empty: what is before the @ of the address."),
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=[(role, role) for role in ROLES], widget=forms.RadioSelect)
+
+
+class ReasonForm(forms.Form):
+    """Why: permanently in the audit log."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=REASON_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Stored permanently in the audit log, such as how you verified who asked for it."),
+    )
+
+
+class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The account of a colleague. Raises ValidationError where it would be the last administrator's no longer."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        stays = (
+            cleaned.get("is_superuser", self.instance.is_superuser)
+            or "groups" not in cleaned
+            or any(group.name == ADMINISTRATOR for group in cleaned["groups"])
+        )
+        if self.instance.pk and not stays:
+            # In the transaction of the admin's page.
+            require_other_administrator(self.instance)
+        return cleaned
+
+    def clean_email(self) -> str:
+        """Raises ValidationError for an empty address."""
+        email: str = self.cleaned_data["email"]
+        if not email:
+            raise ValidationError(_("An e-mail address is required."))
+        return email

@@ -1,0 +1,42 @@
+"""URLs of the back office, under /admin/."""
+
+from django.contrib import admin
+from django.urls import URLPattern, path, re_path
+
+from backoffice.case import requirement_views as requirements
+from backoffice.case import views as case
+from backoffice.dashboard.page import dashboard, landing
+from backoffice.exports import views as exports
+
+_staff = admin.site.admin_view
+
+urlpatterns: list[URLPattern] = [
+    path("", _staff(landing), name="backoffice_landing"),
+    path("cases/next/", _staff(case.next_case), name="backoffice_next"),
+    path("cases/<uuid:user_id>/claim/", _staff(case.claim), name="backoffice_claim"),
+    path("cases/<uuid:user_id>/release/", _staff(case.release), name="backoffice_release"),
+    path("cases/<uuid:user_id>/reviewed/", _staff(case.reviewed), name="backoffice_reviewed"),
+    path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
+    path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
+    path(
+        "cases/<uuid:user_id>/proposal/approve/",
+        _staff(case.approve_proposal),
+        name="backoffice_approve_proposal",
+    ),
+    path(
+        "cases/<uuid:user_id>/proposal/decline/",
+        _staff(case.decline_proposal),
+        name="backoffice_decline_proposal",
+    ),
+    path("cases/<uuid:user_id>/ask/", _staff(requirements.ask), name="backoffice_ask"),
+    path(
+        "cases/<uuid:user_id>/requirement/close/",
+        _staff(requirements.close_requirement),
+        name="backoffice_close_requirement",
+    ),
+    path("cases/<uuid:user_id>/note/", _staff(case.add_note), name="backoffice_note"),
+    path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
+    path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
+    path("exports/", _staff(exports.exports), name="backoffice_exports"),
+    re_path(r"^exports/users\.(?P<extension>csv|ndjson)$", _staff(exports.user_list), name="backoffice_user_list"),
+]

@@ -1,0 +1,1 @@
+"""Lists of users, decisions, history, conversions and documents."""

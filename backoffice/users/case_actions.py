@@ -1,0 +1,224 @@
+"""The columns and actions that the lists of users share: claim, release and approve the selected.
+
+The rules are those of the case page: users/cases/claims.py and users/decisions/bulk_approval.py.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from backoffice.access import request_id_of, staff_of
+from backoffice.case.forms import DecisionForm
+from backoffice.lists.badges import badge, icon_and_text
+from backoffice.lists.date_formatting import moment
+from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.lists.waiting_time import AgeState, age_of
+from backoffice.users.user_filters import mode_of
+from users.cases import claims, search
+from users.decisions import bulk_approval, compliance
+from users.decisions.changes import version_of
+from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.risk_flags import TITLES, FlagCode, Weight, risk_flag_codes, weight_of
+from users.models import QueueSection, Status, User
+from users.models.columns import IDENTITY_PERMISSION
+
+_STATUS_KINDS = {
+    Status.PENDING_COMPLIANCE: "off",
+    Status.ACTIVE: "good",
+    Status.REJECTED: "bad",
+    Status.SUSPENDED: "warning",
+    Status.CLOSED: "bad",
+}
+_AGE_KINDS = {
+    AgeState.IN_TIME: ("good", "check_circle"),
+    AgeState.DUE_SOON: ("warning", "schedule"),
+    AgeState.LATE: ("bad", "error"),
+}
+
+
+# Of the index user_waiting, after the mode and the status.
+QUEUE_ORDER = ("queue_section", "section_since", "id")
+
+
+class CaseActionsAdmin(ReadOnlyAdmin):
+    """A list of users with actions for those who may claim and decide."""
+
+    actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected")
+    search_fields = ("id", "external_id", "email", "first_name", "last_name")
+    search_help_text = gettext_lazy("Name, email, external ID or user ID")
+    # An action is bounded, and on rows that the person has seen.
+    list_disable_select_all = True
+
+    @admin.display(description=gettext_lazy("partner"))
+    def partner_name(self, user: User) -> str:
+        return user.partner.name
+
+    @admin.display(description=gettext_lazy("status"), ordering="status")
+    def status_badge(self, user: User) -> str:
+        return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
+
+    @admin.display(description=gettext_lazy("waiting"), ordering="section_since")
+    def waiting(self, user: User) -> str:
+        """How long a case has waited for a decision, and whether that is too long; whether the partner has answered."""
+        if user.status != Status.PENDING_COMPLIANCE:
+            return "–"
+        if user.queue_section == QueueSection.PARTNER:
+            return badge(QueueSection.PARTNER.label, "off")
+        return answered_mark(user) + age_cell(user.section_since)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """The users that match, and a warning where they are too many to examine."""
+        if not (term := search_term.strip()):
+            return queryset, False
+        mode = mode_of(request)
+        if search.is_cut(term, mode):
+            limit = search.MAX_PREFIX_MATCHES
+            messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
+        return queryset.filter(search.matches(term, mode)), False
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(compliance.PERMISSION)
+
+    def has_claim_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(claims.PERMISSION)
+
+    @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
+    def claim_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
+        """Claim each selected case that is free."""
+        if count := self._for_each(request, claims.claim):
+            text = ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count}
+            messages.success(request, text)
+
+    @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
+    def release_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
+        """Release each selected case that the person may release."""
+        if count := self._for_each(request, claims.release):
+            text = ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count}
+            messages.success(request, text)
+
+    @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
+    def approve_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
+        """Ask for the reason, then approve each user by the checks of a single decision, and report."""
+        data = request.POST if "confirmed" in request.POST else None
+        form = DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data)
+        if form.is_valid():
+            return self._approve(request, form)
+        users = self._selected(request)
+        if not users:
+            return None
+        context = self.admin_site.each_context(request) | confirmation(request, users, form)
+        return TemplateResponse(request, "admin/users/user/approve_selected.html", context)
+
+    def _approve(self, request: HttpRequest, form: DecisionForm) -> HttpResponse | None:
+        texts = dict.fromkeys(request.POST.getlist("chosen"))
+        try:
+            results = bulk_approval.approve_all(
+                choices=[choice for text in texts if (choice := bulk_approval.Choice.parse(text))],
+                **form.reason(),
+                by=staff_of(request),
+                source=f"request {request_id_of(request)}",
+            )
+        except bulk_approval.TooManyError as refusal:
+            messages.error(request, str(refusal))
+            return None
+        context = self.admin_site.each_context(request) | {
+            "title": _("Approval report"),
+            "approved": [result for result in results if not result.refusal and not result.is_proposed],
+            "proposed": [result for result in results if result.is_proposed],
+            "refused": [result for result in results if result.refusal],
+            "is_sandbox": any(result.user and result.user.is_sandbox for result in results),
+            "back": request.get_full_path(),
+        }
+        return TemplateResponse(request, "admin/users/user/approval_report.html", context)
+
+    def _for_each(self, request: HttpRequest, rule: Callable[..., object]) -> int:
+        """Claim or release each selected case; report refusals by their reason. The number of those not refused."""
+        users, refusals = self._selected(request), defaultdict[str, list[str]](list)
+        for user in users:
+            try:
+                with convert_lock_timeout():
+                    rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
+            except (claims.ClaimRefusedError, compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+                refusals[str(refusal)].append(user.external_id)
+        for reason, external_ids in refusals.items():
+            messages.error(request, f"{', '.join(external_ids)}: {reason}")
+        return len(users) - sum(map(len, refusals.values()))
+
+    def _selected(self, request: HttpRequest) -> list[User]:
+        """The selected users; none, and a message, where they are more than an action takes.
+
+        They include those whom a colleague has decided since the list was loaded: Django's queryset has waiting cases
+        alone, and the rules say what became of the others.
+        """
+        chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
+        rows = chosen.select_related("partner", "claim__staff").order_by(*QUEUE_ORDER)
+        users = list(rows[: bulk_approval.MAX_CASES + 1])
+        if len(users) <= bulk_approval.MAX_CASES:
+            return users
+        messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.MAX_CASES})
+        return []
+
+
+def answered_mark(user: User) -> SafeString:
+    """The mark of a user whose partner has answered; empty for others."""
+    if user.queue_section != QueueSection.ANSWERED:
+        return SafeString()
+    mark = badge(icon_and_text("mark_email_read", QueueSection.ANSWERED.label), "good")
+    return format_html('<div class="bo-answered">{}</div>', mark)
+
+
+def age_cell(since: datetime, *, is_due: bool = True) -> str:
+    """An age and its beginning. is_due: whether it is compared with the target."""
+    age = age_of(since, now=timezone.now())
+    kind, icon = _AGE_KINDS[age.state]
+    state = badge(icon_and_text(icon, age.state.label), kind) if is_due else ""
+    cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
+    return format_html(cell, state, age.text, moment(since))
+
+
+def display_flags(codes: Sequence[FlagCode]) -> str:
+    """The grave risk flags by name, and the number of the others; empty without any."""
+    grave = [
+        badge(icon_and_text("history", str(TITLES[code])), "bad") for code in codes if weight_of(code) is Weight.GRAVE
+    ]
+    badges = list(grave)
+    if count := len(codes) - len(grave):
+        text = ngettext("%(counter)s risk flag", "%(counter)s risk flags", count) % {"counter": count}
+        is_harmless = not grave and all(weight_of(code) is Weight.HARMLESS for code in codes)
+        badges.append(badge(icon_and_text("flag", text), "off" if is_harmless else "warning"))
+    return format_html_join(" ", "{}", ((one,) for one in badges))
+
+
+def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
+    """The context of the page that asks for the reason; three statements, however many users there are."""
+    unread = bulk_approval.users_with_unseen_flags([user.pk for user in users])
+    flags = risk_flag_codes(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
+    # The version that the person saw first, so that a change between the two pages is noticed.
+    seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
+    now = timezone.now()
+    rows = [
+        {
+            "user": user,
+            "age": age_of(user.section_since, now=now),
+            "risk_flags": display_flags(flags[user.pk]),
+            "is_unread": user.pk in unread,
+            "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, version_of(user)),
+        }
+        for user in users
+    ]
+    is_sandbox = any(user.is_sandbox for user in users)
+    return {"title": _("Approve the selected users"), "rows": rows, "approval": form, "is_sandbox": is_sandbox}

@@ -1,0 +1,233 @@
+"""The admin of what happened to users: decisions, the profile history, the access log."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
+
+from backoffice.access import record_access
+from backoffice.audit.audit_log import SinceFilter, UntilFilter
+from backoffice.lists import change_origin
+from backoffice.lists.badges import badge
+from backoffice.lists.date_formatting import moment
+from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.users.profile_history import display_changes, with_previous
+from backoffice.users.user_filters import ModeFilter, mode_of
+from users.cases.search import find_user_ids
+from users.decisions.reasons import label_of, move_of, note_of, people_of
+from users.models import AccessKind, AccessRecord, Status, StatusChange, User, UserEvent
+from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
+
+SEARCH_HELP = _("User ID, external ID or email in full")
+
+
+_STATUS_KINDS = {Status.ACTIVE: "good", Status.REJECTED: "bad", Status.SUSPENDED: "warning", Status.CLOSED: "bad"}
+
+
+def user_link(user: User) -> str:
+    """The user's name, which leads to the case, and the external ID."""
+    return _case_link(user.pk, user.full_name, user.external_id)
+
+
+def _case_link(user_id: UUID, name: str, external_id: str) -> str:
+    cell = (
+        '<span class="bo-line" title="{id}"><a class="bo-link" href="{url}">{}</a>'
+        ' <span class="bo-quiet">{id}</span></span>'
+    )
+    return format_html(cell, name, id=external_id, url=reverse("backoffice_case", args=(user_id,)))
+
+
+def one_line(text: str) -> str:
+    """A text of which the list shows one line."""
+    return format_html('<span class="bo-line" title="{}">{}</span>', text, text) if text else "–"
+
+
+class DecidedSinceFilter(SinceFilter):
+    """Decisions from a day on."""
+
+    lookup = "created_at__gte"
+
+
+class DecidedUntilFilter(UntilFilter):
+    """Decisions up to a day."""
+
+    lookup = "created_at__lt"
+
+
+@admin.register(StatusChange)
+class StatusChangeAdmin(ReadOnlyAdmin):
+    """Every decision."""
+
+    list_display = ("when", "of_user", "partner_of_user", "decision", "people", "reason_label", "note")
+    list_filter = (
+        DecidedSinceFilter,
+        DecidedUntilFilter,
+        ("to_status", ChoicesDropdownFilter),
+        ("partner", RelatedDropdownFilter),
+        ModeFilter,
+    )
+    list_select_related = ("by", "proposal__by", "user__partner")
+    search_fields = ("user",)
+    search_help_text = SEARCH_HELP
+    # The order is of time: an id is drawn before the row's trigger has locked the user and sets the time.
+    ordering = ("-created_at", "-id")
+    order_note = _("newest first")
+    fields = ("when", "of_user", "partner_of_user", "from_status", "to_status", "people", "reason_label", "whole_note")
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        return Q(user__in=find_user_ids(term, mode_of(request)))
+
+    def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
+        return {"when": ("created_at", "id")}
+
+    @admin.display(description=_("when"), ordering="created_at")
+    def when(self, change: StatusChange) -> str:
+        return moment(change.created_at)
+
+    @admin.display(description=_("user"))
+    def of_user(self, change: StatusChange) -> str:
+        return user_link(change.user)
+
+    @admin.display(description=_("partner"))
+    def partner_of_user(self, change: StatusChange) -> str:
+        """The user's partner; the decision's own column is for the dashboard, and may be empty."""
+        return one_line(change.user.partner.name)
+
+    @admin.display(description=_("decision"))
+    def decision(self, change: StatusChange) -> str:
+        return badge(move_of(change), _STATUS_KINDS.get(Status(change.to_status), "off"))
+
+    @admin.display(description=_("by"))
+    def people(self, change: StatusChange) -> str:
+        """Who decided; of two people the one who approved, then the one who proposed."""
+        return people_of(change)
+
+    @admin.display(description=_("reason"))
+    def reason_label(self, change: StatusChange) -> str:
+        return one_line(label_of(change.reason_code))
+
+    @admin.display(description=_("note"))
+    def note(self, change: StatusChange) -> str:
+        return one_line(note_of(change))
+
+    @admin.display(description=_("note"))
+    def whole_note(self, change: StatusChange) -> str:
+        return note_of(change) or "–"
+
+
+@admin.register(UserEvent)
+class UserEventAdmin(ReadOnlyAdmin):
+    """Every change of a user's row, with the row after it."""
+
+    list_display = ("when", "of_user", "partner_name", "change", "made_by", "origin")
+    list_filter = (ModeFilter,)
+    list_select_related = ("partner",)
+    search_fields = ("pgh_obj",)
+    search_help_text = SEARCH_HELP
+    ordering = ("-pgh_id",)
+    order_note = _("newest first")
+    fieldsets = (
+        (None, {"fields": ("when", "whole_change", "made_by", "origin")}),
+        (
+            _("The user after it"),
+            {"fields": ("user", "external_id", "partner", "status", "created_at", "updated_at")},
+        ),
+        (_("Profile"), {"fields": PROFILE_COLUMNS}),
+    )
+
+    def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
+        return {"when": ("pgh_id",)}
+
+    def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Attach what each changed, in two statements."""
+        sees_identity = request.user.has_perm(IDENTITY_PERMISSION)
+        texts = {
+            event.pk: display_changes(event, previous, sees_identity=sees_identity)
+            for event, previous in with_previous(rows)
+        }
+        for event in rows:
+            event.changes = texts[event.pk]
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        return Q(pgh_obj__in=find_user_ids(term, mode_of(request)))
+
+    def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Django's page; opening it is recorded in the access log."""
+        self.prepare_rows(request, [kwargs["obj"]])
+        record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=AccessRecord.HISTORY_PAGE)
+        return super().render_change_form(request, *args, **kwargs)
+
+    @admin.display(description=_("when"), ordering="pgh_id")
+    def when(self, event: Any) -> str:
+        return moment(event.pgh_created_at)
+
+    @admin.display(description=_("user"))
+    def of_user(self, event: Any) -> str:
+        """The user by the name that the change left them."""
+        return _case_link(event.pgh_obj_id, event.full_name, event.external_id)
+
+    @admin.display(description=_("partner"))
+    def partner_name(self, event: Any) -> str:
+        return one_line(event.partner.name)
+
+    @admin.display(description=_("change"))
+    def change(self, event: Any) -> str:
+        return one_line(event.changes)
+
+    @admin.display(description=_("change"))
+    def whole_change(self, event: Any) -> str:
+        return str(event.changes)
+
+    @admin.display(description=_("user"))
+    def user(self, event: Any) -> str:
+        return format_html(
+            '<a href="{}">{}</a>', reverse("admin:users_user_change", args=(event.pgh_obj_id,)), event.pgh_obj_id
+        )
+
+    @admin.display(description=_("by"))
+    def made_by(self, event: Any) -> str:
+        return change_origin.made_by(event.pgh_context)
+
+    @admin.display(description=_("origin"))
+    def origin(self, event: Any) -> str:
+        return change_origin.origin(event.pgh_context)
+
+
+@admin.register(AccessRecord)
+class AccessRecordAdmin(ReadOnlyAdmin):
+    """Who opened, claimed, reviewed or exported which user."""
+
+    list_display = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
+    list_filter = (("kind", ChoicesDropdownFilter), ModeFilter)
+    list_select_related = ("staff", "user")
+    search_fields = ("user",)
+    search_help_text = _("User ID, external ID, email or staff username in full")
+    ordering = ("-id",)
+    order_note = _("newest first")
+    fields = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """Search by the user, or else by the staff member."""
+        users = find_user_ids(term, mode_of(request))
+        return Q(user__in=users) if users else Q(staff__username=term)
+
+    @admin.display(description=_("user"))
+    def of_user(self, record: AccessRecord) -> str:
+        """A link to the case; exports of lists have none."""
+        return "–" if record.user is None else user_link(record.user)
+
+    @admin.display(description=_("request"))
+    def origin(self, record: AccessRecord) -> str:
+        return change_origin.on_click(record.request_id)
+
+    @admin.display(description=_("detail"))
+    def detail_text(self, record: AccessRecord) -> str:
+        """The page that was opened, or what was claimed or exported."""
+        return record.detail_text

@@ -1,0 +1,163 @@
+"""The admin of conversions and documents: read-only lists, and downloads of files."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.template.defaultfilters import filesizeformat
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
+from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
+
+from backoffice.access import record_access
+from backoffice.exports.downloads import too_many_downloads
+from backoffice.lists.date_formatting import moment
+from backoffice.lists.pages import ReadOnlyAdmin, Table
+from backoffice.users.user_filters import ModeFilter, mode_of
+from partners.models import Partner
+from partners.streaming import STAFF, TooManyStreamsError
+from transactions.documents.downloads import FaultError, respond
+from transactions.models import Conversion, Document, DocumentWithdrawal
+from users.cases.modes import in_mode
+from users.cases.search import MAX_EXACT_MATCHES, find_user_ids
+from users.models import AccessKind
+
+MAY_DOWNLOAD = "transactions.download_document"
+
+
+class UserFilter(TextFilter):  # type: ignore[misc]
+    """By the user's userId, externalId or email."""
+
+    title, parameter_name = _("user"), "user"
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = (self.value() or "").strip()
+        return queryset.filter(user__in=find_user_ids(value, mode_of(request))) if value else queryset
+
+
+class UserRowAdmin(ReadOnlyAdmin):
+    """Rows newest first: those of a user by their own time, all by when they were recorded."""
+
+    list_filter = (UserFilter, ("partner", RelatedDropdownFilter), ModeFilter)
+    list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user")
+
+    @admin.display(description=_("external ID"))
+    def external_id(self, row: Any) -> str:
+        return str(row.user.external_id)
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """The order of the index that serves the list."""
+        return ("-created_at", "-tiebreak", "-id") if request.GET.get("user") else ("-id",)
+
+
+@admin.register(Conversion)
+class ConversionAdmin(UserRowAdmin):
+    """Conversions, with the digits as recorded."""
+
+    list_display = ("conversion_id", "created_at", "partner", "external_id", "sent", "received", "exact_rate")
+    search_fields = ("conversion_id",)
+    search_help_text = _("A conversion ID in full.")
+    fields = ("conversion_id", "partner", "user", "created_at", "type", "sent", "received", "exact_rate", "recorded_at")
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """By conversionId, whose index begins with the partner."""
+        partners = in_mode(Partner.objects.order_by(), mode_of(request)).values("pk")
+        matches = Conversion.objects.filter(partner__in=partners, conversion_id=term)
+        return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:MAX_EXACT_MATCHES]))
+
+    @admin.display(description=_("from"))
+    def sent(self, conversion: Conversion) -> str:
+        return f"{conversion.from_amount:f} {conversion.from_currency}"
+
+    @admin.display(description=_("to"))
+    def received(self, conversion: Conversion) -> str:
+        return f"{conversion.to_amount:f} {conversion.to_currency}"
+
+    @admin.display(description=_("rate"))
+    def exact_rate(self, conversion: Conversion) -> str:
+        return f"{conversion.rate:f}"
+
+
+@admin.register(Document)
+class DocumentAdmin(UserRowAdmin):
+    """Documents."""
+
+    list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size", "withdrawn")
+    list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user", "withdrawal")
+    search_fields = ("document_id",)
+    search_help_text = _("A document ID in full.")
+    fields = (
+        *("document_id", "partner", "user", "created_at"),
+        *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "file"),
+    )
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """By documentId."""
+        with suppress(ValueError):
+            return Q(document_id=uuid.UUID(term))
+        return Q(pk__in=())
+
+    @admin.display(description=_("size"))
+    def size(self, document: Document) -> str:
+        return filesizeformat(document.size_bytes)
+
+    @admin.display(description="SHA-256")
+    def digest(self, document: Document) -> str:
+        return bytes(document.sha256).hex()
+
+    @admin.display(description=_("file"))
+    def file(self, document: Document) -> str:
+        url = reverse("admin:transactions_document_file", args=(document.pk,))
+        return format_html('<a class="bo-link" href="{}">{}</a>', url, _("Download"))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Without the file for those who may not download it."""
+        return [name for name in self.fields if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
+
+    @admin.display(description=_("withdrawn"), boolean=True)
+    def withdrawn(self, document: Document) -> bool:
+        return hasattr(document, "withdrawal")
+
+    def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
+        """The withdrawal, if any."""
+        if withdrawal := DocumentWithdrawal.objects.select_related("by").filter(document=obj).first():
+            yield Table(
+                title=_("This document was withdrawn"),
+                headings=(_("when"), _("by"), _("reason")),
+                rows=[(moment(withdrawal.created_at), withdrawal.by.get_username(), withdrawal.reason)],
+                note=_("The partner can neither list nor download it."),
+            )
+
+    def get_urls(self) -> list[URLPattern]:
+        """Django's, and that of the file."""
+        wrap = self.admin_site.admin_view
+        return [
+            path("<int:row_id>/file/", wrap(require_GET(self.download)), name="transactions_document_file"),
+            *super().get_urls(),
+        ]
+
+    def download(self, request: HttpRequest, row_id: int) -> HttpResponseBase:
+        """Send the file as to a partner; recorded in the access log before the first byte."""
+        if not (request.user.has_perm(MAY_DOWNLOAD) and self.has_view_permission(request)):
+            raise PermissionDenied
+        document = get_object_or_404(Document.objects.select_related("user"), pk=row_id)
+        record = record_access(
+            request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"
+        )
+        try:
+            return respond(document, owner=STAFF, request_id=record.request_id)
+        except TooManyStreamsError:
+            return too_many_downloads(request)
+        except FaultError as fault:
+            messages.error(request, _("This document could not be sent: %s.") % fault.cause.label)
+            return self.redirect_to(document)

@@ -1,0 +1,172 @@
+"""The filters of the lists of users. is_indexed: see backoffice/lists/bounded_lists.py."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.admin import ChoicesFieldListFilter
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import DropdownFilter, TextFilter
+
+from backoffice.list_urls import MODE
+from backoffice.lists.filters import ChoiceFilter
+from backoffice.lists.waiting_time import AgeState, hours_label, hours_of, limits
+from partners.models import Mode
+from users.cases.modes import in_mode
+from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Status
+
+ME, NOBODY = "me", "nobody"
+YES, NO = "yes", "no"
+OVERDUE, NOT_YET = "overdue", "later"
+_PENDING = Status.PENDING_COMPLIANCE
+# The users of the queue. A list and not a range: then PostgreSQL also uses what follows in the index user_waiting.
+TO_DECIDE = Q(status=_PENDING, queue_section__in=(QueueSection.ANSWERED, QueueSection.COMPLIANCE))
+
+
+class CodeFilter(TextFilter):  # type: ignore[misc]
+    """An exact code in any letter case, in the column named by the parameter."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = (self.value() or "").strip()
+        return queryset.filter(**{f"{self.parameter_name}__in": {value, value.upper()}}) if value else queryset
+
+
+class ProvinceFilter(CodeFilter):
+    """Filters by the province's code, or its name where it has none."""
+
+    title, parameter_name = _("province code"), "province"
+
+
+class CountryFilter(CodeFilter):
+    """Filters by the country's code."""
+
+    title, parameter_name = _("country code"), "country"
+
+
+class StatusFilter(ChoicesFieldListFilter):
+    """Filters by status, the second column of the index user_waiting; shown above the list."""
+
+    is_indexed = True
+
+
+def has_all_statuses(request: HttpRequest) -> bool:
+    """Whether the queue lists users of all statuses: those of a search, and one's own cases."""
+    return bool(request.GET.get("q", "").strip()) or request.GET.get("claimed") == ME
+
+
+class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
+    """Filters by status; by default the users who need a decision, or all."""
+
+    title, parameter_name = _("status"), "status"
+    is_indexed = True
+
+    def __init__(self, request: HttpRequest, *args: Any) -> None:
+        self.default = "" if has_all_statuses(request) else _PENDING.value
+        self.all_option = ["", _("All") if not self.default else _PENDING.label]
+        super().__init__(request, *args)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [choice for choice in Status.choices if choice[0] != self.default]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if status := self.value():
+            return queryset.filter(status=status)
+        return queryset.filter(TO_DECIDE) if self.default else queryset
+
+
+def mode_of(request: HttpRequest) -> Mode:
+    """The mode that a list was asked for; live where none was."""
+    return Mode.SANDBOX if request.GET.get(MODE) == Mode.SANDBOX else Mode.LIVE
+
+
+class ModeFilter(DropdownFilter):  # type: ignore[misc]
+    """Filters by the mode of the users' partner: live by default, and sandbox."""
+
+    title, parameter_name = _("mode"), MODE
+    all_option = (Mode.LIVE.value, Mode.LIVE.label)
+    is_always_applied = True
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Any) -> None:
+        # The indexes that order other rows are of one mode, or begin with it.
+        self.is_indexed = not issubclass(model, AccessRecord)
+        super().__init__(request, params, model, model_admin)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(Mode.SANDBOX.value, Mode.SANDBOX.label)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return in_mode(queryset, mode_of(request))
+
+
+class WaitingTimeFilter(ChoiceFilter):
+    """Filters by the age of the case, which the list is ordered by: a state, or hours such as *12-24* and *24-*."""
+
+    title, parameter_name = _("waiting time"), "waiting"
+    is_indexed = True
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
+        # The dashboard's links are the only ones with hours.
+        asked = request.GET.get(self.parameter_name, "")
+        return [*AgeState.choices, (asked, hours_label(*hours))] if (hours := hours_of(asked)) else AgeState.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        column = "identity_changed_at" if queryset.model is ChangedUser else "section_since"
+        now = timezone.now()
+        if hours := hours_of(self.value() or ""):
+            begins, ends = hours
+            waiting = Q((f"{column}__lte", now - timedelta(hours=begins)))
+            return queryset.filter(
+                waiting if ends is None else waiting & Q((f"{column}__gt", now - timedelta(hours=ends)))
+            )
+        soon, late = limits(now)
+        ranges = {
+            AgeState.LATE: Q((f"{column}__lte", late)),
+            AgeState.DUE_SOON: Q((f"{column}__gt", late), (f"{column}__lte", soon)),
+            AgeState.IN_TIME: Q((f"{column}__gt", soon)),
+        }
+        return queryset.filter(ranges.get(self.value(), Q()))
+
+
+class DueFilter(ChoiceFilter):
+    """Filters by whether the answer of the partner is overdue; the list is ordered by when it is due."""
+
+    title, parameter_name = _("due"), "due"
+    options = ((OVERDUE, _("Overdue")), (NOT_YET, _("Not yet due")))
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        now = timezone.now()
+        due = {OVERDUE: Q(requirements_due_at__lt=now), NOT_YET: Q(requirements_due_at__gte=now)}
+        return queryset.filter(due.get(self.value(), Q()))
+
+
+class ClaimedFilter(ChoiceFilter):
+    """Filters by who has claimed the case."""
+
+    title, parameter_name = _("claim"), "claimed"
+    options = ((ME, _("Me")), (NOBODY, _("Nobody")))
+
+    @property
+    def is_indexed(self) -> bool:
+        """One's own claims are few."""
+        return bool(self.value() == ME)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == ME:
+            return queryset.filter(pk__in=Claim.objects.filter(staff=request.user.pk).values("user"))
+        return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset
+
+
+class RiskFlagsFilter(ChoiceFilter):
+    """Filters by risk flags, which are no SQL: see CaseListAdmin.row_filter."""
+
+    title, parameter_name = _("risk flags"), "flags"
+    options = ((YES, _("With risk flags")), (NO, _("Without risk flags")))
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """All rows: users/decisions/risk_flags.py examines them."""
+        return queryset

@@ -1,1 +1,0 @@
-"""The reference: everything that the OpenAPI document describes, without naming any operation."""

@@ -1,0 +1,1 @@
+"""Signatures of requests, and what explains them."""

@@ -1,0 +1,1 @@
+"""The pages for partners' developers, under /docs."""

@@ -1,0 +1,1 @@
+"""The guide, its examples, the changelog and the countries."""

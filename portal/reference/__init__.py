@@ -1,0 +1,1 @@
+"""The reference: the OpenAPI description as pages."""

@@ -1,0 +1,1 @@
+"""Template tags of the pages under /docs."""

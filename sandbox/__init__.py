@@ -1,0 +1,1 @@
+"""What sandbox partners do by themselves, under /v1/sandbox: contract, section 11."""

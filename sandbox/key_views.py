@@ -1,0 +1,56 @@
+"""API keys that sandbox partners rotate by themselves: contract, section 11."""
+
+from datetime import timedelta
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+
+from partners.api.idempotency import KeyUse, StoredResponse
+from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
+from partners.api.views import SandboxView
+from partners.authentication import keys
+from partners.authentication.failures import AuthenticationFailure
+from partners.authentication.signature_authentication import unauthorized
+from partners.models import ApiKey
+from sandbox import schema
+from sandbox.serializers import OverlapSerializer, RotatedKeySerializer
+
+
+class ApiKeyRotation(SandboxView):
+    """/v1/sandbox/api-keys/rotate."""
+
+    serializer_class = OverlapSerializer
+    idempotency_key_use = KeyUse.REFUSED
+
+    @extend_schema(
+        operation_id="rotateApiKey",
+        tags=["Sandbox keys"],
+        summary="Rotate your API key",
+        description="Issues a key and a secret in place of those that sign this request, which end with the overlap, or"
+        " at their own end where that is sooner. They are shown this once, and the response is not stored: an"
+        " Idempotency-Key is refused. If the response is lost, rotate again: so leave an overlap. For sandbox partners"
+        " only.",
+        examples=[schema.ROTATION],
+        responses={
+            201: success(RotatedKeySerializer, "The new key.", schema.ROTATED_KEY),
+            **error_responses(*schema.ONCE, schema.PATH_NOT_FOUND, bodies=True),
+        },
+    )
+    def post(self, request: PartnerRequest) -> HttpResponse:
+        def rotate() -> StoredResponse:
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            old = ApiKey.objects.get(pk=request.user.key_id)
+            try:
+                issued = keys.rotate(old, overlap=timedelta(hours=serializer.validated_data["overlap_hours"]))
+            except keys.NotInForceError:
+                # A simultaneous request has ended it.
+                raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE) from None
+            old.refresh_from_db(fields=["expires_at"])
+            shown = RotatedKeySerializer(
+                {"apiKey": issued.api_key, "secret": issued.secret, "expiresAt": old.expires_at}
+            )
+            return StoredResponse(201, self.renderer.render(shown.data))
+
+        return self.write(rotate)

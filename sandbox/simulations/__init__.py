@@ -1,0 +1,1 @@
+"""Simulated decisions, requirements, conversions and documents."""

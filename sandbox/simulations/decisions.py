@@ -1,0 +1,71 @@
+"""Decisions and requirements that a sandbox partner simulates: contract, sections 11 and 13."""
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import Group
+
+from users.decisions.compliance import change_status
+from users.models import Requirement, RequirementClosure, Staff, StatusChange, User
+from users.requirements.requirements import close_requirement, open_requirement
+
+ROLE = "reviewer"
+REASON = "Simulated by the partner."
+
+
+def simulate_decision(*, user: User, to_status: str, reason_code: str = "", request_id: str) -> StatusChange:
+    """Move the status of a sandbox user by the rules of section 8, in the name of the account `sandbox`.
+
+    Raises DecisionRefusedError. Raises ValueError for a user who is real.
+    """
+    _require_sandbox(user)
+    return change_status(
+        user=user,
+        to_status=to_status,
+        by=_account(),
+        reason=REASON,
+        reason_code=reason_code,
+        source=_source(request_id),
+    )
+
+
+def simulate_requirement(
+    *, user: User, code: str, fields: Collection[str], message: str, due_in_days: int, request_id: str
+) -> Requirement:
+    """Open a requirement of a sandbox user by the rules of section 13, in the name of the account `sandbox`.
+
+    Raises RequirementRefusedError. Raises ValueError for a user who is real.
+    """
+    _require_sandbox(user)
+    return open_requirement(
+        user=user,
+        code=code,
+        fields=fields,
+        message=message,
+        due_in_days=due_in_days,
+        by=_account(),
+        source=_source(request_id),
+    )
+
+
+def simulate_closing(*, requirement: Requirement, request_id: str) -> RequirementClosure:
+    """Close a requirement of a sandbox user, likewise. Raises RequirementRefusedError, ValueError."""
+    _require_sandbox(requirement.user)
+    return close_requirement(requirement_id=requirement.pk, by=_account(), source=_source(request_id))
+
+
+def _require_sandbox(user: User) -> None:
+    if not user.is_sandbox:
+        raise ValueError("Decisions about real users are not simulated.")
+
+
+def _source(request_id: str) -> str:
+    return f"sandbox request {request_id}"
+
+
+def _account() -> Staff:
+    # Nobody can log in to it.
+    unusable = {"is_staff": False, "password": "!"}
+    account, is_new = Staff.objects.get_or_create(username=Staff.SANDBOX, defaults=unusable)
+    if is_new:
+        account.groups.add(Group.objects.get(name=ROLE))
+    return account

@@ -1,0 +1,102 @@
+"""Requirements that sandbox partners simulate: contract, section 13."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiExample, extend_schema
+
+from partners.api.errors import ConflictError
+from partners.api.idempotency import StoredResponse
+from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
+from partners.api.serializers import StrictSerializer
+from sandbox.simulations.decisions import simulate_closing, simulate_requirement
+from sandbox.simulations.status import SandboxUserView
+from users.api import errors, schema
+from users.api.requirement_serializers import RequirementSerializer, SimulatedRequirementSerializer
+from users.api.requirements import check_path, find_requirement, represent
+from users.requirements.requirements import RequirementRefusedError
+
+
+class SimulatedRequirements(SandboxUserView):
+    """/v1/sandbox/users/{externalId}/requirements."""
+
+    serializer_class = SimulatedRequirementSerializer
+
+    @extend_schema(
+        operation_id="simulateRequirement",
+        tags=["Requirements"],
+        summary="Simulate a requirement of compliance",
+        description="Opens a requirement as compliance would, with its event. For sandbox partners only.",
+        parameters=schema.USER_WRITE_PARAMETERS,
+        examples=[
+            OpenApiExample(
+                "An unclear address",
+                value={name: schema.REQUIREMENT[name] for name in ("code", "fields", "message")} | {"dueInDays": 14},
+                request_only=True,
+            )
+        ],
+        responses={
+            201: success(RequirementSerializer, "The requirement.", schema.REQUIREMENT),
+            **error_responses(
+                *schema.USER_WRITE_ERRORS,
+                ConflictError("Nothing is asked about a user who is closed."),
+                writes=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        def ask() -> StoredResponse:
+            user = self.get_user(external_id)
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            try:
+                requirement = simulate_requirement(
+                    user=user, request_id=request.request_id, **serializer.validated_data
+                )
+            except RequirementRefusedError as error:
+                raise ConflictError(str(error)) from None
+            return StoredResponse(201, self.renderer.render(represent(requirement)))
+
+        return self.write(ask)
+
+
+class ClosingSerializer(StrictSerializer[Any]):
+    """An object without fields."""
+
+
+class SimulatedClosing(SandboxUserView):
+    """/v1/sandbox/users/{externalId}/requirements/{requirementId}/close."""
+
+    serializer_class = ClosingSerializer
+
+    @extend_schema(
+        operation_id="simulateClosing",
+        tags=["Requirements"],
+        summary="Simulate the closing of a requirement",
+        description="Closes a requirement as compliance would, with its event. For sandbox partners only.",
+        parameters=schema.REQUIREMENT_WRITE_PARAMETERS,
+        examples=[OpenApiExample("Nothing", value={}, request_only=True)],
+        responses={
+            200: success(RequirementSerializer, "The requirement.", schema.REQUIREMENT | {"state": "closed"}),
+            **error_responses(
+                *schema.USER_WRITE_ERRORS,
+                errors.BAD_REQUIREMENT_ID,
+                errors.requirement_not_found(),
+                ConflictError("This requirement is closed already."),
+                writes=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
+        def close() -> StoredResponse:
+            check_path(external_id, requirement_id)
+            requirement = find_requirement(self.get_user(external_id).pk, requirement_id)
+            self.serializer_class(data=request.data).is_valid(raise_exception=True)
+            try:
+                simulate_closing(requirement=requirement, request_id=request.request_id)
+            except RequirementRefusedError as error:
+                raise ConflictError(str(error)) from None
+            return StoredResponse(200, self.renderer.render(represent(requirement)))
+
+        return self.write(close)

@@ -1,0 +1,92 @@
+"""POST /v1/sandbox/users/{externalId}/status: contract, section 11."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiExample, extend_schema
+
+from partners.api.errors import ConflictError
+from partners.api.idempotency import StoredResponse
+from partners.api.request import PartnerRequest
+from partners.api.rule_fields import ChoiceField, TextField
+from partners.api.schema import error_responses, success
+from partners.api.serializers import StrictSerializer
+from partners.api.views import SandboxView
+from partners.db import statements
+from sandbox.simulations.decisions import simulate_decision
+from users import queries
+from users.api import errors, schema
+from users.api.serializers import UserSerializer
+from users.api.views import check_external_id
+from users.decisions.compliance import REASON_CODE_LENGTH, DecisionRefusedError
+from users.models import Status, User
+
+
+class SimulatedDecisionSerializer(StrictSerializer[Any]):
+    """A decision of compliance, simulated."""
+
+    status = ChoiceField(Status, help_text="The new status.")
+    reasonCode = TextField(
+        source="reason_code",
+        min_length=0,
+        max_length=REASON_CODE_LENGTH,
+        default="",
+        help_text="The code of the decision, of which the table in section 13 of the contract makes `statusReason`; any"
+        " other text has the reason of `other`.",
+    )
+
+
+class SandboxUserView(SandboxView):
+    """A view of one user."""
+
+    def get_user(self, external_id: str) -> User:
+        """The partner's user. Raises BadRequestError, NotFoundError."""
+        check_external_id(external_id)
+        user = User.objects.filter(partner_id=self.request.user.partner_id, external_id=external_id).first()
+        if user is None:
+            raise errors.user_not_found()
+        return user
+
+
+class SimulatedStatus(SandboxUserView):
+    """/v1/sandbox/users/{externalId}/status."""
+
+    serializer_class = SimulatedDecisionSerializer
+
+    @extend_schema(
+        operation_id="simulateDecision",
+        tags=["Sandbox"],
+        summary="Simulate a decision of compliance",
+        description="Moves the status as compliance would, with its event. For sandbox partners only.",
+        parameters=schema.USER_WRITE_PARAMETERS,
+        examples=[
+            OpenApiExample("Approval", value={"status": "active"}, request_only=True),
+            OpenApiExample("Rejection", value={"status": "rejected", "reasonCode": "duplicate"}, request_only=True),
+        ],
+        responses={
+            200: success(UserSerializer, "The status of the user.", schema.ACTIVE_USER),
+            **error_responses(
+                *schema.USER_WRITE_ERRORS,
+                ConflictError("A user who is closed cannot become active; allowed: nothing: it is final."),
+                writes=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        def decide() -> StoredResponse:
+            user = self.get_user(external_id)
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            try:
+                simulate_decision(
+                    user=user,
+                    to_status=serializer.validated_data["status"],
+                    reason_code=serializer.validated_data["reason_code"],
+                    request_id=request.request_id,
+                )
+            except DecisionRefusedError as error:
+                raise ConflictError(str(error)) from None
+            [summary] = statements.fetch(queries.find(user.partner_id, external_id))
+            return StoredResponse(200, self.renderer.render(UserSerializer(summary).data))
+
+        return self.write(decide)

@@ -1,0 +1,235 @@
+"""Webhooks that sandbox partners set up by themselves: contract, section 11."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+
+from partners.api import faults
+from partners.api.errors import ConflictError, UnavailableError, invalid_parameter
+from partners.api.idempotency import KeyUse, StoredResponse
+from partners.api.request import PartnerRequest
+from partners.api.schema import error_responses, success
+from partners.api.views import SandboxView
+from partners.models import Partner, WebhookEndpoint
+from partners.monitoring.request_context import request_context
+from partners.uuids import is_uuid
+from partners.webhooks import endpoints
+from partners.webhooks.endpoints import LimitReachedError
+from sandbox import schema
+from sandbox.serializers import (
+    AddedWebhookSerializer,
+    NewWebhookSerializer,
+    OverlapSerializer,
+    RemovedWebhookSerializer,
+    RotatedSecretSerializer,
+    WebhookListSerializer,
+    WebhookSerializer,
+    WebhookTestResultSerializer,
+    WebhookTestSerializer,
+)
+
+# Of the one attempt of a test, so that its response comes within 5 s; events have 15 s.
+TEST_SECONDS = 4.0
+# How long a request that resolves names or sends waits for others that do.
+WAIT_SECONDS = 0.5
+
+
+class WebhookCollection(SandboxView):
+    """/v1/sandbox/webhooks."""
+
+    serializer_class = NewWebhookSerializer
+    idempotency_key_use = KeyUse.REFUSED
+
+    @extend_schema(
+        operation_id="listWebhooks",
+        tags=["Sandbox webhooks"],
+        summary="List your webhooks",
+        description="The oldest first, those that staff have added included; without secrets. For sandbox partners"
+        " only.",
+        responses={
+            200: success(WebhookListSerializer, "The webhooks.", {"items": [schema.WEBHOOK]}),
+            **error_responses(schema.PATH_NOT_FOUND),
+        },
+    )
+    def get(self, request: PartnerRequest) -> HttpResponse:
+        found = endpoints.endpoints_of(_partner(request))
+        return self.read({"items": [WebhookSerializer(one).data for one in found]})
+
+    @extend_schema(
+        operation_id="addWebhook",
+        tags=["Sandbox webhooks"],
+        summary="Add a webhook",
+        description="Events are sent to it from now on. Its secret is shown this once, and the response is not stored:"
+        " an Idempotency-Key is refused. At most 5, those that staff have added included. For sandbox partners only.",
+        examples=[schema.NEW_WEBHOOK],
+        responses={
+            201: success(AddedWebhookSerializer, "The webhook.", schema.WEBHOOK | {"secret": schema.SECRET}),
+            **error_responses(
+                *schema.ONCE,
+                invalid_parameter("types[0]", "Must be one of: user.statusChanged, …", "notAllowed"),
+                invalid_parameter("url", "The URL's host name has an address that is not public.", "notAllowed"),
+                schema.PATH_NOT_FOUND,
+                ConflictError("A partner has at most 5 webhooks. Remove one first."),
+                bodies=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest) -> HttpResponse:
+        serializer = self.serializer_class(data=request.data)
+        # It resolves a name: not in the write's transaction.
+        with faults.slow_slot(WAIT_SECONDS):
+            serializer.is_valid(raise_exception=True)
+
+        def add() -> StoredResponse:
+            partner = _partner(request)
+            try:
+                endpoint, secret = endpoints.create_endpoint(partner=partner, **serializer.validated_data)
+            except LimitReachedError as error:
+                raise ConflictError(error.messages[0]) from None
+            return StoredResponse(201, self.renderer.render(WebhookSerializer(endpoint).data | {"secret": secret}))
+
+        return self.write(add)
+
+
+class WebhookView(SandboxView):
+    """A view of one webhook."""
+
+    def get_endpoint(self, webhook_id: str) -> WebhookEndpoint:
+        """The partner's webhook. Raises BadRequestError, NotFoundError."""
+        if not is_uuid(webhook_id):
+            raise schema.bad_webhook_id()
+        endpoint = endpoints.endpoints_of(_partner(self.request)).filter(pk=UUID(webhook_id)).first()
+        if endpoint is None:
+            raise schema.webhook_not_found()
+        return endpoint
+
+
+class WebhookItem(WebhookView):
+    """/v1/sandbox/webhooks/{webhookId}."""
+
+    http_method_names = ["delete"]  # noqa: RUF012 - Django's own declaration
+    idempotency_key_use = KeyUse.IGNORED
+
+    @extend_schema(
+        operation_id="removeWebhook",
+        tags=["Sandbox webhooks"],
+        summary="Remove a webhook",
+        description="Nothing is sent to it any more, for good. Once more: 404. A body and an Idempotency-Key have no"
+        " effect. For sandbox partners only.",
+        parameters=[schema.WEBHOOK_ID],
+        responses={
+            200: success(RemovedWebhookSerializer, "The webhook is removed.", {"webhookId": schema.ID}),
+            **error_responses(schema.bad_webhook_id(), schema.REPLAYED_SIGNATURE, schema.webhook_not_found()),
+        },
+    )
+    def delete(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
+        def remove() -> StoredResponse:
+            endpoint = self.get_endpoint(webhook_id)
+            if not endpoints.remove(endpoint):
+                raise schema.webhook_not_found()
+            return StoredResponse(200, self.renderer.render({"webhookId": endpoint.pk}))
+
+        return self.write(remove)
+
+
+class WebhookSecretRotation(WebhookView):
+    """/v1/sandbox/webhooks/{webhookId}/rotate-secret."""
+
+    serializer_class = OverlapSerializer
+    idempotency_key_use = KeyUse.REFUSED
+
+    @extend_schema(
+        operation_id="rotateWebhookSecret",
+        tags=["Sandbox webhooks"],
+        summary="Rotate the secret of a webhook",
+        description="Both secrets sign until the overlap ends. The new one is shown this once, and the response is not"
+        " stored: an Idempotency-Key is refused. If the response is lost, rotate again. For sandbox partners only.",
+        parameters=[schema.WEBHOOK_ID],
+        examples=[schema.ROTATION],
+        responses={
+            200: success(RotatedSecretSerializer, "The new secret.", {"webhookId": schema.ID, "secret": schema.SECRET}),
+            **error_responses(
+                schema.bad_webhook_id(),
+                *schema.ONCE,
+                schema.webhook_not_found(),
+                ConflictError("5 secrets are in force. Wait until one of them ends, or rotate without an overlap."),
+                bodies=True,
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
+        def rotate() -> StoredResponse:
+            endpoint = self.get_endpoint(webhook_id)
+            serializer = self.serializer_class(data=request.data)
+            serializer.is_valid(raise_exception=True)
+            overlap = timedelta(hours=serializer.validated_data["overlap_hours"])
+            try:
+                secret = endpoints.rotate_secret(endpoint, overlap)
+            except LimitReachedError as error:
+                raise ConflictError(error.messages[0]) from None
+            except WebhookEndpoint.DoesNotExist:
+                raise schema.webhook_not_found() from None
+            return StoredResponse(200, self.renderer.render({"webhookId": endpoint.pk, "secret": secret}))
+
+        return self.write(rotate)
+
+
+class WebhookTest(WebhookView):
+    """/v1/sandbox/webhooks/{webhookId}/test."""
+
+    serializer_class = WebhookTestSerializer
+    idempotency_key_use = KeyUse.IGNORED
+
+    @extend_schema(
+        operation_id="testWebhook",
+        tags=["Sandbox webhooks"],
+        summary="Send a test to a webhook",
+        description="One event `webhook.test`, sent now, also to a disabled webhook; it is in no feed, and its result"
+        " disables nothing. The webhook has 4 seconds to respond. An Idempotency-Key has no effect. For sandbox"
+        " partners only.",
+        parameters=[schema.WEBHOOK_ID],
+        examples=[schema.TEST],
+        responses={
+            200: success(
+                WebhookTestResultSerializer,
+                "What came back.",
+                {"status": 204, "milliseconds": 87, "error": None},
+                NoResponse={"status": None, "milliseconds": None, "error": "timeout"},
+            ),
+            **error_responses(
+                schema.bad_webhook_id(), schema.REPLAYED_SIGNATURE, schema.webhook_not_found(), bodies=True
+            ),
+        },
+    )
+    def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
+        # It costs a start 0.3 s and a process 6 MB.
+        from partners.webhooks import delivering  # noqa: PLC0415
+
+        jobs: list[delivering.Job] = []
+
+        def begin() -> StoredResponse:
+            endpoint = self.get_endpoint(webhook_id)
+            self.serializer_class(data=request.data).is_valid(raise_exception=True)
+            try:
+                jobs.append(delivering.begin_test(endpoint=endpoint))
+            except delivering.BusyError:
+                # Not for the alerts.
+                request_context.is_simulated = True
+                raise UnavailableError from None
+            return StoredResponse(200, b"")
+
+        with faults.slow_slot(WAIT_SECONDS):
+            self.write(begin)
+            # After the commit; attempts before the last were rolled back, for a deadlock.
+            outcome = delivering.finish_test(jobs[-1], seconds=TEST_SECONDS)
+        milliseconds = None if outcome.status is None else outcome.milliseconds
+        return self.read({"status": outcome.status, "milliseconds": milliseconds, "error": outcome.error or None})
+
+
+def _partner(request: PartnerRequest) -> Partner:
+    """The caller's partner, by its id."""
+    caller: Any = request.user
+    return Partner(pk=caller.partner_id, slug=caller.partner_slug)

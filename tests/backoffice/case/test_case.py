@@ -1,0 +1,322 @@
+"""The case page: what each role sees, and that every opening is recorded."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from backoffice.case import page
+from backoffice.sections.sections import Section
+from backoffice.sections.transaction_sections import conversion_records
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.staff import ROLES, client_as, client_of, hidden_version, words
+from tests.users.deciding import case_of, page_of, review_form
+from users.models import AccessRecord, Claim, Status, User, UserEvent
+
+# Birth date and address of the factories, in every format of a page.
+IDENTITY = ("1990-12-10", "Dec. 10, 1990", "Dec 10, 1990", "10 December 1990", "100 King St W", "Suite 200", "M5X")
+SEES_CASES = {"viewer", "reviewer", "auditor", "superuser"}
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+# Permissions
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_sees_the_page_or_not(role: str, user: User) -> None:
+    assert client_as(role).get(case_of(user)).status_code == (200 if role in SEES_CASES else 403)
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_others_are_redirected_to_the_login(role: str, user: User) -> None:
+    response = client_as(role).get(case_of(user))
+    assert (response.status_code, "/login/" in response.headers["Location"]) == (302, True)
+    assert not AccessRecord.objects.exists()
+
+
+# Parts of the page and the roles that see them.
+PARTS = {
+    "Dec. 10, 1990": {"reviewer", "auditor", "superuser"},
+    "100 King St W": {"reviewer", "auditor", "superuser"},
+    "Same name and birth date": {"reviewer", "auditor", "superuser"},
+    "Changed since submission": {"reviewer", "auditor", "superuser"},
+    "Profile changed": {"reviewer", "auditor", "superuser"},
+    'class="case-event case-event--opened': {"reviewer", "auditor", "superuser"},
+    'data-dialog="decide-active"': {"reviewer", "superuser"},
+    "/claim/": {"reviewer", "superuser"},
+    "Ada Byron": SEES_CASES,
+    "Same e-mail address": SEES_CASES,
+    "Engineer": SEES_CASES,
+    "Conversions": SEES_CASES,
+}
+
+
+@pytest.mark.parametrize("role", sorted(SEES_CASES))
+def test_a_role_sees_its_parts_of_the_page(
+    role: str, user: User, api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user()
+    api.patch("/v1/users/ada", {"occupation": "Nurse"})
+    api.patch("/v1/users/ada", {"occupation": "Engineer", "addressLine2": "Suite 1"})
+    page = page_of(client_as(role), user)
+    assert {part: part in page for part in PARTS} == {part: role in roles for part, roles in PARTS.items()}
+
+
+def test_a_viewer_sees_no_birth_date_and_no_address(
+    user: User, api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user()
+    api.patch("/v1/users/ada", {"dateOfBirth": "1991-01-02", "addressLine1": "1 Elgin St", "city": "Ottawa"})
+    viewer = client_as("viewer")
+    for path in (case_of(user), f"/admin/users/user/{user.pk}/change/"):
+        page = viewer.get(path).content.decode()
+        assert "Ada" in page
+        for shown in (*IDENTITY, "1991", "Jan. 2", "1 Elgin St", "Ottawa", "Toronto"):
+            assert shown not in page, shown
+
+
+def test_a_risk_flag_about_the_address_is_hidden_from_a_viewer(create_user: Callable[..., Response]) -> None:
+    odd = User.objects.get(pk=create_user(postalCode="H3B 2Y5", province="ON").json()["userId"])
+    assert "Postal code" not in page_of(client_as("viewer"), odd)
+    assert "Postal code outside the province" in page_of(client_as("reviewer"), odd)
+
+
+@pytest.mark.parametrize(
+    ("country", "province", "postal_code", "shown"),
+    [
+        ("CA", "ON", "M5X 1A9", "Ontario (ON)"),
+        ("CN", "44", "510000", "Guangdong Sheng (GD)"),
+        ("ID", "PS", "99600", "Papua Selatan (PS)"),
+        ("HK", "kowloon", "", "Kowloon"),
+        ("FR", "Île-de-France", "75001", "Île-de-France"),
+    ],
+)
+def test_a_province_is_shown_with_its_name(
+    create_user: Callable[..., Response], country: str, province: str, postal_code: str, shown: str
+) -> None:
+    response = create_user(country=country, province=province, postalCode=postal_code)
+    page = page_of(client_as("reviewer"), User.objects.get(pk=response.json()["userId"]))
+    assert f"<dd>{shown}</dd>" in re.sub(r"\s*(</?dd[^>]*>)\s*", r"\1", page)
+
+
+# Opening is recorded
+
+
+@pytest.mark.parametrize("role", sorted(SEES_CASES))
+def test_opening_a_case_is_recorded(role: str, user: User) -> None:
+    staff = factories.StaffFactory.create(role=role) if role != "superuser" else None
+    client = client_of(staff) if staff else client_as("superuser")
+    response = client.get(case_of(user))
+    record = AccessRecord.objects.get()
+    assert (record.kind, record.user, record.request_id) == ("opened", user, response.headers["X-Request-Id"])
+    assert staff is None or record.staff == staff
+
+
+def test_a_refused_request_is_not_recorded_as_an_opening(user: User) -> None:
+    client_as("partner-manager").get(case_of(user))
+    assert not AccessRecord.objects.exists()
+
+
+def test_every_opening_is_recorded_and_the_timeline_groups_them(user: User) -> None:
+    client = client_as("reviewer")
+    for _ in range(3):
+        page = page_of(client, user)
+    assert AccessRecord.objects.count() == 3
+    assert page.count("case-event--opened") == 1
+    assert "3 times" in page
+
+
+def test_opening_the_admin_pages_of_a_user_is_recorded_too(user: User) -> None:
+    client = client_as("auditor")
+    event = UserEvent.objects.get(pgh_obj=user)
+    client.get(f"/admin/users/user/{user.pk}/change/")
+    client.get(f"/admin/users/userevent/{event.pk}/change/")
+    kept = [(record.user, record.kind, record.detail) for record in AccessRecord.objects.order_by("id")]
+    assert kept == [(user, "opened", "User page."), (user, "opened", "Profile history.")]
+
+
+def test_the_access_log_can_be_searched_by_user_and_staff(user: User) -> None:
+    reviewer = factories.StaffFactory.create(role="reviewer")
+    page_of(client_of(reviewer), user)
+    auditor = client_as("auditor")
+    for query in (str(user.pk), reviewer.username):
+        page = auditor.get("/admin/users/accessrecord/", {"q": query}).content.decode()
+        assert reviewer.username in page
+        assert case_of(user) in page
+    assert not auditor.get("/admin/users/accessrecord/", {"q": "nobody"}).context["cl"].result_list
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_only_auditors_see_the_access_log_and_it_is_read_only(role: str, user: User) -> None:
+    client = client_as(role)
+    page_of(client_as("reviewer"), user)
+    record = AccessRecord.objects.get()
+    expected = 200 if role in {"auditor", "superuser"} else 403
+    assert client.get("/admin/users/accessrecord/").status_code == expected
+    assert client.get("/admin/users/accessrecord/add/").status_code == 403
+    assert client.post(f"/admin/users/accessrecord/{record.pk}/change/", {"kind": "claimed"}).status_code == 403
+    assert client.post(f"/admin/users/accessrecord/{record.pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+# Contents
+
+
+def test_the_header_shows_name_status_partner_and_ids(user: User) -> None:
+    page = page_of(client_as("reviewer"), user)
+    for shown in ("Ada Byron", "Pending compliance", user.partner.name, "ada", str(user.pk), "Waiting"):
+        assert shown in page
+
+
+def test_the_title_has_no_personal_data(user: User) -> None:
+    page = page_of(client_as("reviewer"), user)
+    title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
+    assert title
+    assert "Ada" not in title[1]
+    assert str(user.pk)[:8] in title[1]
+
+
+def test_partner_data_is_escaped(create_user: Callable[..., Response]) -> None:
+    odd = User.objects.get(
+        pk=create_user(firstName="<script>alert(1)</script>", occupation="'\"><b>x").json()["userId"]
+    )
+    page = page_of(client_as("reviewer"), odd)
+    assert "<script>alert" not in page
+    assert "<b>x" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_the_page_has_no_inline_script_or_style(user: User) -> None:
+    page = page_of(client_as("reviewer"), user)
+    article = page[page.index("<article") : page.index("</article>")]
+    assert not re.search(r"<script|<style|\sstyle=|\son\w+=", article)
+
+
+def test_date_times_are_machine_readable_with_utc_in_their_title(user: User) -> None:
+    page = page_of(client_as("reviewer"), user)
+    times = re.findall(r'<time datetime="([^"]*)" title="([^"]*)">', page)
+    assert times
+    for instant, title in times:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", instant)
+        assert title == f"{instant[:10]} {instant[11:19]} UTC"
+
+
+def test_the_latest_conversions_are_shown_with_a_link_to_all(user: User) -> None:
+    factories.add_conversions(user, [NOON + timedelta(hours=n) for n in range(7)])
+    client = client_as("reviewer")
+    page = page_of(client, user)
+    assert page.count("100.00 CAD") == 5
+    link = re.search(r'href="(/admin/transactions/conversion/[^"]*)"', page[page.index("The latest 5.") :])
+    assert link
+    assert len(client.get(link[1]).context["cl"].result_list) == 7
+
+
+def test_a_section_needs_its_permission(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = Section("x", "Top secret", "users.add_staff", ("a",), lambda *_: [("b",)], lambda _: [], "admin:index")
+    monkeypatch.setattr(page, "SECTIONS", [secret])
+    assert "Top secret" not in page_of(client_as("reviewer"), user)
+    assert "Top secret" in page_of(client_as("superuser"), user)
+
+
+def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(
+    user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backoffice.sections.transaction_sections.MAX_ROWS", 3)
+    factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
+    assert list(conversion_records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
+
+
+def test_the_claim_is_shown(user: User) -> None:
+    holder = factories.StaffFactory.create(role="reviewer")
+    Claim.objects.create(user=user, staff=holder)
+    page = page_of(client_as("auditor"), user)
+    assert f"<strong>{holder.username}</strong> has claimed this case" in page
+    assert "/release/" in page_of(client_of(holder), user)
+    assert "/claim/" not in page_of(client_of(holder), user)
+
+
+def test_an_active_user_whose_name_changed_can_be_marked_as_reviewed(user: User, api: PartnerClient) -> None:
+    factories.decide(user, Status.ACTIVE)
+    client = client_as("reviewer")
+    assert "/reviewed/" not in page_of(client, user)
+    api.patch("/v1/users/ada", {"lastName": "King"})
+    assert "/reviewed/" in page_of(client, user)
+    assert "/reviewed/" not in page_of(client_as("auditor"), user)
+
+
+def test_a_page_from_before_a_review_decides_nothing_and_names_the_review(user: User, api: PartnerClient) -> None:
+    factories.decide(user, Status.ACTIVE)
+    earlier, reviewer, client = (
+        client_as("reviewer"),
+        factories.StaffFactory.create(role="reviewer"),
+        client_as("reviewer"),
+    )
+
+    def review(by: Client) -> None:
+        fields = review_form(page_of(by, user))
+        assert by.post(f"{case_of(user)}reviewed/", fields).status_code == 302
+
+    api.patch("/v1/users/ada", {"lastName": "King"})
+    review(earlier)
+    api.patch("/v1/users/ada", {"lastName": "Lovelace"})
+    shown = hidden_version(page_of(client, user), "/reviewed/")
+    review(client_of(reviewer))
+    fields = {"to_status": "suspended", "version": shown, "reason_code": "other", "note": "A new name."}
+    page = client.post(f"{case_of(user)}decide/", fields, follow=True).content.decode()
+    assert f"{reviewer.username} reviewed the changed name or birth date" in words(page)
+    user.refresh_from_db()
+    assert user.status == Status.ACTIVE
+
+
+# Bounds
+
+
+def test_an_unknown_user_is_not_found(db: None) -> None:
+    for pk in (uuid4(), "nonsense", "%00"):
+        assert client_as("reviewer").get(f"/admin/cases/{pk}/").status_code == 404
+
+
+def test_the_page_is_read_only(user: User) -> None:
+    assert client_as("reviewer").post(case_of(user)).status_code == 405
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "x", "9" * 30, "²", "", "15.5", "500", "501"])
+def test_any_length_of_the_timeline_is_answered(count: str, user: User) -> None:
+    assert client_as("reviewer").get(case_of(user), {"timeline": count}).status_code == 200
+
+
+def test_a_long_history_takes_as_many_statements_as_a_short_one(
+    user: User,
+    api: PartnerClient,
+    create_user: Callable[..., Response],
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    client = client_as("reviewer")
+    create_user()
+    factories.decide(user, Status.ACTIVE)
+    api.patch("/v1/users/ada", {"lastName": "King", "postalCode": "K1A 0B1"})
+    api.patch("/v1/users/ada", {"lastName": "Byron"})
+    page_of(client, user)
+    with django_assert_num_queries(STATEMENTS):
+        page_of(client, user)
+    for number in range(30):
+        api.patch("/v1/users/ada", {"city": f"City {number}"})
+        create_user()
+        page_of(client, user)
+    factories.add_conversions(user, [NOON + timedelta(hours=n) for n in range(50)])
+    with django_assert_num_queries(STATEMENTS):
+        page_of(client, user)
+
+
+# Session, staff, two of permissions; the user, twice, and the opening in a transaction; risk flags (other users twice,
+# decided before); the last decision and the state it left; four of the timeline; the claim; documents; conversions.
+STATEMENTS = 25

@@ -1,0 +1,413 @@
+"""Exports: permissions, contents and the entries in the access log."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from backoffice.exports import downloads, evidence_pack, records, user_lists
+from backoffice.sections.sections import Section
+from backoffice.sections.transaction_sections import SECTIONS
+from partners import streaming
+from partners.models import Partner
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.plans import UNORDERED, planning_without
+from tests.support.staff import ROLES, client_as, client_of
+from tests.users.staff_login.test_login import enrolled, inside
+from tests.users.staff_login.test_reauthentication import confirm, grow_stale
+from users.models import AccessRecord, Status, User
+
+FORM = "/admin/exports/"
+CSV, NDJSON = f"{FORM}users.csv", f"{FORM}users.ndjson"
+MAY = {"auditor", "superuser"}
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+def evidence_of(user: User) -> str:
+    return f"/admin/cases/{user.pk}/evidence/"
+
+
+def body(response: Any) -> bytes:
+    assert response.status_code == 200, response.status_code
+    return b"".join(response.streaming_content)
+
+
+def lines(client: Client, **filters: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in body(client.post(NDJSON, filters)).splitlines()]
+
+
+def table(client: Client, **filters: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(body(client.post(CSV, filters)).decode("utf-8-sig"))))
+
+
+def pack(client: Client, user: User) -> tuple[dict[str, Any], str]:
+    """data.json and index.html."""
+    with zipfile.ZipFile(io.BytesIO(body(client.post(evidence_of(user))))) as archive:
+        assert archive.testzip() is None
+        return json.loads(archive.read("data.json")), archive.read("index.html").decode()
+
+
+def test_a_value_that_is_also_a_status_stays_as_it_is(create_user: Callable[..., Response]) -> None:
+    create_user(externalId="active", occupation="closed", city="rejected")
+    _, page = pack(client_as("auditor"), User.objects.get(external_id="active"))
+    for value in ("active", "closed", "rejected"):
+        assert re.search(rf">\s*{value}\s*<", page), value
+    assert str(Status.PENDING_COMPLIANCE.label) in page
+
+
+# Permissions
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_exports_or_not(role: str, ada: User) -> None:
+    client = client_as(role)
+    statuses = {client.get(path).status_code for path in (FORM, evidence_of(ada))}
+    for path in (CSV, NDJSON, evidence_of(ada)):
+        response = client.post(path)
+        statuses.add(response.status_code)
+        b"".join(response)  # what is not read keeps its place among downloads
+    assert statuses == {200 if role in MAY else 403}
+    assert AccessRecord.objects.filter(kind="exported").count() == (3 if role in MAY else 0)
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_others_are_redirected_to_the_login(role: str, ada: User) -> None:
+    client = client_as(role)
+    for path in (CSV, NDJSON, evidence_of(ada)):
+        assert client.post(path).status_code == 302
+    assert not AccessRecord.objects.exists()
+
+
+def test_a_post_without_csrf_token_is_refused(ada: User) -> None:
+    client = client_of(factories.StaffFactory.create(role="auditor"), enforce_csrf_checks=True)
+    for path in (CSV, NDJSON, evidence_of(ada)):
+        assert client.post(path).status_code == 403
+    assert not AccessRecord.objects.exists()
+
+
+@pytest.mark.parametrize("path", [CSV, NDJSON])
+def test_a_get_of_a_list_redirects_to_the_form(path: str, ada: User) -> None:
+    response = client_as("auditor").get(path)
+    assert (response.status_code, response.headers["Location"]) == (302, FORM)
+    assert not AccessRecord.objects.exists()
+
+
+def test_an_export_needs_a_fresh_second_factor(ada: User, settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+    client = inside(enrolled("auditor"))
+    assert client.post(evidence_of(ada)).status_code == 200
+    grow_stale(client)
+    for path in (CSV, NDJSON, evidence_of(ada)):
+        assert "/confirm/" in client.post(path).headers["Location"]
+    assert AccessRecord.objects.filter(kind="exported").count() == 1
+
+
+def test_after_the_second_factor_the_export_continues(ada: User, settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+    client = inside(enrolled("auditor"))
+    grow_stale(client)
+    response = confirm(client, client.post(CSV, {"country": "CA"}))
+    assert b"ada" in body(response)
+    assert AccessRecord.objects.get().detail == "CSV of country CA"
+
+
+def test_the_pack_of_an_unknown_user_is_not_found(ada: User) -> None:
+    response = client_as("auditor").post(evidence_of(User(pk="00000000-0000-4000-8000-000000000000")))
+    assert response.status_code == 404
+
+
+# Access log
+
+
+def test_a_list_is_recorded_before_its_first_byte(ada: User) -> None:
+    auditor = factories.StaffFactory.create(role="auditor")
+    response = client_of(auditor).post(CSV, {"partner": ada.partner.slug, "status": "active", "country": "ca"})
+    record = AccessRecord.objects.get()
+    assert (record.kind, record.user, record.staff) == ("exported", None, auditor)
+    assert record.detail == f"CSV of partner {ada.partner.slug}, status active, country CA"
+    assert record.request_id == response.headers["X-Request-Id"]
+
+
+def test_a_list_without_filters_is_recorded_as_all_users(ada: User) -> None:
+    client_as("auditor").post(NDJSON)
+    assert AccessRecord.objects.get().detail == "NDJSON of all users"
+
+
+def test_a_pack_is_recorded_before_its_first_byte_and_names_the_export(ada: User) -> None:
+    auditor = factories.StaffFactory.create(role="auditor")
+    data, page = pack(client_of(auditor), ada)
+    record = AccessRecord.objects.get()
+    assert (record.kind, record.user, record.staff) == ("exported", ada, auditor)
+    assert [one["requestId"] for one in data["accesses"]] == [record.request_id]
+    assert record.request_id in page
+
+
+# Lists
+
+
+def test_both_formats_have_the_same_users(ada: User, create_user: Callable[..., Response]) -> None:
+    create_user(externalId="émilie", firstName="Émilie", addressLine2="", dateOfBirth="1985-02-28")
+    client = client_as("auditor")
+    objects, rows = lines(client), table(client)
+    assert [one["externalId"] for one in objects] == ["ada", "émilie"]
+    assert [list(row) for row in rows] == [list(one) for one in objects]
+    assert objects[0] | {"userId": str(ada.pk), "status": "pendingCompliance", "isCiroAffiliate": False} == objects[0]
+    assert rows[1]["firstName"] == "Émilie"
+    assert (rows[0]["dateOfBirth"], rows[0]["isCiroAffiliate"]) == ("1990-12-10", "false")
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, {"ada", "bob", "carol"}),
+        ({"partner": "first"}, {"ada", "bob"}),
+        ({"status": "active"}, {"bob"}),
+        ({"country": "us"}, {"bob"}),
+        ({"partner": "second", "country": "US"}, set()),
+        ({"created_from": "today", "created_to": "today"}, {"ada", "bob", "carol"}),
+        ({"created_from": "tomorrow"}, set()),
+        ({"created_to": "yesterday"}, set()),
+    ],
+)
+@pytest.mark.usefixtures("within_one_day")
+def test_a_list_is_filtered(
+    filters: dict[str, str], found: set[str], api: PartnerClient, other_api: PartnerClient, partner: Partner
+) -> None:
+    api.post("/v1/users", factories.user_body(externalId="ada"))
+    place = {"country": "US", "province": "NY", "postalCode": "14201", "city": "Buffalo"}
+    api.post("/v1/users", factories.user_body(externalId="bob", **place))
+    other_api.post("/v1/users", factories.user_body(externalId="carol"))
+    factories.decide(User.objects.get(external_id="bob"), Status.ACTIVE)
+    today = datetime.now(UTC).astimezone(ZoneInfo("America/Toronto")).date()
+    words = {
+        "first": partner.slug,
+        "second": User.objects.get(external_id="carol").partner.slug,
+        "today": today.isoformat(),
+        "tomorrow": (today + timedelta(days=1)).isoformat(),
+        "yesterday": (today - timedelta(days=1)).isoformat(),
+    }
+    given = {name: words.get(value, value) for name, value in filters.items()}
+    assert {one["externalId"] for one in lines(client_as("auditor"), **given)} == found
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"partner": "nobody"},
+        {"partner": "\0"},
+        {"status": "odd"},
+        {"country": "Canada"},
+        {"country": "\0\0"},
+        {"created_from": "soon"},
+        {"created_to": "9999-12-31"},
+        {"created_from": "0001-01-01"},
+        {"created_from": "2026-02-02", "created_to": "2026-02-01"},
+    ],
+)
+def test_invalid_filters_are_refused_and_nothing_is_recorded(filters: dict[str, str], ada: User) -> None:
+    response = client_as("auditor").post(CSV, filters)
+    assert response.status_code == 200
+    assert "errorlist" in response.content.decode()
+    assert not AccessRecord.objects.exists()
+
+
+@pytest.mark.parametrize("city", ["=1+1", "+1", "-1", "@SUM(A1)", "＝1+1"])
+def test_no_cell_is_a_formula(city: str, create_user: Callable[..., Response]) -> None:
+    create_user(externalId="-ada", city=city)
+    client = client_as("auditor")
+    [row] = table(client)
+    assert (row["city"], row["externalId"]) == (f"'{city}", "'-ada")
+    [one] = lines(client)
+    assert one["city"] == city
+
+
+@pytest.mark.parametrize("city", ["x;=1+1", "x; @SUM(A1)", "x;y;-1", 'x;"=1+1', 'x; "" +1;y'])
+def test_no_cell_is_a_formula_where_semicolons_separate_cells(city: str, create_user: Callable[..., Response]) -> None:
+    create_user(city=city)
+    sent = body(client_as("auditor").post(CSV)).decode("utf-8-sig")
+    assert city not in sent
+    for row in csv.reader(io.StringIO(sent), delimiter=";"):
+        assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for cell in row)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"status": "active"}, {"created_from": "2026-01-01"}, {"status": "active", "country": "CA"}],
+    ids=str,
+)
+def test_a_list_is_read_in_the_order_of_an_index(filters: dict[str, str], ada: User) -> None:
+    form = user_lists.UserListForm(filters)
+    assert form.is_valid()
+    with planning_without(*UNORDERED):
+        plan = form.users().explain()
+    assert "using user_of_partner" in plan
+    assert "Sort" not in plan
+
+
+def test_an_empty_list_has_a_heading(db: None) -> None:
+    text = body(client_as("auditor").post(CSV)).decode("utf-8-sig")
+    assert text.startswith("userId,externalId,partner,mode,status,")
+    assert text.count("\n") == 1
+
+
+def test_the_file_has_a_name_and_a_content_type(ada: User) -> None:
+    response = client_as("auditor").post(CSV)
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert re.fullmatch(r'attachment; filename="users-\d{8}-\d{6}\.csv"', response.headers["Content-Disposition"])
+    assert "no-store" in response.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize(("path", "told"), [(CSV, "INCOMPLETE"), (NDJSON, '{"error":"incomplete"}')])
+def test_a_list_that_is_cut_off_says_so(path: str, told: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloads, "EXPORT_SECONDS", -1)
+    assert body(client_as("auditor").post(path)).decode().splitlines()[-1].startswith(told)
+
+
+def test_a_pack_that_is_cut_off_is_no_archive(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloads, "EXPORT_SECONDS", -1)
+    sent = body(client_as("auditor").post(evidence_of(ada)))
+    assert not zipfile.is_zipfile(io.BytesIO(sent))
+
+
+def test_rows_are_read_as_they_are_sent(
+    ada: User, create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        create_user(externalId=f"user-{number}")
+    read: list[str] = []
+
+    def noted(*query: Any) -> Iterator[dict[str, Any]]:
+        for record in records.records(*query):
+            read.append(record["externalId"])
+            yield record
+
+    monkeypatch.setattr(user_lists, "records", noted)
+    monkeypatch.setattr(downloads, "CHUNK_BYTES", 1)
+    chunks = downloads.in_chunks(user_lists.ndjson_lines(User.objects.all()))
+    next(chunks)
+    assert read == ["ada"]
+
+
+# Packs
+
+
+def test_a_pack_has_profile_decisions_history_accesses_and_sections(ada: User, api: PartnerClient) -> None:
+    api.patch("/v1/users/ada", {"city": "Ottawa"})
+    factories.decide(ada, Status.SUSPENDED)
+    factories.add_conversions(ada, [datetime(2026, 1, 15, hour, tzinfo=UTC) for hour in range(3)])
+    client_as("reviewer").get(f"/admin/cases/{ada.pk}/")
+    data, page = pack(client_as("auditor"), ada)
+    assert (data["user"]["userId"], data["user"]["city"], data["user"]["status"]) == (
+        str(ada.pk),
+        "Ottawa",
+        "suspended",
+    )
+    assert [(one["from"], one["to"]) for one in data["statusChanges"]] == [
+        ("pendingCompliance", "active"),
+        ("active", "suspended"),
+    ]
+    assert [one["city"] for one in data["history"]][:2] == ["Toronto", "Ottawa"]
+    assert data["history"][0]["by"]["partner"] == ada.partner.slug
+    assert [one["what"] for one in data["accesses"]] == ["opened", "exported"]
+    assert len(data["conversions"]) == 3
+    assert set(data) >= {section.name for section in SECTIONS}
+    for text in ("Ottawa", "Suspended", "Papers seen.", data["conversions"][0]["conversionId"]):
+        assert text in page
+
+
+def test_a_decision_in_a_pack_has_the_profile_on_which_it_was_made(ada: User, api: PartnerClient) -> None:
+    factories.decide(ada, Status.ACTIVE)
+    api.patch("/v1/users/ada", {"city": "Ottawa"})
+    factories.StatusChangeFactory.create(user=ada, to_status=Status.SUSPENDED)
+    data, _page = pack(client_as("auditor"), ada)
+    assert [one["profile"]["city"] for one in data["statusChanges"]] == ["Toronto", "Ottawa"]
+
+
+def test_the_page_of_a_pack_is_in_words(ada: User) -> None:
+    factories.decide(ada, Status.ACTIVE)
+    factories.add_conversions(ada, [datetime(2026, 1, 15, 9, 30, tzinfo=UTC)])
+    _data, page = pack(client_as("auditor"), ada)
+    assert f"<title>Evidence pack of {ada.first_name} {ada.last_name}</title>" in page
+    for words in ("CAD 100.00", "Jan. 15, 2026, 09:30:00 UTC", "Dec. 10, 1990", "Exported"):
+        assert words in page, words
+    assert "2026-01-15T" not in page
+
+
+def test_a_pack_has_one_user_only(ada: User, create_user: Callable[..., Response]) -> None:
+    create_user(externalId="bob", email="bob@example.org")
+    _data, page = pack(client_as("auditor"), ada)
+    assert "bob" not in page
+
+
+def test_partner_data_in_a_pack_is_escaped(create_user: Callable[..., Response]) -> None:
+    hostile = "<script>alert(1)</script><!-- parts -->"
+    created = create_user(externalId="eve", occupation=hostile, lastName="O'Brien & <b>Co</b>")
+    data, page = pack(client_as("auditor"), User.objects.get(pk=created.json()["userId"]))
+    assert data["user"]["occupation"] == hostile
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<b>Co" not in page
+
+
+def test_the_page_of_a_pack_loads_nothing(ada: User) -> None:
+    _data, page = pack(client_as("auditor"), ada)
+    assert "default-src 'none'" in page
+    assert not re.search(r"(?:src|href)=\"(?!#|data\.json|documents/)", page)
+
+
+def test_an_empty_list_of_a_pack_says_so(ada: User) -> None:
+    data, page = pack(client_as("auditor"), ada)
+    assert data["conversions"] == []
+    assert "<p>None.</p>" in page
+
+
+def test_a_pack_is_streamed_row_by_row(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    def endless(_user: User) -> Iterator[dict[str, int]]:
+        nonlocal made
+        while True:
+            made += 1
+            yield {"number": made}
+
+    section = Section("endless", "Endless", "users.view_user", (), lambda *_: [], endless, "admin:index")
+    monkeypatch.setattr(evidence_pack, "SECTIONS", [section])
+    response: Any = client_as("auditor").post(evidence_of(ada))
+    chunks = iter(response.streaming_content)
+    sent = sum(len(next(chunks)) for _ in range(20))
+    # As a client that goes away.
+    response.close()
+    assert sent > 0
+    assert made < 1_000_000
+
+
+def test_the_form_names_the_contents_of_a_pack(ada: User) -> None:
+    text = client_as("auditor").get(evidence_of(ada)).content.decode()
+    assert "Decisions" in text
+    assert "Conversions" in text
+    assert not AccessRecord.objects.exists()
+
+
+def test_too_many_downloads_at_once_are_answered_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_as("auditor")
+    monkeypatch.setattr(streaming, "MAX_STREAMS_PER_OWNER", 1)
+    under_way = client.post(NDJSON)
+    put_off = [client.post(path) for path in (CSV, evidence_of(ada))]
+    assert [(response.status_code, response.headers["Retry-After"]) for response in put_off] == [(503, "5")] * 2
+    assert "Too many downloads" in put_off[0].content.decode()
+    assert body(under_way)
+    assert body(client.post(CSV))

@@ -1,0 +1,687 @@
+"""The queue: who is on it, in which order, and for whose eyes."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from html import unescape
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import OperationalError, connection
+from django.db.models.lookups import GreaterThan
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from psycopg.errors import QueryCanceled
+
+from backoffice.lists import bounded_lists
+from backoffice.queue import queue
+from backoffice.queue.queue import CaseListAdmin
+from backoffice.users import case_actions
+from backoffice.users import user_filters as queue_filters
+from partners.db import serving_role
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
+from tests.support.staff import ROLES, client_as, client_of
+from tests.users.deciding import review_form
+from users.cases import claims
+from users.cases.modes import live
+from users.cases.search import _conditions, begins_with
+from users.decisions import bulk_approval
+from users.decisions.changes import version_of as present_version
+from users.decisions.compliance import change_status
+from users.models import AccessRecord, Requirement, Status, User
+from users.requirements.requirements import close_requirement
+
+Make = Callable[..., User]
+QUEUE, CHANGES = "/admin/users/queueduser/", "/admin/users/changeduser/"
+ANSWERED, ASKED = "/admin/users/answereduser/", "/admin/users/askeduser/"
+
+
+@pytest.fixture
+def make(create_user: Callable[..., Response]) -> Make:
+    return lambda **fields: User.objects.get(pk=create_user(**fields).json()["userId"])
+
+
+def page(client: Client, path: str = QUEUE, **filters: str) -> str:
+    response = client.get(path, filters, follow=True)
+    assert response.status_code == 200
+    return unescape(response.content.decode())
+
+
+def listed(client: Client, path: str = QUEUE, **filters: Any) -> list[str]:
+    """The externalIds on the page, in their order."""
+    return external_ids(page(client, path, **filters))
+
+
+def external_ids(text: str) -> list[str]:
+    return re.findall(r'<span class="bo-quiet bo-below-name">([^<]+)</span>', text)
+
+
+def change_name(api: PartnerClient, user: User) -> None:
+    assert api.patch(f"/v1/users/{user.external_id}", {"lastName": "Lovelace"}).status == 200
+
+
+# Who sees what
+
+
+@pytest.mark.parametrize("path", [QUEUE, ANSWERED, ASKED, CHANGES])
+@pytest.mark.parametrize("role", ROLES)
+def test_who_sees_users_sees_the_queue(role: str, path: str, db: None) -> None:
+    seen = role in {"viewer", "reviewer", "auditor", "superuser"}
+    assert client_as(role).get(path).status_code == (200 if seen else 403)
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_is_sent_to_the_login(role: str, db: None) -> None:
+    client = client_as(role)
+    for response in (client.get(QUEUE), client.post("/admin/cases/next/"), client.post(QUEUE)):
+        assert (response.status_code, "/login/" in response.headers["Location"]) == (302, True)
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor"])
+def test_who_only_reads_is_offered_nothing_to_press(role: str, make: Make) -> None:
+    make()
+    text = page(client_as(role))
+    assert "Ada Byron" in text
+    assert not [
+        word for word in ("Next case", "/claim/", "approve_selected", 'name="_selected_action"') if word in text
+    ]
+
+
+def test_nobody_reads_a_birth_date_or_an_address_in_the_queue(make: Make) -> None:
+    make()
+    for role in ("viewer", "reviewer"):
+        text = page(client_as(role))
+        assert not [private for private in ("1990", "King St", "M5X", "Toronto") if private in text]
+
+
+@pytest.mark.parametrize(
+    ("role", "page"),
+    [
+        ("viewer", QUEUE),
+        ("reviewer", QUEUE),
+        ("auditor", "/admin/dashboard/"),
+        ("partner-manager", "/admin/partners/partner/"),
+        ("administrator", "/admin/users/staff/"),
+        ("superuser", QUEUE),
+    ],
+)
+def test_each_role_lands_on_a_page_of_its_own(role: str, page: str, db: None) -> None:
+    client = client_as(role)
+    response = client.get("/admin/")
+    assert (response.status_code, response.headers["Location"]) == (302, page)
+    assert client.get(page).status_code == 200
+
+
+def test_who_has_no_role_is_told_so(db: None) -> None:
+    assert "Your account has no role" in client_as("nobody").get("/admin/").content.decode()
+
+
+# What is listed
+
+
+def test_those_who_wait_are_listed_the_longest_first(make: Make) -> None:
+    first, second, decided = make(), make(), make()
+    factories.decide(decided, Status.ACTIVE)
+    assert listed(client_as("viewer")) == [first.external_id, second.external_id]
+
+
+def test_a_reopened_case_waits_from_its_reopening_on(make: Make) -> None:
+    reopened, other = make(), make()
+    factories.decide(reopened, Status.REJECTED)
+    change_status(
+        user=reopened, to_status=Status.PENDING_COMPLIANCE, by=factories.StaffFactory.create(), reason="New papers."
+    )
+    # Within the test's transaction all moves share its beginning as their instant.
+    reopened.refresh_from_db()
+    assert reopened.status_since != reopened.created_at
+    assert set(listed(client_as("viewer"))) == {reopened.external_id, other.external_id}
+
+
+@pytest.mark.parametrize(("hours", "label"), [(1, "In time"), (19, "Due soon"), (25, "Late")])
+def test_the_age_is_told_in_words(hours: int, label: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    make()
+    later(monkeypatch, hours=hours)
+    text = page(client_as("viewer"))
+    assert label in text.partition("<tbody")[2]
+    assert (f"{hours} h" if hours < 24 else "1 d 1 h") in text
+
+
+def later(monkeypatch: pytest.MonkeyPatch, *, hours: float) -> None:
+    now = timezone.now() + timedelta(hours=hours, minutes=1)
+
+    class Later:
+        @staticmethod
+        def now() -> datetime:
+            return now
+
+    for module in (case_actions, queue_filters, queue):
+        monkeypatch.setattr(module, "timezone", Later)
+
+
+# The partner's part
+
+
+def ask(user: User, **fields: Any) -> Requirement:
+    return factories.RequirementFactory.create(user=user, **fields)
+
+
+def test_answered_cases_are_on_top_and_those_that_wait_for_the_partner_apart(make: Make) -> None:
+    plain, asked, answered = make(), make(), make()
+    ask(asked)
+    factories.answer(ask(answered))
+    client = client_as("viewer")
+    assert listed(client) == [answered.external_id, plain.external_id]
+    rows = page(client).partition("<tbody")[2].split("<tr")
+    assert [answered.external_id in row for row in rows if "mark_email_read" in row] == [True]
+    assert listed(client, ANSWERED) == [answered.external_id]
+    assert listed(client, ASKED) == [asked.external_id]
+    assert [tab["count"] for tab in client.get(QUEUE).context["tabs"]][:3] == [2, 1, 1]
+
+
+def test_both_lists_have_users_of_every_status(make: Make) -> None:
+    asked, answered = make(), make()
+    for user in (asked, answered):
+        factories.decide(user, Status.SUSPENDED)
+    ask(asked)
+    factories.answer(ask(answered))
+    client = client_as("viewer")
+    assert listed(client) == []
+    assert listed(client, ANSWERED, status__exact="suspended") == [answered.external_id]
+    assert listed(client, ASKED, status__exact="suspended") == [asked.external_id]
+    assert listed(client, ASKED, status__exact="active") == []
+    assert "Suspended" in page(client, ASKED).partition("<tbody")[2]
+
+
+def test_those_whose_partner_is_asked_are_listed_by_when_the_answer_is_due(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, soon = make(), make()
+    ask(late, due_in_days=30)
+    ask(soon, due_in_days=7)
+    client = client_as("viewer")
+    assert listed(client, ASKED) == [soon.external_id, late.external_id]
+    assert "Overdue</span>" not in page(client, ASKED).partition("<tbody")[2]
+    later(monkeypatch, hours=8 * 24)
+    assert listed(client, ASKED, due="overdue") == [soon.external_id]
+    assert listed(client, ASKED, due="later") == [late.external_id]
+    assert page(client, ASKED).partition("<tbody")[2].count("Overdue</span>") == 1
+
+
+@pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
+def test_the_age_is_counted_without_the_time_that_waited_for_the_partner(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, by = make(), factories.StaffFactory.create()
+    requirement = ask(user, by=by)
+    client = client_as("viewer")
+    factories.answer(requirement)
+    close_requirement(requirement_id=requirement.pk, by=by)
+    user.refresh_from_db()
+    assert user.partner_wait > timedelta(0)
+    assert user.section_since == user.status_since + user.partner_wait
+    [row] = client.get(QUEUE).context["cl"].result_list
+    assert f"{user.section_since:%Y-%m-%dT%H:%M:%SZ}" in case_actions.age_cell(row.section_since)
+
+
+def test_an_answer_counts_against_the_target_from_its_own_time_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = make()
+    factories.answer(ask(user))
+    client = client_as("viewer")
+    later(monkeypatch, hours=25)
+    for path in (QUEUE, ANSWERED):
+        assert "Late" in page(client, path).partition("<tbody")[2]
+        assert listed(client, path, waiting="late") == [user.external_id]
+        assert listed(client, path, waiting="time") == []
+    assert "Late" in page(client, "/admin/users/user/").partition("<tbody")[2]
+
+
+def test_nobody_is_late_while_the_partner_is_asked(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(make())
+    later(monkeypatch, hours=25)
+    client = client_as("viewer")
+    users = page(client, "/admin/users/user/").partition("<tbody")[2]
+    assert "Waiting for the partner" in users
+    for text in (
+        users,
+        page(client, ASKED).partition("<tbody")[2],
+        page(client, QUEUE, status="pendingCompliance").partition("<tbody")[2].partition("</tbody>")[0],
+    ):
+        assert ">Late" not in text
+
+
+def test_bulk_approval_leaves_those_whose_partner_is_asked(make: Make) -> None:
+    asked, client = make(email="one@example.com", firstName="One"), client_as("reviewer")
+    chosen = str(bulk_approval.Choice(asked.pk, present_version(asked)))
+    ask(asked)
+    form = {"action": "approve_selected", "_selected_action": [str(asked.pk)], "confirmed": "yes", "chosen": [chosen]}
+    text = unescape(client.post(QUEUE, form | {"reason_code": "verified"}).content.decode())
+    assert "1 requirement is open" in text
+    factories.answer(asked.requirements.get())
+    text = unescape(client.post(QUEUE, form | {"reason_code": "verified"}).content.decode())
+    assert "The partner has answered since you loaded the page." in text
+    asked.refresh_from_db()
+    assert asked.status == Status.PENDING_COMPLIANCE
+
+
+def test_the_next_case_is_an_answered_one_first_and_none_that_waits_for_the_partner(make: Make) -> None:
+    asked, plain, answered = make(), make(), make()
+    ask(asked)
+    factories.answer(ask(answered))
+    people = factories.StaffFactory.create_batch(3)
+    assert [claims.next_case(staff=one) for one in people] == [answered, plain, None]
+
+
+def test_a_row_says_who_has_claimed_it(make: Make) -> None:
+    reviewer, user = factories.StaffFactory.create(), make()
+    claims.claim(user=user, staff=reviewer)
+    assert reviewer.username in page(client_as("viewer")).partition("<tbody")[2]
+    assert ">You</strong>" in page(client_of(reviewer))
+
+
+def test_a_row_counts_its_risk_flags(make: Make) -> None:
+    make(isCiroAffiliate=True, email="alone@example.com", firstName="Alone")
+    assert "1 risk flag" in page(client_as("viewer"))
+
+
+@pytest.mark.parametrize(
+    ("path", "filters", "said"),
+    [
+        (QUEUE, {}, "Nobody is waiting"),
+        (ANSWERED, {}, "Nothing to read"),
+        (ASKED, {}, "No partner is asked"),
+        (ASKED, {"due": "overdue"}, "No matches"),
+        (CHANGES, {}, "Nobody to review"),
+        (QUEUE, {"q": "nobody-at-all"}, "No matches"),
+        (QUEUE, {"province": "PE"}, "No matches"),
+        (QUEUE, {"status": "nonsense"}, "No matches"),
+        (QUEUE, {"q": "a\0b"}, "Null characters are not allowed."),
+        (QUEUE, {"p": "nonsense"}, "Nobody is waiting"),
+    ],
+)
+def test_an_empty_list_says_why(path: str, filters: dict[str, str], said: str, db: None) -> None:
+    assert said in page(client_as("reviewer"), path, **filters)
+
+
+def test_an_invalid_filter_ends_in_the_bare_list(make: Make, other_api: PartnerClient) -> None:
+    user = make()
+    other_api.post("/v1/users", factories.user_body(externalId="others"))
+    text = page(client_as("viewer"), partner__id__exact="nonsense")
+    assert "Invalid filter." in text
+    assert user.external_id in text
+
+
+def test_a_row_names_an_earlier_rejection(make: Make) -> None:
+    factories.reopen(make())
+    assert "Previously rejected" in page(client_as("viewer")).partition("<tbody")[2]
+
+
+# Filters
+
+
+def test_filters_narrow_the_list(make: Make, other_api: PartnerClient) -> None:
+    ontario = make(externalId="ontario")
+    make(externalId="quebec", province="QC", postalCode="H3B 2Y5", isCiroAffiliate=True)
+    make(externalId="paris", country="FR", province="Paris", postalCode="75001")
+    other_api.post("/v1/users", factories.user_body(externalId="others"))
+    factories.decide(make(externalId="active"), Status.ACTIVE)
+    client = client_as("viewer")
+    assert set(listed(client)) == {"ontario", "quebec", "paris", "others"}
+    assert set(listed(client, partner__id__exact=ontario.partner_id)) == {"ontario", "quebec", "paris"}
+    assert listed(client, province="qc") == ["quebec"]
+    assert listed(client, country="fr") == ["paris"]
+    assert listed(client, is_ciro_affiliate__exact="1") == ["quebec"]
+    assert "quebec" not in listed(client, is_ciro_affiliate__exact="0")
+    assert listed(client, status="active") == ["active"]
+    assert listed(client, status="active", province="QC") == []
+
+
+def test_by_waiting_time(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    user, client = make(), client_as("viewer")
+    for hours, found in ((1, "time"), (20, "soon"), (30, "late")):
+        later(monkeypatch, hours=hours)
+        for waiting in ("time", "soon", "late"):
+            assert listed(client, waiting=waiting) == ([user.external_id] if waiting == found else [])
+
+
+def test_by_who_has_claimed(make: Make) -> None:
+    reviewer = factories.StaffFactory.create()
+    mine, others, free = make(), make(), make()
+    claims.claim(user=mine, staff=reviewer)
+    claims.claim(user=others, staff=factories.StaffFactory.create())
+    client = client_of(reviewer)
+    assert listed(client, claimed="me") == [mine.external_id]
+    assert listed(client, claimed="nobody") == [free.external_id]
+
+
+def test_by_risk_flags(make: Make) -> None:
+    make(externalId="affiliate", isCiroAffiliate=True, email="one@example.com", firstName="One")
+    make(externalId="plain", email="two@example.com", firstName="Two")
+    client = client_as("viewer")
+    assert listed(client, flags="yes") == ["affiliate"]
+    assert listed(client, flags="no") == ["plain"]
+
+
+def test_a_risk_flag_on_what_a_viewer_may_not_see_is_hidden(make: Make) -> None:
+    make(province="ON", postalCode="H3B 2Y5")
+    assert len(listed(client_as("reviewer"), flags="yes")) == 1
+    assert listed(client_as("viewer"), flags="yes") == []
+
+
+# Search
+
+
+@pytest.mark.parametrize("term", ["ada-1", "ADA@Exam", "ada@example.com", "lovel", "LOVELACE ada", "ada", "augusta"])
+def test_a_search_finds_by_the_beginning(term: str, make: Make) -> None:
+    make(externalId="ada-17", email="ada@example.com", firstName="Ada Augusta", lastName="Lovelace")
+    make(externalId="grace", email="grace@example.com", firstName="Grace", lastName="Hopper")
+    assert listed(client_as("viewer"), q=term) == ["ada-17"]
+
+
+@pytest.mark.parametrize(
+    "term", ["da-1", "example.com", "ovelace", "lovelace grace", "l", "%", "_da", "'", "a & b", "😀"]
+)
+def test_a_search_finds_nothing_else(term: str, make: Make) -> None:
+    make(externalId="ada-17", email="ada@example.com", lastName="Lovelace")
+    assert listed(client_as("viewer"), q=term) == []
+
+
+def test_a_search_by_user_id_finds_that_user_in_any_status(make: Make) -> None:
+    user = make()
+    make()
+    factories.decide(user, Status.CLOSED)
+    assert listed(client_as("viewer"), q=str(user.pk)) == [user.external_id]
+
+
+def test_filters_hold_for_a_search_too(make: Make) -> None:
+    active, waiting = make(), make()
+    factories.decide(active, Status.ACTIVE)
+    client = client_as("viewer")
+    assert set(listed(client, q="byron")) == {active.external_id, waiting.external_id}
+    assert listed(client, q="byron", status="active") == [active.external_id]
+
+
+@pytest.mark.parametrize("last", ["a", "z", "é", "퟿", "\U0010ffff"])
+def test_a_prefix_holds_for_any_last_character(last: str, db: None) -> None:
+    with connection.cursor() as cursor:
+        for text, begins in (
+            (f"x{last}", True),
+            (f"x{last}yz", True),
+            (f"x{chr(ord(last) - 1)}z", False),
+            ("y", False),
+        ):
+            condition: Any = begins_with("%s::text", f"x{last}")
+            given = [value for bound in condition.params for value in (text, bound)]
+            cursor.execute(f"SELECT {condition.sql}", given)
+            assert cursor.fetchone() == (begins,)
+
+
+def test_a_search_that_takes_too_long_ends_in_the_bare_list(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(*_: Any, **__: Any) -> None:
+        raise OperationalError from QueryCanceled()
+
+    make()
+    client = client_as("viewer")
+    monkeypatch.setattr("users.cases.search.matches", too_long)
+    text = client.get(QUEUE, {"q": "ada"}, follow=True).content.decode()
+    assert "The search took too long." in text
+    assert "Ada Byron" in text
+
+
+def test_a_search_with_too_many_matches_is_cut_and_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("users.cases.search.MAX_PREFIX_MATCHES", 1)
+    make(externalId="grace", firstName="Grace", email="grace@example.com")
+    make(externalId="ada", email="ada@example.com")
+    client = client_as("viewer")
+    assert "Only the first 1 matches were examined." in page(client, q="byron")
+    assert "matches were examined" not in page(client, q="grace")
+
+
+# Long lists
+
+
+def walked(client: Client, **filters: str) -> list[list[str]]:
+    """The pages of the list, by following its links."""
+    pages: list[list[str]] = []
+    query = "&".join(f"{name}={value}" for name, value in filters.items())
+    while True:
+        response = client.get(f"{QUEUE}?{query}")
+        text = unescape(response.content.decode())
+        pages.append(external_ids(text))
+        following = re.search(r'href="\?([^"]*)" rel="next"', text)
+        if not following:
+            return pages
+        query = following[1]
+
+
+@pytest.fixture
+def three_rows_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CaseListAdmin, "list_per_page", 3)
+    monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
+
+
+@pytest.mark.usefixtures("three_rows_on_a_page")
+@pytest.mark.parametrize("filters", [{}, {"province": "ON"}, {"flags": "yes"}, {"q": "byron"}, {"claimed": "nobody"}])
+def test_pages_hold_each_row_once(filters: dict[str, str], make: Make) -> None:
+    # All share an e-mail address.
+    users = [make().external_id for _ in range(8)]
+    assert walked(client_as("reviewer"), **filters) == [users[:3], users[3:6], users[6:]]
+
+
+@pytest.mark.usefixtures("three_rows_on_a_page")
+def test_a_page_begins_after_the_last_row_of_the_one_before_it_whoever_is_decided_meanwhile(make: Make) -> None:
+    users = [make() for _ in range(5)]
+    client = client_as("reviewer")
+    first = client.get(QUEUE).context["cl"]
+    factories.decide(users[0], Status.ACTIVE)
+    text = client.get(QUEUE + first.next_page).content.decode()
+    assert external_ids(text) == [users[3].external_id, users[4].external_id]
+    assert "First page" in text
+
+
+@pytest.mark.parametrize("filters", [{"province": "QC"}, {"flags": "yes", "province": "QC"}])
+def test_a_scan_stops_and_continues_from_there(
+    filters: dict[str, str], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 3)
+    for _ in range(4):
+        make()
+    last = make(province="QC", postalCode="H3B 2Y5")
+    client = client_as("reviewer")
+    assert "Only a part of the list was examined." in page(client, **filters)
+    assert walked(client, **filters) == [[], [last.external_id]]
+
+
+def test_the_cases_of_a_person_are_found_however_far_back_they_are(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
+    reviewer = factories.StaffFactory.create()
+    *_others, mine = [make() for _ in range(3)]
+    claims.claim(user=mine, staff=reviewer)
+    assert listed(client_of(reviewer), claimed="me", province="ON") == [mine.external_id]
+
+
+def test_the_search_for_risk_flags_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_IN_PYTHON", 2)
+    monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
+    for number in range(3):
+        make(email=f"{number}@example.com", firstName=f"Name{number}")
+    odd = make(isCiroAffiliate=True, email="odd@example.com", firstName="Odd")
+    assert walked(client_as("reviewer"), flags="yes") == [[], [odd.external_id], []]
+
+
+def test_counting_stops(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CaseListAdmin, "list_per_page", 2)
+    for module in (bounded_lists, queue):
+        monkeypatch.setattr(module, "MAX_COUNT", 2)
+    monkeypatch.setattr(bounded_lists.KeysetChangeList, "max_count", 2)
+    for _ in range(3):
+        make()
+    text = page(client_as("viewer"))
+    assert "More than 2" in text
+    assert "2+" in text
+
+
+@pytest.mark.parametrize("filters", [{}, {"flags": "yes"}, {"q": "byron"}, {"province": "ON", "claimed": "nobody"}])
+def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[str, str], make: Make) -> None:
+    client = client_as("reviewer")
+    counts = []
+    for rows in (2, 15):
+        for _ in range(rows):
+            claims.claim(user=make(), staff=factories.StaffFactory.create()) if not filters else make()
+        with CaptureQueriesContext(connection) as sent:
+            listed(client, **filters)
+        counts.append(len(sent))
+    assert counts[0] == counts[1] <= 20
+
+
+# What serves a statement
+
+
+@pytest.mark.parametrize(
+    ("path", "filters", "index"),
+    [
+        (QUEUE, {}, "user_waiting"),
+        (QUEUE, {"waiting": "late"}, "user_waiting"),
+        (QUEUE, {"province": "ON"}, "user_waiting"),
+        (ANSWERED, {}, "user_answered"),
+        (ANSWERED, {"waiting": "late", "country": "CA"}, "user_answered"),
+        (ASKED, {}, "user_waiting_for_partner"),
+        (ASKED, {"due": "overdue"}, "user_waiting_for_partner"),
+        (ASKED, {"status__exact": "suspended"}, "user_waiting_for_partner"),
+        (CHANGES, {}, "user_identity_changed"),
+        ("/admin/users/user/", {"status__exact": "active"}, "user_waiting"),
+        ("/admin/users/user/", {"country": "CA"}, "user_waiting"),
+    ],
+)
+def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index: str, make: Make) -> None:
+    make()
+    changelist = client_as("reviewer").get(path, filters).context["cl"]
+    columns = {"status": "pendingCompliance", "queue_section": 1, "id": uuid4()}
+    position = tuple(columns.get(name, timezone.now()) for name in changelist.order)
+    for rows in (changelist.queryset, changelist.queryset.filter(changelist._keyset_filter(position, GreaterThan))):
+        with planning_without(*UNORDERED):
+            plan = rows[:51].explain()
+        assert f"using {index}" in plan
+        assert "Sort" not in plan
+    assert re.search(r"Index Cond: .*ROW\(", plan)
+
+
+@pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
+@pytest.mark.parametrize(
+    ("term", "indexes"),
+    [
+        ("6c0e7a52-8c8f-4b43-9e57-0d1c5a3f8f0e", ["Index Cond: (id ="]),
+        ("ada@", ["user_external_id_prefix", "user_email_prefix"]),
+        ("ada", ["user_external_id_prefix", "user_email_prefix", "user_name_words"]),
+    ],
+)
+def test_each_kind_of_search_uses_its_index(term: str, indexes: list[str]) -> None:
+    with planning_of_many_users():
+        plans = [
+            live(User.objects.using(serving_role.OWNER).filter(condition)).order_by().values("pk")[:10].explain()
+            for condition in _conditions(term)
+        ]
+    assert len(plans) == len(indexes)
+    for text, index in zip(plans, indexes, strict=True):
+        assert index in text
+        assert "Seq Scan" not in text
+
+
+# Looking again
+
+
+def test_an_active_user_whose_name_changed_is_listed_for_review(make: Make, api: PartnerClient) -> None:
+    user, untouched = make(), make()
+    for one in (user, untouched):
+        factories.decide(one, Status.ACTIVE)
+    change_name(api, user)
+    api.patch(f"/v1/users/{untouched.external_id}", {"city": "Ottawa"})
+    client = client_as("reviewer")
+    assert listed(client, CHANGES) == [user.external_id]
+    assert listed(client) == []
+
+
+def review_of(client: Client, user: User) -> dict[str, str]:
+    """What the dialog of the case would send."""
+    return review_form(page(client, f"/admin/cases/{user.pk}/"))
+
+
+@pytest.fixture
+def changed(make: Make, api: PartnerClient) -> User:
+    user = make()
+    factories.decide(user, Status.ACTIVE)
+    change_name(api, user)
+    return user
+
+
+def test_what_was_reviewed_leaves_the_list(changed: User) -> None:
+    reviewer = factories.StaffFactory.create()
+    client = client_of(reviewer)
+    claims.claim(user=changed, staff=reviewer)
+    changed.refresh_from_db()
+    before = changed.updated_at
+    client.post(f"/admin/cases/{changed.pk}/reviewed/", review_of(client, changed))
+    assert listed(client, CHANGES) == []
+    assert AccessRecord.objects.get(user=changed, kind="reviewed").staff == reviewer
+    changed.refresh_from_db()
+    # Neither profile nor status has changed: the partner sees nothing of it.
+    assert (changed.identity_changed_at, changed.updated_at) == (None, before)
+    assert claims.holder(changed) is None
+    assert User.objects.get(pk=changed.pk).status == "active"
+
+
+def test_what_changed_again_meanwhile_is_not_reviewed(changed: User, api: PartnerClient) -> None:
+    client = client_as("reviewer")
+    fields = review_of(client, changed)
+    api.patch(f"/v1/users/{changed.external_id}", {"lastName": "Other"})
+    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", fields, follow=True)
+    assert "has changed since you loaded the page" in response.content.decode()
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+def test_what_somebody_else_has_claimed_is_not_reviewed(changed: User) -> None:
+    client = client_as("reviewer")
+    fields = review_of(client, changed)
+    claims.claim(user=changed, staff=factories.StaffFactory.create())
+    client.post(f"/admin/cases/{changed.pk}/reviewed/", fields)
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+def test_the_list_leads_to_the_case_and_reviews_nothing_itself(changed: User) -> None:
+    reviewer = factories.StaffFactory.create()
+    client = client_of(reviewer)
+    text = page(client, CHANGES)
+    assert "/reviewed/" not in text
+    assert f'href="/admin/cases/{changed.pk}/" aria-label="Review' in text
+    changed.refresh_from_db()
+    unopened = {"version": present_version(changed), "note": "Seen."}
+    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", unopened)
+    assert (response.status_code, "Open the case first" in response.content.decode()) == (409, True)
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+def test_an_opening_before_the_change_is_none_of_it(make: Make, api: PartnerClient) -> None:
+    user, client = make(), client_as("reviewer")
+    factories.decide(user, Status.ACTIVE)
+    page(client, f"/admin/cases/{user.pk}/")
+    change_name(api, user)
+    user.refresh_from_db()
+    body = {"version": present_version(user), "note": "Seen."}
+    assert client.post(f"/admin/cases/{user.pk}/reviewed/", body).status_code == 409
+
+
+@pytest.mark.parametrize(("note", "said"), [(" ", "A note is required."), ("a" * 501, "at most 500 characters")])
+def test_a_review_takes_a_note(note: str, said: str, changed: User) -> None:
+    client = client_as("reviewer")
+    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", review_of(client, changed) | {"note": note})
+    assert (response.status_code, said in response.content.decode()) == (422, True)
+    assert listed(client, CHANGES) == [changed.external_id]
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor", "administrator", "partner-manager"])
+def test_only_reviewers_review(role: str, changed: User) -> None:
+    assert client_as(role).post(f"/admin/cases/{changed.pk}/reviewed/").status_code == 403
+    assert not AccessRecord.objects.filter(kind="reviewed").exists()

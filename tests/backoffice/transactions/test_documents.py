@@ -1,0 +1,202 @@
+"""The back office of documents."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from backoffice.sections.transaction_sections import document_records
+from backoffice.users.transactions import UserRowAdmin
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.documents import LONG, NOON, Faults, add_document, add_documents, path_of
+from tests.support.staff import client_as, client_of
+from transactions.documents.downloads import FaultError
+from transactions.models import Document
+from users.models import AccessKind, AccessRecord, User
+
+DOCUMENTS = "/admin/transactions/document/"
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response], folder: Path) -> User:
+    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+
+
+@pytest.fixture
+def document(user: User) -> Document:
+    return add_document(user, LONG, title="Relevé 2026")
+
+
+def page_of(document: Document) -> str:
+    return f"{DOCUMENTS}{document.pk}/change/"
+
+
+def file_of(document: Document) -> str:
+    return f"{DOCUMENTS}{document.pk}/file/"
+
+
+def exports() -> list[tuple[str, str]]:
+    return list(AccessRecord.objects.filter(kind=AccessKind.EXPORTED).values_list("staff__username", "detail"))
+
+
+@pytest.mark.parametrize(
+    ("role", "status"),
+    [
+        ("reviewer", 200),
+        ("auditor", 200),
+        ("superuser", 200),
+        ("partner-manager", 403),
+        ("administrator", 403),
+        ("nobody", 403),
+        ("outsider", 302),
+        ("anonymous", 302),
+    ],
+)
+def test_a_role_sees_documents_and_their_files_or_does_not(role: str, status: int, document: Document) -> None:
+    client = client_as(role)
+    paths = (DOCUMENTS, page_of(document), file_of(document))
+    assert [client.get(path).status_code for path in paths] == [status] * 3
+    assert len(exports()) == (status == 200)
+
+
+def test_a_viewer_sees_that_there_is_a_document_and_not_what_it_holds(document: Document) -> None:
+    client = client_as("viewer")
+    assert [client.get(path).status_code for path in (DOCUMENTS, page_of(document), file_of(document))] == [
+        200,
+        200,
+        403,
+    ]
+    assert file_of(document) not in client.get(page_of(document)).content.decode()
+    assert exports() == []
+
+
+def test_nobody_adds_changes_or_deletes_one(document: Document) -> None:
+    client = client_as("superuser")
+    assert client.get(f"{DOCUMENTS}add/").status_code == 403
+    assert client.post(page_of(document), {"title": "mine"}).status_code == 403
+    assert client.post(f"{DOCUMENTS}{document.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.post(file_of(document)).status_code == 405
+    client.post(DOCUMENTS, {"action": "delete_selected", "_selected_action": str(document.pk), "post": "yes"})
+    document.refresh_from_db()
+    assert document.title == "Relevé 2026"
+
+
+def test_a_download_is_the_file_and_stands_in_the_access_log(document: Document) -> None:
+    staff = factories.StaffFactory.create(role="reviewer")
+    response = client_of(staff).get(file_of(document))
+    # Before its first byte is read.
+    assert exports() == [(staff.username, f"Document {document.document_id}")]
+    assert response.getvalue() == LONG
+    assert response.headers["Content-Type"] == "application/pdf"
+    assert response.headers["Content-Length"] == str(len(LONG))
+    assert response.headers["Content-Disposition"].startswith('attachment; filename="Releve 2026.pdf"; filename*=')
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "no-store" in response.headers["Cache-Control"]
+    record = AccessRecord.objects.get()
+    assert (record.user, record.request_id) == (document.user, response.headers["X-Request-Id"])
+
+
+def test_a_file_that_was_changed_does_not_reach_staff_either(document: Document, folder: Path, faults: Faults) -> None:
+    path_of(folder, document).write_bytes(LONG[:-1] + b"!")
+    with pytest.raises(FaultError):
+        client_as("auditor").get(file_of(document)).getvalue()
+    assert faults() == {"other bytes": 1}
+
+
+def test_a_file_that_is_gone_leads_back_to_the_page_which_tells(
+    document: Document, folder: Path, faults: Faults
+) -> None:
+    path_of(folder, document).unlink()
+    client = client_as("reviewer")
+    for _ in range(2):
+        response: Any = client.get(file_of(document), follow=True)
+        assert response.redirect_chain == [(page_of(document), 302)]
+    page = response.content.decode()
+    assert "This document could not be sent: The file is not there" in page
+    assert faults() == {"missing": 2}
+
+
+def test_the_page_shows_what_the_api_does_and_not_where_the_file_is(document: Document) -> None:
+    page = client_as("viewer").get(page_of(document)).content.decode()
+    for text in (str(document.document_id), "Relevé 2026", "Account statement", bytes(document.sha256).hex()):
+        assert text in page
+    assert document.storage_name not in page
+
+
+def test_there_is_no_file_of_no_document(user: User) -> None:
+    assert client_as("auditor").get(f"{DOCUMENTS}999999/file/").status_code == 404
+    assert exports() == []
+
+
+def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., Response]) -> None:
+    mine, earlier = add_documents(user, [NOON, NOON - timedelta(days=1)])
+    (others,) = add_documents(User.objects.get(pk=create_user().json()["userId"]), [NOON])
+    client = client_as("auditor")
+
+    def found(**query: str) -> list[Document]:
+        return list(client.get(DOCUMENTS, query).context["cl"].result_list)
+
+    assert found() == [others, earlier, mine]
+    assert found(user=str(user.pk)) == found(user="ada") == [mine, earlier]
+    assert found(user="nobody") == []
+    assert found(partner__id__exact=str(user.partner_id)) == [others, earlier, mine]
+    assert found(q=str(mine.document_id)) == [mine]
+    assert found(q=str(mine.document_id)[:-1]) == []
+    assert found(q=str(mine.document_id), user=str(others.user_id)) == []
+
+
+def test_a_long_list_continues_on_the_next_page(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {one.pk for one in add_documents(user, [datetime(2026, 3, day, tzinfo=UTC) for day in (3, 1, 4, 2, 5)])}
+    monkeypatch.setattr(UserRowAdmin, "list_per_page", 3)
+    client = client_as("viewer")
+    for query in ("", f"?user={user.pk}"):
+        first = client.get(DOCUMENTS + query).context["cl"]
+        second = client.get(DOCUMENTS + first.next_page).context["cl"]
+        assert [len(page.result_list) for page in (first, second)] == [3, 2]
+        assert {row.pk for row in (*first.result_list, *second.result_list)} == made
+
+
+def test_the_list_takes_as_many_statements_for_many_rows_as_for_one(
+    user: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("viewer")
+    add_documents(user, [NOON])
+    client.get(DOCUMENTS)
+    for count in (1, 5):
+        with django_assert_num_queries(6):  # session, staff, two of permissions, partners, rows
+            client.get(DOCUMENTS)
+        add_documents(user, [NOON] * count)
+
+
+def test_no_odd_request_is_a_crash(document: Document) -> None:
+    client = client_as("superuser")
+    client.raise_request_exception = False
+    for name in ("q", "p", "o", "user", "partner__id__exact", "odd"):
+        for value in ("\0", "a" * 20_000, "%", "9" * 40, "-1", "🦉", "not-a-uuid"):
+            assert client.get(DOCUMENTS, {name: value}).status_code in {200, 302, 400}, (name, value)
+    for number in ("0", "9" * 40, "-1", "x"):
+        assert client.get(f"{DOCUMENTS}{number}/file/").status_code in {302, 404}, number
+
+
+# Where a user is looked at
+
+
+def test_a_case_shows_the_latest_to_who_may_see_them(user: User) -> None:
+    add_document(user, b"%PDF", title="The older", created_at=NOON)
+    newer = add_document(user, LONG, title="The <newer>", type="taxSlip", created_at=NOON + timedelta(days=1))
+    page = client_as("viewer").get(f"/admin/cases/{user.pk}/").content.decode()
+    assert 0 < page.index("The &lt;newer&gt;") < page.index("The older")
+    assert f'href="{page_of(newer)}"' in page
+    assert "Tax slip" in page
+
+
+def test_the_evidence_pack_lists_what_the_api_lists(
+    user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backoffice.sections.transaction_sections.MAX_ROWS", 3)
+    add_documents(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
+    assert list(document_records(user)) == api.get("/v1/users/ada/documents").json()["items"]

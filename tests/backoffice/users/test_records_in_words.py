@@ -1,0 +1,104 @@
+"""Decisions, profile history and timeline name people and say in words what changed."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.staff import client_as, words
+from tests.users.deciding import case_of
+from users.decisions.compliance import change_status
+from users.models import Status, User
+
+CHANGES = "/admin/users/statuschange/"
+EVENTS = "/admin/users/userevent/"
+NOTE = "The passport has expired."
+# What the database calls them.
+NAMES = ("last_name", "notVerified", "ExternalId", "externalId", "pendingCompliance", "pgh_")
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response], api: PartnerClient) -> User:
+    """Renamed by the partner, then rejected with a note."""
+    body = {"externalId": "ngozi", "firstName": "Ngozi", "lastName": "Okafor"}
+    user = User.objects.get(pk=create_user(**body).json()["userId"])
+    api.patch("/v1/users/ngozi", {"lastName": "Okafor-Gagnon", "occupation": "Nurse"})
+    user.refresh_from_db()
+    reviewer = factories.StaffFactory.create(role="reviewer")
+    change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason=NOTE, reason_code="notVerified")
+    return user
+
+
+def shown(client: Client, path: str) -> str:
+    """The text of a page's rows and fields."""
+    return words(client.get(path).content.decode().partition('id="main"')[2])
+
+
+def test_a_decision_names_the_user_and_has_its_reason_and_note_in_words(user: User) -> None:
+    client = client_as("auditor")
+    change = user.status_changes.get()
+    for path in (CHANGES, f"{CHANGES}{change.pk}/change/"):
+        text = shown(client, path)
+        assert "Ngozi Okafor-Gagnon" in text
+        assert "Identity or address could not be verified" in text
+        assert NOTE in text
+        assert not [name for name in NAMES if name in text]
+    assert "Rejected" in shown(client, CHANGES)
+
+
+def test_a_decision_without_a_note_does_not_repeat_its_reason(user: User) -> None:
+    reviewer = factories.StaffFactory.create(role="reviewer")
+    change_status(
+        user=user, to_status="pendingCompliance", by=reviewer, reason="New information", reason_code="newInformation"
+    )
+    assert shown(client_as("auditor"), CHANGES).count("New information") == 1
+
+
+def test_the_profile_history_says_what_changed(user: User) -> None:
+    client = client_as("auditor")
+    text = shown(client, EVENTS)
+    for said in (
+        "Last name: Okafor → Okafor-Gagnon; Occupation: Engineer → Nurse",
+        "Status: Pending compliance → Rejected",
+        "Submitted",
+        "Ngozi Okafor",
+    ):
+        assert said in text
+    assert not [name for name in NAMES if name in text]
+    assert "Last name: Okafor → Okafor-Gagnon" in shown(client, f"/admin/users/user/{user.pk}/change/")
+    renamed = user.events.order_by("pgh_id")[1]
+    assert "Last name: Okafor → Okafor-Gagnon" in shown(client, f"{EVENTS}{renamed.pk}/change/")
+
+
+def test_a_page_of_the_history_takes_as_many_statements_for_many_users_as_for_one(
+    user: User, create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("reviewer")
+    client.get(EVENTS)
+    for _ in range(2):
+        with django_assert_num_queries(8):
+            assert client.get(EVENTS).status_code == 200
+        create_user()
+
+
+def test_the_timeline_says_the_reason_in_words_and_the_note(user: User) -> None:
+    page = client_as("reviewer").get(case_of(user)).content.decode()
+    timeline = words(page.partition('id="timeline"')[2].partition("</ol>")[0])
+    assert "Identity or address could not be verified" in timeline
+    assert NOTE in timeline
+    assert "notVerified" not in timeline
+
+
+@pytest.mark.parametrize("path", [EVENTS, "/admin/users/accessrecord/", "case"])
+def test_request_ids_are_shown_on_a_click_only(path: str, user: User) -> None:
+    client = client_as("auditor")
+    request_id = client.get(case_of(user)).headers["X-Request-Id"]
+    if path != "/admin/users/accessrecord/":
+        request_id = user.events.order_by("pgh_id")[1].pgh_context["requestId"]
+    page = client.get(case_of(user) if path == "case" else path).content.decode()
+    assert request_id in page
+    before = page.partition(request_id)[0]
+    assert before.rpartition("<details")[2].count("</details>") == 0

@@ -1,0 +1,311 @@
+"""The back office of users: contract, section 8."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.admin import site
+from django.db import OperationalError
+from django.test import Client
+from psycopg.errors import QueryCanceled
+from pytest_django import DjangoAssertNumQueries
+
+from backoffice.lists import bounded_lists
+from tests import factories
+from tests.support.client import Response
+from tests.support.staff import ROLES, client_as, words
+from users.models import Status, User, UserEvent
+
+USERS = "/admin/users/user/"
+CHANGES = "/admin/users/statuschange/"
+EVENTS = "/admin/users/userevent/"
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    return User.objects.get(pk=create_user().json()["userId"])
+
+
+def page_of(user: User) -> str:
+    return f"{USERS}{user.pk}/change/"
+
+
+# Who sees what
+
+PAGES = {
+    "users": {"viewer", "reviewer", "auditor", "superuser"},
+    "user": {"viewer", "reviewer", "auditor", "superuser"},
+    "changes": {"viewer", "reviewer", "auditor", "superuser"},
+    "events": {"reviewer", "auditor", "superuser"},
+    "event": {"reviewer", "auditor", "superuser"},
+    "staff": {"auditor", "administrator", "superuser"},
+    "add staff": {"administrator", "superuser"},
+    "roles": {"auditor", "administrator", "superuser"},
+    "log": {"auditor", "superuser"},
+    "accesses": {"auditor", "superuser"},
+}
+
+
+def url(page: str, user: User) -> str:
+    event = UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
+    return {
+        "users": USERS,
+        "user": page_of(user),
+        "changes": CHANGES,
+        "events": EVENTS,
+        "event": f"{EVENTS}{event.pk}/change/",
+        "staff": "/admin/users/staff/",
+        "add staff": "/admin/users/staff/add/",
+        "roles": "/admin/auth/group/",
+        "log": "/admin/partners/auditentry/",
+        "accesses": "/admin/users/accessrecord/",
+    }[page]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_sees_its_pages_and_no_others(role: str, user: User) -> None:
+    client = client_as(role)
+    seen = {page: client.get(url(page, user)).status_code for page in PAGES}
+    assert seen == {page: 200 if role in roles else 403 for page, roles in PAGES.items()}
+
+
+@pytest.mark.parametrize("role", ["anonymous", "outsider"])
+def test_who_is_not_staff_is_sent_to_the_login(role: str, user: User) -> None:
+    client = client_as(role)
+    for path in (url(page, user) for page in PAGES):
+        for response in (client.get(path), client.post(path)):
+            assert response.status_code == 302
+            assert response.headers["Location"].startswith(("/admin/login/", "/admin/account/login/"))
+
+
+@pytest.mark.parametrize("page", ["users", "changes", "events", "staff", "roles", "log", "accesses"])
+def test_nobody_deletes_anything(page: str, user: User) -> None:
+    client = client_as("superuser")
+    person = factories.StaffFactory.create()
+    rows = {"users": user.pk, "staff": person.pk, "roles": person.groups.get().pk}
+    assert client.post(f"{url(page, user)}{rows.get(page, 1)}/delete/", {"post": "yes"}).status_code in {302, 403}
+    client.post(url(page, user), {"action": "delete_selected", "_selected_action": [str(rows.get(page, 1))], "post": 1})
+    assert User.objects.filter(pk=user.pk).exists()
+    person.refresh_from_db()
+    assert person.groups.exists()
+    assert "delete" not in client.get(url(page, user)).content.decode().lower()
+
+
+def test_a_superuser_edits_and_adds_no_user(user: User) -> None:
+    client = client_as("superuser")
+    assert client.post(page_of(user), {"email": "other@example.com", "status": "closed"}).status_code == 403
+    assert client.get(f"{USERS}add/").status_code == 403
+    user.refresh_from_db()
+    assert (user.email, user.status) == ("ada@example.com", "pendingCompliance")
+
+
+def test_a_viewer_is_not_shown_the_history_of_the_profile(user: User) -> None:
+    assert "Profile history" not in client_as("viewer").get(page_of(user)).content.decode()
+
+
+# Finding
+
+
+@pytest.mark.parametrize("by", ["pk", "external_id", "email"])
+def test_a_user_is_found_by_exact_values(by: str, user: User, create_user: Callable[..., Response]) -> None:
+    User.objects.filter(pk=user.pk).update(email="only@example.com")
+    user.refresh_from_db()
+    create_user()
+    for list_url in (USERS, EVENTS):
+        page = client_as("reviewer").get(list_url, {"q": f" {getattr(user, by)} "})
+        found = page.context["cl"].result_list
+        assert {str(getattr(row, "pgh_obj_id", row.pk)) for row in found} == {str(user.pk)}
+
+
+@pytest.mark.parametrize("term", ["hedy", "Lam", "hedy lamarr", "hedy@", "cust-", "all of it"])
+def test_users_are_found_by_words_of_their_names_and_starts_of_their_other_values(
+    term: str, create_user: Callable[..., Response]
+) -> None:
+    hedy = {"firstName": "Hedy", "lastName": "Lamarr", "email": "hedy@example.com", "externalId": "cust-77"}
+    wanted = create_user(**hedy).json()["userId"]
+    create_user(externalId="other-1")
+    page = client_as("reviewer").get(USERS, {"q": wanted if term == "all of it" else term})
+    assert [str(row.pk) for row in page.context["cl"].result_list] == [wanted]
+
+
+def test_a_part_of_a_value_finds_no_history(user: User) -> None:
+    page = client_as("reviewer").get(EVENTS, {"q": user.external_id[:-1]})
+    assert not page.context["cl"].result_list
+
+
+def test_filters_narrow_the_list(user: User, create_user: Callable[..., Response]) -> None:
+    american = create_user(country="US", province="NY", postalCode="10001").json()["userId"]
+    client = client_as("reviewer")
+
+    def found(**query: str) -> set[str]:
+        return {str(row.pk) for row in client.get(USERS, query).context["cl"].result_list}
+
+    assert found(country="us") == {american}
+    assert found(partner__id__exact=str(user.partner_id)) == {american, str(user.pk)}
+    assert found(status__exact="active") == set()
+    assert found(country="us", status__exact="pendingCompliance", q=american) == {american}
+
+
+ODD = ("' OR 1=1 --%🦉\n", "{12345678-1234-5678-1234-567812345678}", "9" * 40, "-1")
+LISTS = (
+    USERS,
+    "/admin/users/queueduser/",
+    "/admin/users/changeduser/",
+    CHANGES,
+    EVENTS,
+    "/admin/users/staff/",
+    "/admin/auth/group/",
+    "/admin/partners/auditentry/",
+    "/admin/users/accessrecord/",
+)
+
+
+@pytest.mark.parametrize("list_url", LISTS)
+def test_no_odd_request_is_a_crash(list_url: str, user: User) -> None:
+    client = client_as("superuser")
+    client.raise_request_exception = False
+    names = ["q", "p", "country", "status__exact", "partner__id__exact", "partner__isnull", "groups__id__exact"]
+    names += ["is_active__exact", "created_at__gte"]
+    # The same for all lists.
+    names += ["o", "e", "all", "_facets", "odd"] if list_url == USERS else []
+    for name, value in (*itertools.product(names, ODD), *(("q", text) for text in ("\0", "a" * 20_000, ""))):
+        assert client.get(list_url, {name: value}).status_code in {200, 302, 400}, (name, value)
+    for pk in ("%00", "nonsense", "9" * 40, "-1"):
+        assert client.get(f"{list_url}{pk}/change/").status_code in {302, 404}
+
+
+@pytest.mark.parametrize("lookup", ["email__startswith", "partner__api_keys__encrypted_secret__startswith", "city"])
+def test_a_lookup_that_the_page_does_not_offer_is_refused(lookup: str, user: User) -> None:
+    assert client_as("superuser").get(USERS, {lookup: "a"}).status_code == 400
+
+
+def test_staff_cannot_be_filtered_by_their_passwords(user: User) -> None:
+    assert client_as("administrator").get("/admin/users/staff/", {"password__startswith": "p"}).status_code == 400
+
+
+# Bounds
+
+
+def test_the_list_takes_as_many_statements_for_many_users_as_for_one(
+    create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("reviewer")
+    create_user()
+    client.get(USERS)
+    with django_assert_num_queries(7):  # session, staff, two of permissions, partners, rows
+        client.get(USERS)
+    for _ in range(5):
+        create_user()
+    with django_assert_num_queries(7):
+        client.get(USERS)
+
+
+def test_the_decisions_take_as_many_statements_for_many_as_for_few(
+    create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as("viewer")
+    client.get(CHANGES)
+    for number in (1, 4):
+        for _ in range(number):
+            user = User.objects.get(pk=create_user().json()["userId"])
+            factories.decide(user, Status.ACTIVE)
+        with django_assert_num_queries(7):
+            assert user.partner.name in client.get(CHANGES).content.decode()
+
+
+def test_a_list_counts_to_its_limit_and_continues_after_the_last_row_of_a_page(
+    create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = {create_user().json()["userId"] for _ in range(5)}
+    monkeypatch.setattr(bounded_lists.KeysetChangeList, "max_count", 3)
+    monkeypatch.setattr(bounded_lists, "MAX_COUNT", 3)
+    client = client_as("reviewer")
+    for list_url, query in ((USERS, "?status__exact=pendingCompliance"), (USERS, ""), (EVENTS, "")):
+        monkeypatch.setattr(site.get_model_admin(UserEvent if list_url == EVENTS else User), "list_per_page", 4)
+        first = client.get(list_url + query)
+        assert "More than 3" in first.content.decode()
+        second = client.get(list_url + first.context["cl"].next_page)
+        pages = [first.context["cl"].result_list, second.context["cl"].result_list]
+        assert [len(page) for page in pages] == [4, 1]
+        assert {str(getattr(row, "pgh_obj_id", row.pk)) for page in pages for row in page} == users
+        assert not second.context["cl"].next_page
+
+
+def foot_of(client: Client, path: str) -> str:
+    return words(client.get(path).content.decode().partition('<p aria-live="polite">')[2].partition("</p>")[0])
+
+
+def test_the_foot_of_a_list_counts_entries_whatever_the_list_is_called(
+    create_user: Callable[..., Response],
+) -> None:
+    client = client_as("auditor")
+    for number, text in enumerate(("0 entries", "1 entry · newest first", "2 entries · newest first")):
+        assert foot_of(client, EVENTS) == text, number
+        create_user()
+    assert foot_of(client, "/admin/users/statuschange/") == "0 entries"
+
+
+def number_of(page: Any, column: str) -> int:
+    """The number by which the list's address names this column."""
+    changelist = page.context["cl"]
+    return [bounded_lists.column_name(one) for one in changelist.list_display].index(column)
+
+
+def test_a_header_without_an_index_does_not_sort(create_user: Callable[..., Response]) -> None:
+    users = [create_user().json()["userId"] for _ in range(3)]
+    client = client_as("reviewer")
+    first = client.get(USERS)
+    for order in (f"-{number_of(first, 'name')}", f"-{number_of(first, 'created_at')}", "-99", "odd", "-"):
+        page = client.get(USERS, {"o": order})
+        assert [str(row.pk) for row in page.context["cl"].result_list] == users
+        assert "by status, in each as in the queue" in page.content.decode()
+
+
+def test_a_header_with_an_index_sorts_all_pages_both_ways(
+    create_user: Callable[..., Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = [create_user().json()["userId"] for _ in range(3)]
+    monkeypatch.setattr(site.get_model_admin(User), "list_per_page", 2)
+    client = client_as("reviewer")
+    status = number_of(client.get(USERS), "status_badge")
+    for order, wanted in ((f"{status}", users), (f"-{status}", users[::-1])):
+        first = client.get(USERS, {"o": order})
+        second = client.get(USERS + first.context["cl"].next_page)
+        pages = (first.context["cl"].result_list, second.context["cl"].result_list)
+        assert [str(row.pk) for page in pages for row in page] == wanted
+        assert "longest first" not in first.content.decode()
+
+
+@pytest.mark.parametrize("list_url", [CHANGES, EVENTS])
+def test_decisions_and_history_can_be_read_from_their_beginning(list_url: str, user: User) -> None:
+    factories.decide(user, Status.SUSPENDED)
+    client = client_as("auditor")
+    newest = client.get(list_url)
+    oldest = client.get(list_url, {"o": number_of(newest, "when")})
+    keys = [[row.pk for row in page.context["cl"].result_list] for page in (newest, oldest)]
+    assert len(keys[0]) > 1
+    assert keys[1] == keys[0][::-1]
+
+
+def test_a_list_that_takes_too_long_says_so(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(*_: object) -> None:
+        raise OperationalError("canceling statement due to statement timeout") from QueryCanceled()
+
+    client = client_as("reviewer")
+    with monkeypatch.context() as patch:
+        patch.setattr(bounded_lists.KeysetChangeList, "get_queryset", too_long)
+        response = client.get(USERS, {"country": "CA"})
+    assert "The search took too long" in client.get(response.headers["Location"]).content.decode()
+
+
+def test_a_long_history_is_cut_and_leads_to_all_of_it(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backoffice.lists.pages.TABLE_ROWS", 2)
+    monkeypatch.setattr("backoffice.users.history.TABLE_ROWS", 2)
+    for number in range(3):
+        User.objects.filter(pk=user.pk).update(city=f"City {number}")
+    client = client_as("auditor")
+    page = client.get(page_of(user)).content.decode()
+    assert "Showing the latest 2." in page
+    assert f'{EVENTS}?q={user.pk}"' in page
+    assert client.get(f"{EVENTS}?q={user.pk}").context["cl"].result_count == 4

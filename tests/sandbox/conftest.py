@@ -1,0 +1,45 @@
+"""A sandbox partner, and a receiver of its webhooks on this machine."""
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from partners.models import Mode, Partner
+from tests import factories
+from tests.partners.webhooks.conftest import authority, delivering, loopback, no_other_endpoint, receiver
+from tests.support.client import PartnerClient, Transport, in_process
+from tests.support.documents import faults, folder
+from tests.support.transports import transport
+from tests.transactions.conftest import line
+
+__all__ = (
+    "authority",
+    "delivering",
+    "faults",
+    "folder",
+    "line",
+    "loopback",
+    "no_other_endpoint",
+    "receiver",
+    "transport",
+)
+
+
+@pytest.fixture
+def sandbox_partner(db: None) -> Partner:
+    return factories.PartnerFactory.create(mode=Mode.SANDBOX)
+
+
+@pytest.fixture
+def committed_sandbox(django_db_setup: None, django_db_blocker: Any) -> Iterator[PartnerClient]:
+    """A client of a committed partner, which other sessions see."""
+    with django_db_blocker.unblock():
+        partner = factories.PartnerFactory.create(slug=f"sandbox-{secrets.token_hex(4)}", mode=Mode.SANDBOX)
+        yield factories.client_of(partner, in_process)
+
+
+@pytest.fixture
+def sandbox(sandbox_partner: Partner, transport: Transport) -> PartnerClient:
+    return factories.client_of(sandbox_partner, transport)

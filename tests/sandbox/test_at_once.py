@@ -1,0 +1,68 @@
+"""Simultaneous requests for a sandbox partner's own webhooks and keys: committed rows, and a connection each."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from unittest.mock import Mock
+
+import pytest
+from django.db import connection
+
+from partners.authentication import keys
+from partners.models import ApiKey, Partner, WebhookEndpoint
+from partners.webhooks import addresses, endpoints
+from sandbox import webhook_views
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.timeouts import WAIT_SECONDS
+
+WEBHOOKS = "/v1/sandbox/webhooks"
+BODY = {"url": "https://hooks.example.com/events"}
+
+
+@pytest.fixture
+def client(committed_sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> PartnerClient:
+    monkeypatch.setattr(addresses, "_look_up", lambda *_: Mock(result=lambda _: []))
+    # A busy machine may be slow.
+    monkeypatch.setattr(webhook_views, "WAIT_SECONDS", WAIT_SECONDS)
+    return committed_sandbox
+
+
+def at_once(count: int, request: Callable[[], Response]) -> list[int]:
+    """The statuses of requests that begin together, sorted."""
+    barrier = Barrier(count)
+
+    def run() -> int:
+        try:
+            connection.ensure_connection()
+            barrier.wait(WAIT_SECONDS)
+            return request().status
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as pool:
+        return sorted(future.result() for future in [pool.submit(run) for _ in range(count)])
+
+
+def partner_of(client: PartnerClient) -> Partner:
+    return keys.find(client.api_key).partner
+
+
+def test_two_sixth_webhooks_at_once_make_no_six(client: PartnerClient) -> None:
+    partner = partner_of(client)
+    factories.WebhookEndpointFactory.create_batch(4, partner=partner)
+    assert at_once(4, lambda: client.post(WEBHOOKS, BODY)) == [201, 409, 409, 409]
+    assert endpoints.endpoints_of(partner).count() == 5
+
+
+def test_one_of_two_removals_at_once_finds_the_webhook(client: PartnerClient) -> None:
+    webhook = factories.WebhookEndpointFactory.create(partner=partner_of(client))
+    assert at_once(3, lambda: client.send("DELETE", f"{WEBHOOKS}/{webhook.pk}")) == [200, 404, 404]
+    assert WebhookEndpoint.objects.get(pk=webhook.pk).removed_at
+
+
+def test_one_of_two_rotations_at_once_without_an_overlap_ends_the_key(client: PartnerClient) -> None:
+    partner = partner_of(client)
+    statuses = at_once(2, lambda: client.post("/v1/sandbox/api-keys/rotate", {"overlapHours": 0}))
+    assert statuses == [201, 401]
+    assert ApiKey.objects.filter(partner=partner).count() == 2

@@ -1,0 +1,477 @@
+"""Webhooks that a sandbox partner sets up by itself: contract, section 11."""
+
+import base64
+import hashlib
+import hmac
+import socket
+import uuid
+from http.client import IncompleteRead
+from threading import Event
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.db import connection
+
+from partners.api import faults, idempotency
+from partners.models import (
+    AuditEntry,
+    EventType,
+    IdempotencyRecord,
+    Partner,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookSecret,
+)
+from partners.webhooks import addresses, endpoints
+from sandbox import webhook_views
+from tests import factories
+from tests.support.client import PartnerClient, Response, now
+from tests.support.receiver import Receiver, Reply
+from tests.support.responses import assert_error
+from tests.support.timeouts import WAIT_SECONDS
+from transactions.demo.receiver import Received
+
+WEBHOOKS = "/v1/sandbox/webhooks"
+URL = "https://hooks.example.com/events"
+KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
+
+
+@pytest.fixture
+def any_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every host name resolves to a public address."""
+    monkeypatch.setattr(addresses, "_look_up", lambda *_: Mock(result=lambda _: []))
+
+
+def codes(response: Response) -> dict[str, str]:
+    return {error["field"]: error["code"] for error in assert_error(response, 400)["fieldErrors"]}
+
+
+def add(client: PartnerClient, url: str = URL, **fields: Any) -> dict[str, Any]:
+    response = client.post(WEBHOOKS, {"url": url, **fields})
+    assert response.status == 201, response.body
+    added: dict[str, Any] = response.json()
+    return added
+
+
+def item(webhook: dict[str, Any], name: str = "") -> str:
+    return f"{WEBHOOKS}/{webhook['webhookId']}{name}"
+
+
+def verifies(secret: str, received: Received) -> bool:
+    """Whether one of the signatures is by this secret, by Standard Webhooks 1.0."""
+    signed = f"{received.headers['webhook-id']}.{received.headers['webhook-timestamp']}.{received.body.decode()}"
+    digest = hmac.digest(base64.b64decode(secret.removeprefix("whsec_")), signed.encode(), hashlib.sha256)
+    return f"v1,{base64.b64encode(digest).decode()}" in received.headers["webhook-signature"].split()
+
+
+def test_a_webhook_is_added_listed_and_removed(sandbox: PartnerClient, any_host: None) -> None:
+    webhook = add(sandbox, types=["user.documentPublished", "user.statusChanged"], description=" Staging ")
+    secret = webhook.pop("secret")
+    assert webhook == {
+        "webhookId": webhook["webhookId"],
+        "url": URL,
+        "types": ["user.statusChanged", "user.documentPublished"],
+        "description": "Staging",
+        "state": "active",
+    }
+    assert secret.startswith("whsec_")
+    assert sandbox.get(WEBHOOKS).json() == {"items": [webhook]}
+    removed = sandbox.send("DELETE", item(webhook))
+    assert (removed.status, removed.json()) == (200, {"webhookId": webhook["webhookId"]})
+    assert sandbox.get(WEBHOOKS).json() == {"items": []}
+    assert_error(sandbox.send("DELETE", item(webhook)), 404)
+
+
+def test_by_default_all_types_are_sent(sandbox: PartnerClient, any_host: None) -> None:
+    webhook = add(sandbox)
+    assert (webhook["types"], webhook["description"]) == ([], "")
+
+
+def test_the_list_has_those_that_staff_have_added_and_no_other_partner_s(
+    sandbox: PartnerClient, sandbox_partner: Partner, any_host: None
+) -> None:
+    of_staff = endpoints.disable(factories.WebhookEndpointFactory.create(partner=sandbox_partner))
+    factories.WebhookEndpointFactory.create()
+    own = add(sandbox)
+    items = sandbox.get(WEBHOOKS).json()["items"]
+    assert {one["webhookId"]: one["state"] for one in items} == {
+        str(of_staff.pk): "disabled",
+        own["webhookId"]: "active",
+    }
+    assert not any("secret" in one for one in items)
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"url": "required"}),
+        ({"url": None}, {"url": "type"}),
+        ({"url": 7}, {"url": "type"}),
+        ({"url": ""}, {"url": "length"}),
+        ({"url": "https://hooks.example.com/" + "a" * 500}, {"url": "length"}),
+        ({"url": "http://hooks.example.com/"}, {"url": "format"}),
+        ({"url": "https://ada:pw@hooks.example.com/"}, {"url": "format"}),
+        ({"url": "https://hooks.example.com/#top"}, {"url": "format"}),
+        ({"url": "https://hooks.example.com:80/"}, {"url": "format"}),
+        ({"url": "https://203.0.113.7/"}, {"url": "format"}),
+        ({"url": "https://[::1]/"}, {"url": "format"}),
+        ({"url": "https://localhost/"}, {"url": "format"}),
+        ({"url": "https://hooks.example.com/\ud800"}, {"url": "format"}),
+        ({"url": URL, "types": ["user.renamed"]}, {"types[0]": "notAllowed"}),
+        (
+            {"url": URL, "types": ["user.statusChanged", "webhook.test", 7]},
+            {"types[1]": "notAllowed", "types[2]": "type"},
+        ),
+        ({"url": URL, "types": [None]}, {"types[0]": "type"}),
+        ({"url": URL, "types": "user.statusChanged"}, {"types": "type"}),
+        ({"url": URL, "types": None}, {"types": "type"}),
+        ({"url": URL, "types": ["user.statusChanged"] * 101}, {"types": "length"}),
+        ({"url": URL, "description": "a" * 201}, {"description": "length"}),
+        ({"url": URL, "description": "a\nb"}, {"description": "format"}),
+        ({"url": URL, "description": None}, {"description": "type"}),
+        ({"url": URL, "secret": "whsec_"}, {"secret": "unknown"}),
+        ({"url": "ftp://x", "types": ["x"], "more": 1}, {"url": "format", "types[0]": "notAllowed", "more": "unknown"}),
+    ],
+)
+def test_errors_name_the_field(sandbox: PartnerClient, any_host: None, body: Any, errors: dict[str, str]) -> None:
+    assert codes(sandbox.post(WEBHOOKS, body)) == errors
+    assert not WebhookEndpoint.objects.exists()
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "169.254.169.254", "127.0.0.1", "::ffff:10.0.0.1"])
+def test_a_host_with_an_address_that_is_not_public_is_refused(
+    sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    assert codes(sandbox.post(WEBHOOKS, {"url": URL, "types": ["x"]})) == {
+        "url": "notAllowed",
+        "types[0]": "notAllowed",
+    }
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_a_host_that_is_not_found_is_refused(sandbox: PartnerClient) -> None:
+    assert codes(sandbox.post(WEBHOOKS, {"url": "https://nowhere.invalid/"})) == {"url": "notAllowed"}
+
+
+def test_a_name_server_that_is_silent_is_waited_for_less_than_five_seconds(
+    sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up = Mock()
+    look_up.return_value.result.side_effect = TimeoutError
+    monkeypatch.setattr(addresses, "_look_up", look_up)
+    assert codes(sandbox.post(WEBHOOKS, {"url": URL})) == {"url": "notAllowed"}
+    look_up.return_value.result.assert_called_once_with(2.0)
+
+
+def test_a_sixth_is_a_conflict_staff_s_included(
+    sandbox: PartnerClient, sandbox_partner: Partner, any_host: None
+) -> None:
+    of_staff, *_ = factories.WebhookEndpointFactory.create_batch(4, partner=sandbox_partner)
+    add(sandbox)
+    assert_error(sandbox.post(WEBHOOKS, {"url": URL}), 409)
+    assert sandbox.send("DELETE", item({"webhookId": of_staff.pk})).status == 200
+    add(sandbox)
+
+
+@pytest.mark.parametrize("name", ["", "/test", "/rotate-secret"])
+def test_another_partner_s_and_a_removed_one_are_not_found(
+    sandbox: PartnerClient, sandbox_partner: Partner, name: str
+) -> None:
+    another = factories.WebhookEndpointFactory.create()
+    removed = factories.WebhookEndpointFactory.create(partner=sandbox_partner)
+    endpoints.remove(removed)
+    method = "POST" if name else "DELETE"
+    # Existence comes before the body.
+    for unknown in (another.pk, removed.pk, uuid.uuid4()):
+        assert_error(sandbox.send(method, item({"webhookId": unknown}, name), {"x": 1} if name else None), 404)
+    for malformed in ("1", str(another.pk)[:-1], another.pk.hex):
+        response = sandbox.send(method, item({"webhookId": malformed}, name), {"x": 1} if name else None)
+        assert codes(response) == {"webhookId": "format"}
+    another.refresh_from_db()
+    assert another.removed_at is None
+    assert not WebhookDelivery.objects.exists()
+
+
+def test_the_letter_case_of_an_id_is_ignored(sandbox: PartnerClient, any_host: None) -> None:
+    webhook = add(sandbox)
+    assert sandbox.send("DELETE", item({"webhookId": webhook["webhookId"].upper()})).json() == {
+        "webhookId": webhook["webhookId"]
+    }
+
+
+@pytest.mark.parametrize("name", ["", "/rotate-secret"])
+def test_an_idempotency_key_is_refused_where_a_secret_is_shown(
+    sandbox: PartnerClient, any_host: None, name: str
+) -> None:
+    webhook = add(sandbox)
+    path, body = (item(webhook, name), {}) if name else (WEBHOOKS, {"url": URL})
+    assert codes(sandbox.post(path, body, key=KEY)) == {"Idempotency-Key": "notAllowed"}
+    # Before what follows in the order of checks; after the media type.
+    for key in (KEY, "no-uuid", ""):
+        assert codes(sandbox.post(path, b"{", key=key)) == {"Idempotency-Key": "notAllowed"}
+    assert codes(sandbox.post(item({"webhookId": 1}, "/rotate-secret"), {}, key=KEY)) == {
+        "Idempotency-Key": "notAllowed"
+    }
+    assert_error(sandbox.post(path, body, key=KEY, headers={"Content-Type": "text/plain"}), 415)
+    assert (WebhookEndpoint.objects.count(), WebhookSecret.objects.count()) == (1, 1)
+    assert_error(sandbox.get(f"/v1/idempotency-keys/{KEY}"), 404)
+
+
+def test_a_key_has_no_effect_on_the_list_a_removal_and_a_test(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver
+) -> None:
+    webhook = add(sandbox, receiver.url)
+    assert sandbox.get(WEBHOOKS, key="no-uuid").status == 200
+    assert [sandbox.post(item(webhook, "/test"), {}, key=KEY).status for _ in range(2)] == [200, 200]
+    assert len(receiver.requests) == 2
+    assert [sandbox.send("DELETE", item(webhook), key=KEY).status for _ in range(2)] == [200, 404]
+    assert not IdempotencyRecord.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["add", "remove", "/test", "/rotate-secret"])
+def test_a_signature_is_accepted_once(sandbox: PartnerClient, loopback: None, receiver: Receiver, name: str) -> None:
+    webhook, timestamp = add(sandbox, receiver.url), now()
+
+    def send(key: str | None = None) -> Response:
+        if name == "remove":
+            return sandbox.send("DELETE", item(webhook), timestamp=timestamp, key=key)
+        path, body = (WEBHOOKS, {"url": receiver.url}) if name == "add" else (item(webhook, name), {})
+        return sandbox.post(path, body, timestamp=timestamp, key=key)
+
+    assert send().status in {200, 201}
+    left = (WebhookEndpoint.objects.count(), WebhookSecret.objects.count(), len(receiver.requests))
+    assert assert_error(send(), 401)["message"] == idempotency.ALREADY_RECEIVED
+    assert (WebhookEndpoint.objects.count(), WebhookSecret.objects.count(), len(receiver.requests)) == left
+    if name in {"remove", "/test"}:
+        # With a key too, though it has no effect.
+        webhook, timestamp = add(sandbox, receiver.url), now()
+        assert [send(KEY).status for _ in range(2)] == [200, 401]
+
+
+def test_a_test_is_signed_by_the_secret_that_was_shown(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver
+) -> None:
+    webhook = add(sandbox, receiver.url)
+    response = sandbox.post(item(webhook, "/test"), {})
+    [received] = receiver.requests
+    assert received.json()["type"] == "webhook.test"
+    assert received.json()["data"] == {"webhookId": webhook["webhookId"]}
+    assert verifies(webhook["secret"], received)
+    assert not verifies(endpoints.SECRET_PREFIX + "A" * 43 + "=", received)
+    delivery = WebhookDelivery.objects.get()
+    assert (str(delivery.event_uuid), delivery.state) == (received.event_id, "delivered")
+    assert (response.status, response.json()) == (
+        200,
+        {"status": 204, "milliseconds": delivery.attempts[0]["milliseconds"], "error": None},
+    )
+
+
+@pytest.mark.usefixtures("no_other_endpoint")
+def test_an_event_is_signed_by_the_secret_that_was_shown(
+    committed_sandbox: PartnerClient, receiver: Receiver, delivering: Any
+) -> None:
+    webhook = add(committed_sandbox, receiver.url, types=["user.statusChanged"])
+    assert committed_sandbox.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    assert committed_sandbox.post("/v1/sandbox/users/ada/status", {"status": "active"}).status == 200
+    with delivering(), receiver.arrival:
+        assert receiver.arrival.wait_for(lambda: receiver.requests, WAIT_SECONDS)
+    received = receiver.requests[0]
+    assert (received.json()["type"], received.json()["data"]["externalId"]) == ("user.statusChanged", "ada")
+    assert verifies(webhook["secret"], received)
+
+
+@pytest.mark.parametrize("status", [301, 410, 503])
+def test_a_test_tells_any_status(sandbox: PartnerClient, loopback: None, receiver: Receiver, status: int) -> None:
+    webhook = add(sandbox, receiver.url)
+    receiver.reply = lambda _: Reply(status)
+    result = sandbox.post(item(webhook, "/test"), {}).json()
+    assert (result["status"], result["error"]) == (status, None)
+    assert result["milliseconds"] >= 0
+    assert sandbox.get(WEBHOOKS).json()["items"][0]["state"] == "active"
+
+
+def test_a_test_without_an_answer_has_an_error_alone(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver
+) -> None:
+    webhook = add(sandbox, receiver.url)
+    receiver.shutdown()
+    receiver.server_close()
+    response = sandbox.post(item(webhook, "/test"), {})
+    assert (response.status, response.json()) == (200, {"status": None, "milliseconds": None, "error": "connect"})
+    assert WebhookDelivery.objects.get().state == "failed"
+
+
+def test_a_receiver_that_is_silent_ends_a_test_before_five_seconds(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert webhook_views.TEST_SECONDS < 5
+    monkeypatch.setattr(webhook_views, "TEST_SECONDS", 0.5)
+    webhook, released = add(sandbox, receiver.url), Event()
+    receiver.reply = lambda _: Reply(wait=lambda: released.wait(WAIT_SECONDS))
+    try:
+        assert sandbox.post(item(webhook, "/test"), {}).json() == {
+            "status": None,
+            "milliseconds": None,
+            "error": "timeout",
+        }
+    finally:
+        released.set()
+
+
+def test_a_disabled_webhook_is_tested_too(sandbox: PartnerClient, loopback: None, receiver: Receiver) -> None:
+    webhook = add(sandbox, receiver.url)
+    endpoints.disable(WebhookEndpoint.objects.get())
+    assert sandbox.post(item(webhook, "/test"), {}).json()["status"] == 204
+
+
+def test_a_test_takes_an_empty_object(sandbox: PartnerClient, any_host: None) -> None:
+    webhook = add(sandbox)
+    assert codes(sandbox.post(item(webhook, "/test"), {"event": 1})) == {"event": "unknown"}
+    assert_error(sandbox.post(item(webhook, "/test"), b""), 400)
+    assert not WebhookDelivery.objects.exists()
+
+
+def test_a_test_waits_for_room_like_any_delivery(sandbox: PartnerClient, loopback: None, receiver: Receiver) -> None:
+    webhook = add(sandbox, receiver.url)
+    factories.WebhookDeliveryFactory.create_batch(
+        2, endpoint=WebhookEndpoint.objects.get(), leased_until="2999-01-01T00:00:00Z"
+    )
+    response = sandbox.post(item(webhook, "/test"), {})
+    assert_error(response, 503)
+    assert response.header("Retry-After")
+    assert receiver.requests == []
+
+
+@pytest.mark.parametrize("name", ["", "/test"])
+def test_few_requests_that_may_take_seconds_run_at_once(
+    sandbox: PartnerClient, any_host: None, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    webhook = add(sandbox)
+    monkeypatch.setattr(webhook_views, "WAIT_SECONDS", 0.01)
+    with faults.slow_slot(), faults.slow_slot():
+        response = sandbox.post(item(webhook, name), {}) if name else sandbox.post(WEBHOOKS, {"url": URL})
+    assert_error(response, 503)
+    assert response.header("Retry-After")
+    assert (WebhookEndpoint.objects.count(), WebhookDelivery.objects.count()) == (1, 0)
+    # Free again.
+    add(sandbox)
+
+
+def test_both_secrets_sign_during_the_overlap(sandbox: PartnerClient, loopback: None, receiver: Receiver) -> None:
+    webhook = add(sandbox, receiver.url)
+    rotated = sandbox.post(item(webhook, "/rotate-secret"), {"overlapHours": 1})
+    assert (rotated.status, rotated.json()["webhookId"]) == (200, webhook["webhookId"])
+    sandbox.post(item(webhook, "/test"), {})
+    last = sandbox.post(item(webhook, "/rotate-secret"), {"overlapHours": 0}).json()["secret"]
+    sandbox.post(item(webhook, "/test"), {})
+    first, second = receiver.requests
+    secrets = (webhook["secret"], rotated.json()["secret"], last)
+    assert [verifies(secret, first) for secret in secrets] == [True, True, False]
+    assert [verifies(secret, second) for secret in secrets] == [False, False, True]
+
+
+def test_the_overlap_is_a_day_by_default(sandbox: PartnerClient, any_host: None) -> None:
+    webhook = add(sandbox)
+    assert sandbox.post(item(webhook, "/rotate-secret"), {}).status == 200
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extract(epoch FROM max(expires_at) - statement_timestamp()) FROM partners_webhooksecret")
+        assert 86_000 < cursor.fetchone()[0] <= 86_400
+
+
+@pytest.mark.parametrize(
+    ("value", "code"), [(-1, "range"), (169, "range"), (24.0, "type"), ("24", "type"), (True, "type"), (None, "type")]
+)
+def test_an_overlap_is_a_whole_number_of_hours(sandbox: PartnerClient, any_host: None, value: Any, code: str) -> None:
+    webhook = add(sandbox)
+    assert codes(sandbox.post(item(webhook, "/rotate-secret"), {"overlapHours": value})) == {"overlapHours": code}
+    assert WebhookSecret.objects.count() == 1
+
+
+def test_a_sixth_secret_in_force_is_a_conflict(sandbox: PartnerClient, any_host: None) -> None:
+    webhook = add(sandbox)
+    path = item(webhook, "/rotate-secret")
+    assert [sandbox.post(path, {}).status for _ in range(4)] == [200] * 4
+    assert_error(sandbox.post(path, {}), 409)
+    assert sandbox.post(path, {"overlapHours": 0}).status == 200
+
+
+def test_the_audit_log_names_the_partner_the_key_and_the_request(
+    sandbox: PartnerClient, sandbox_partner: Partner, loopback: None, receiver: Receiver
+) -> None:
+    first = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first() or 0
+    webhook = add(sandbox, receiver.url)
+    responses = [
+        sandbox.post(item(webhook, "/rotate-secret"), {}),
+        sandbox.post(item(webhook, "/test"), {}),
+        sandbox.send("DELETE", item(webhook)),
+    ]
+    entries = list(AuditEntry.objects.filter(id__gt=first).order_by("id"))
+    assert {(one.actor, one.actor_kind) for one in entries} == {(sandbox_partner.slug, "partner")}
+    assert {one.detail["key"] for one in entries} == {sandbox.api_key[:21]}
+    assert {one.object for one in entries} == {webhook["webhookId"]}
+    requests = [one.detail["requestId"] for one in entries]
+    assert set(requests[1:]) >= {response.header("X-Request-Id") for response in responses}
+    assert {one.action for one in entries} == {
+        *("webhook.created", "webhookSecret.created", "webhookSecret.changed", "webhook.tested", "webhook.changed")
+    }
+    assert not any(receiver.url in str(one.detail) or "whsec" in str(one.detail) for one in entries)
+
+
+def test_no_secret_is_stored_or_logged(
+    sandbox: PartnerClient, any_host: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    webhook = add(sandbox)
+    new = sandbox.post(item(webhook, "/rotate-secret"), {}).json()["secret"]
+    for secret in (webhook["secret"], new):
+        assert secret not in caplog.text
+        assert not any(secret in row.encrypted_secret for row in WebhookSecret.objects.all())
+    assert not IdempotencyRecord.objects.exists()
+
+
+@pytest.mark.parametrize("fault", ["internalError", "unavailable", "tooManyRequests"])
+def test_a_simulated_failure_adds_nothing(sandbox: PartnerClient, any_host: None, fault: str) -> None:
+    response = sandbox.post(WEBHOOKS, {"url": URL}, headers={"X-Sandbox-Fault": fault})
+    assert response.status in {429, 500, 503}
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_a_lost_answer_is_of_a_webhook_that_was_added(sandbox: PartnerClient, any_host: None) -> None:
+    with pytest.raises(IncompleteRead):
+        sandbox.post(WEBHOOKS, {"url": URL}, headers={"X-Sandbox-Fault": "lostAnswer"})
+    [webhook] = sandbox.get(WEBHOOKS).json()["items"]
+    assert sandbox.post(item(webhook, "/rotate-secret"), {}).status == 200
+
+
+@pytest.mark.parametrize("name", ["add", "/test", "remove"])
+def test_a_slow_request_is_done_once_after_its_wait(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    webhook = add(sandbox, receiver.url)
+    waits: list[float] = []
+    monkeypatch.setattr(faults, "time", Mock(sleep=waits.append))
+    headers = {"X-Sandbox-Fault": "slow"}
+    if name == "remove":
+        response = sandbox.send("DELETE", item(webhook), headers=headers, key=KEY)
+    elif name == "add":
+        response = sandbox.post(WEBHOOKS, {"url": receiver.url}, headers=headers)
+    else:
+        response = sandbox.post(item(webhook, name), {}, headers=headers, key=KEY)
+    assert response.status in {200, 201}
+    assert waits == [5.0]
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("", "GET, POST"), (f"/{KEY}", "DELETE"), (f"/{KEY}/test", "POST"), (f"/{KEY}/rotate-secret", "POST")],
+)
+def test_a_wrong_method_says_which_are_allowed(sandbox: PartnerClient, path: str, allowed: str) -> None:
+    response = sandbox.send("PATCH", WEBHOOKS + path, b"{}", key=KEY)
+    assert_error(response, 405)
+    assert response.header("Allow") == allowed
+
+
+def test_every_type_of_event_can_be_chosen(sandbox: PartnerClient, any_host: None) -> None:
+    assert add(sandbox, types=EventType.values)["types"] == EventType.values

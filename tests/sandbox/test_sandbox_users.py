@@ -1,0 +1,462 @@
+"""Sandbox users in the back office: nowhere unless they are asked for, and marked wherever they are."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from backoffice.lists import bounded_lists
+from backoffice.users.user_filters import ModeFilter
+from partners.db import serving_role
+from partners.models import ApiKey, Mode, Partner
+from sandbox.simulations.decisions import simulate_decision
+from tests import factories
+from tests.support.commands import outcome, printed
+from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
+from tests.support.staff import client_as, client_of, words
+from tests.users.deciding import case_of, decide_url, decision
+from transactions.imports.metrics import imports
+from transactions.models import Conversion, Document
+from users.cases import claims, modes
+from users.decisions.bulk_approval import users_with_unseen_flags
+from users.decisions.risk_flags import risk_flag_codes
+from users.models import AccessRecord, Claim, Proposal, QueuedUser, Staff, Status, StatusChange, User, UserEvent
+
+BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
+# The age of a case, which may be of the next minute.
+AGE = re.compile(r"\d+ (min|h)\b")
+
+# The models whose rows belong to users. Sandbox users have no proposals: their moves take one person.
+LISTS: dict[type, str] = {
+    model: reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    for model in admin.site._registry
+    if model is not Proposal
+    and (
+        issubclass(model, User)
+        or any(field.related_model is User for field in model._meta.get_fields() if not field.auto_created)
+    )
+}
+QUERIES = (
+    *("", "?q=ada@example.com", "?q=same-id", "?q=Ada", "?q=cv-same"),
+    *("?claimed=me", "?flags=yes", "?waiting=time", "?country=CA", "?user=same-id"),
+    *("?status__exact=active", "?status=active", "?kind=opened"),
+)
+PAGES = ("/admin/dashboard/", "/admin/dashboard/?days=7", "/admin/exports/")
+
+
+class Rows:
+    """Users of a partner in each place of the back office, alike but for the partner."""
+
+    def __init__(self, partner: Partner, by: Staff) -> None:
+        self.partner, self.by = partner, by
+        self.waiting = self._user("same-id")
+        claims.claim(user=self._user("claimed"), staff=by)
+        for status in (Status.ACTIVE, Status.REJECTED):
+            user = self._user(f"same-{status.value}")
+            self.decision = factories.StatusChangeFactory.create(user=user, to_status=status, by=by)
+        self.changed = self._user("changed")
+        factories.StatusChangeFactory.create(user=self.changed, by=by)
+        User.objects.filter(pk=self.changed.pk).update(first_name="Augusta")
+        for external_id in ("asked", "answered"):
+            requirement = factories.RequirementFactory.create(user=self._user(external_id), by=by)
+            if external_id == "answered":
+                factories.answer(requirement)
+        self.conversion = factories.ConversionFactory.create(user=self.waiting, conversion_id="cv-same")
+        self.document = factories.DocumentFactory.create(user=self.waiting)
+        self.access = factories.AccessRecordFactory.create(user=self.waiting, staff=by)
+        self.key = factories.ApiKeyFactory.create(partner=partner)
+
+    def _user(self, external_id: str) -> User:
+        return factories.UserFactory.create(partner=self.partner, external_id=external_id)
+
+
+@pytest.fixture
+def staff(db: None) -> Staff:
+    return factories.StaffFactory.create(role="")
+
+
+@pytest.fixture
+def client(staff: Staff) -> Client:
+    return client_of(staff)
+
+
+@pytest.fixture
+def live(staff: Staff, partner: Partner) -> Rows:
+    return Rows(partner, staff)
+
+
+@pytest.fixture
+def sandbox_partner(db: None) -> Partner:
+    """Partners and their keys are listed, with their mode."""
+    return factories.PartnerFactory.create(mode=Mode.SANDBOX)
+
+
+@pytest.fixture
+def sandbox(sandbox_partner: Partner, staff: Staff) -> Rows:
+    return Rows(sandbox_partner, staff)
+
+
+def text_of(response: Any) -> str:
+    assert response.status_code == 200, response
+    return AGE.sub("", words(response.content.decode()))
+
+
+def exported(response: Any) -> str:
+    return b"".join(response.streaming_content).decode()
+
+
+def pack_of(client: Client, user: User) -> tuple[str, dict[str, Any]]:
+    response: Any = client.post(f"/admin/cases/{user.pk}/evidence/")
+    content = b"".join(response.streaming_content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        data = json.loads(archive.read("data.json"))
+        return archive.read("index.html").decode(), data
+
+
+def listed(client: Client, model: type, query: str = "") -> set[Any]:
+    return {row.pk for row in client.get(LISTS[model] + query).context["cl"].result_list}
+
+
+def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """What staff see in each list, figure, search, export and command that tells of users."""
+    for path in LISTS.values():
+        for query in queries:
+            response = client.get(path + query)
+            # A filter that the list does not have.
+            if response.status_code == 200:
+                yield path + query, text_of(response)
+    for path in PAGES:
+        yield path, text_of(client.get(path))
+    yield "charts", client.get("/admin/dashboard/").context["charts"]
+    for extension in ("csv", "ndjson"):
+        yield extension, exported(client.post(f"/admin/exports/users.{extension}"))
+        yield (
+            f"{extension} of a status",
+            exported(client.post(f"/admin/exports/users.{extension}", {"status": "active"})),
+        )
+    waiting = live.waiting
+    for path in (f"/admin/cases/{waiting.pk}/", f"/admin/users/user/{waiting.pk}/change/"):
+        yield path, [(flag.code, flag.why, flag.others) for flag in client.get(path).context["shown"].risk_flags]
+    data = pack_of(client, waiting)[1]
+    yield "evidence", {name: data[name] for name in ("user", "statusChanges", "history", "conversions", "documents")}
+    users = list(live.partner.users.order_by("pk"))
+    yield "number of risk flags", risk_flag_codes(users)
+    yield "flags that nobody has seen", users_with_unseen_flags([user.pk for user in users])
+    yield "case in hand", claims.current_case(live.by)
+    yield "next cases", [claims.next_case(staff=one) for one in factories.StaffFactory.create_batch(3)]
+    yield "metrics", imports(connection.connection)
+    yield "imports", outcome("list_imports")
+
+
+def seen(client: Client, live: Rows, queries: tuple[str, ...] = QUERIES) -> dict[str, Any]:
+    """The walk, and nothing of what it wrote into the access log."""
+    with transaction.atomic():
+        found = dict(walk(client, live, queries))
+        transaction.set_rollback(True)
+    return found
+
+
+@pytest.mark.usefixtures("within_one_day")
+def test_sandbox_users_change_nothing_that_staff_see_and_real_ones_do(
+    client: Client, live: Rows, sandbox_partner: Partner, staff: Staff
+) -> None:
+    before = seen(client, live)
+    Rows(sandbox_partner, staff)
+    after = seen(client, live)
+    assert before.keys() == after.keys()
+    for place, shown in before.items():
+        assert after[place] == shown, place
+    Rows(factories.PartnerFactory.create(), staff)
+    with_real_users = seen(client, live, queries=("",))
+    changed = {place for place, shown in with_real_users.items() if before[place] != shown}
+    assert changed >= {
+        *LISTS.values(),
+        *PAGES[:2],
+        "charts",
+        "csv",
+        "ndjson",
+        "next cases",
+        "number of risk flags",
+    }
+
+
+def test_every_list_of_what_belongs_to_users_has_the_filter() -> None:
+    assert {User, StatusChange, UserEvent, AccessRecord, Conversion, Document} <= LISTS.keys()
+    for model in LISTS:
+        assert ModeFilter in admin.site._registry[model].list_filter, model
+
+
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: model.__name__)
+def test_sandbox_users_are_listed_where_they_are_asked_for(
+    model: type, client: Client, live: Rows, sandbox: Rows
+) -> None:
+    real, unreal = (listed(client, model, query) for query in ("", "?mode=sandbox"))
+    assert real
+    assert unreal
+    assert real.isdisjoint(unreal)
+    rows: Any = model._default_manager.filter(pk__in=unreal)  # type: ignore[attr-defined]
+    assert set(modes.in_mode(rows, Mode.SANDBOX)) == set(rows)
+    assert listed(client, model, "?mode=odd") == real
+    assert "Sandbox: these users are not real." in text_of(client.get(f"{LISTS[model]}?mode=sandbox"))
+
+
+def test_a_search_finds_sandbox_users_where_they_are_asked_for(client: Client, live: Rows, sandbox: Rows) -> None:
+    user = sandbox.waiting
+    for term in ("same-id", "ada@example.com", str(user.pk)):
+        for model in (User, QueuedUser, UserEvent, AccessRecord):
+            found = listed(client, model, f"?mode=sandbox&q={term}")
+            assert found
+            assert found.isdisjoint(listed(client, model, f"?q={term}"))
+    assert listed(client, Conversion, "?mode=sandbox&q=cv-same") == {sandbox.conversion.pk}
+    assert listed(client, Conversion, f"?mode=sandbox&user={user.pk}") == {sandbox.conversion.pk}
+    assert listed(client, User, f"?q={user.pk}") == set()
+
+
+def test_the_tabs_count_what_the_list_is_of(client: Client, live: Rows, sandbox: Rows) -> None:
+    sandbox_tabs = client.get("/admin/users/queueduser/?mode=sandbox").context["tabs"]
+    assert [tab["count"] for tab in sandbox_tabs] == [3, 1, 1, 1]
+    assert all(tab["url"].endswith("?mode=sandbox") for tab in sandbox_tabs)
+
+
+def test_sandbox_users_are_exported_where_they_are_asked_for(client: Client, live: Rows, sandbox: Rows) -> None:
+    def users(**form: str) -> set[tuple[str, str]]:
+        lines = exported(client.post("/admin/exports/users.ndjson", form)).splitlines()
+        return {(user["partner"], user["mode"]) for user in map(json.loads, lines)}
+
+    assert users() == users(mode="live") == {(live.partner.slug, "live")}
+    assert users(mode="sandbox") == {(sandbox.partner.slug, "sandbox")}
+    assert users(mode="sandbox", partner=sandbox.partner.slug) == {(sandbox.partner.slug, "sandbox")}
+    response = client.post("/admin/exports/users.ndjson", {"partner": sandbox.partner.slug})
+    assert "This partner is of another mode." in response.content.decode()
+    details = AccessRecord.objects.filter(user=None).order_by("id").values_list("detail", flat=True)
+    assert [detail.partition(" of ")[2] for detail in details][:3] == ["all users", "all users", "mode sandbox"]
+
+
+def test_risk_flags_of_a_sandbox_user_look_at_sandbox_users(client: Client, live: Rows, sandbox: Rows) -> None:
+    flags = client.get(f"/admin/cases/{sandbox.waiting.pk}/").context["shown"].risk_flags
+    others = {other.partner for flag in flags for other in flag.others}
+    assert others == {sandbox.partner}
+
+
+def test_the_next_case_is_a_real_one(sandbox: Rows, staff: Staff, partner: Partner) -> None:
+    assert claims.current_case(staff) is None
+    assert claims.next_case(staff=staff) is None
+    real = factories.UserFactory.create(partner=partner)
+    assert claims.next_case(staff=staff) == real
+
+
+def test_ones_own_sandbox_cases_are_a_link_away(client: Client, live: Rows, sandbox: Rows) -> None:
+    [link] = re.findall(
+        r'href="([^"]*claimed=me[^"]*)"', client.get("/admin/users/queueduser/?mode=sandbox").content.decode()
+    )
+    rows = client.get(unescape(link)).context["cl"].result_list
+    assert {row.partner for row in rows} == {sandbox.partner}
+    assert len(rows) == 1
+
+
+def test_a_case_of_a_sandbox_user_can_be_claimed_and_decided(client: Client, sandbox: Rows) -> None:
+    user = sandbox.waiting
+    page = client.post(f"/admin/cases/{user.pk}/claim/", follow=True)
+    assert Claim.objects.filter(user=user).exists()
+    response = client.post(
+        f"/admin/cases/{user.pk}/decide/",
+        {"to_status": "active", "version": str(page.context["version"]), "reason_code": "verified", "note": ""},
+    )
+    assert response.status_code == 302
+    user.refresh_from_db()
+    assert user.status == Status.ACTIVE
+
+
+def test_a_case_of_a_sandbox_user_leads_to_no_real_one(client: Client, live: Rows, sandbox: Rows) -> None:
+    user, queue = sandbox.waiting, "/admin/users/queueduser/?mode=sandbox"
+    page = client.get(case_of(user)).content.decode()
+    assert f'href="{queue}"' in page
+    assert "next case" not in page.lower()
+    for button in ("claim", "release"):
+        response = client.post(f"{case_of(user)}{button}/")
+        assert response.headers["Location"] == (queue if button == "release" else case_of(user))
+    response = client.post(decide_url(user), decision(client, user, then="next"))
+    assert response.headers["Location"] == case_of(user)
+
+
+def test_actions_on_selected_sandbox_users_work(client: Client, sandbox: Rows) -> None:
+    users = LISTS[User] + "?mode=sandbox"
+    chosen = {"_selected_action": [str(sandbox.waiting.pk)]}
+    client.post(users, {"action": "claim_selected", **chosen})
+    assert Claim.objects.filter(user=sandbox.waiting).exists()
+    assert "Sandbox: these users are not real." in text_of(client.post(users, {"action": "approve_selected", **chosen}))
+
+
+# The pages of sandbox users
+
+
+def pages_of(rows: Rows) -> dict[str, str]:
+    event = UserEvent.objects.filter(pgh_obj=rows.waiting.pk).first()
+    assert event is not None
+    of_rows = [rows.waiting, rows.decision, rows.access, rows.conversion, rows.document, rows.partner, rows.key]
+    change = {
+        str(one._meta.model_name): reverse(f"admin:{one._meta.app_label}_{one._meta.model_name}_change", args=(one.pk,))
+        for one in of_rows
+    }
+    return change | {
+        "event": reverse("admin:users_userevent_change", args=(event.pk,)),
+        "case": f"/admin/cases/{rows.waiting.pk}/",
+        "evidence": f"/admin/cases/{rows.waiting.pk}/evidence/",
+        "issue": f"/admin/partners/partner/{rows.partner.pk}/issue/",
+        "rotate": f"/admin/partners/apikey/{rows.key.pk}/rotate/",
+        "revoke": f"/admin/partners/apikey/{rows.key.pk}/revoke/",
+    }
+
+
+OF_PARTNER = {"partner", "apikey", "issue", "rotate", "revoke"}
+
+
+def test_each_page_of_a_sandbox_user_says_so(client: Client, live: Rows, sandbox: Rows) -> None:
+    for name, path in pages_of(sandbox).items():
+        assert text_of(client.get(path)).count(PARTNER_BAND if name in OF_PARTNER else BAND) == 1, name
+    for name, path in pages_of(live).items():
+        assert "Sandbox:" not in text_of(client.get(path)), name
+
+
+def test_each_page_of_a_sandbox_partner_s_webhooks_says_so(client: Client, sandbox: Rows) -> None:
+    endpoint = factories.WebhookEndpointFactory.create(partner=sandbox.partner)
+    delivery = factories.WebhookDeliveryFactory.create(endpoint=endpoint)
+    for row in (endpoint, delivery):
+        page = client.get(reverse(f"admin:partners_{row._meta.model_name}_change", args=(row.pk,)))
+        assert text_of(page).count(PARTNER_BAND) == 1, row
+        assert BAND not in text_of(page), row
+
+
+def test_the_name_of_the_account_is_given_to_nobody(client: Client) -> None:
+    response = client.post("/admin/users/staff/add/", {"email": "Sandbox@example.com", "role": "viewer"})
+    assert "This name is reserved for simulated decisions." in text_of(response)
+
+
+def test_the_account_of_simulated_decisions_is_changed_by_nobody(client: Client, sandbox: Rows) -> None:
+    simulate_decision(user=sandbox.waiting, to_status=Status.ACTIVE, request_id="")
+    account = Staff.objects.get(username=Staff.SANDBOX)
+    page = f"/admin/users/staff/{account.pk}/"
+    assert client.get(f"{page}change/").status_code == 200
+    for act in ("change", "invite_again", "reset_second_factor", "end_sessions", "disable", "enable"):
+        assert client.post(f"{page}{act}/", {"reason": "Seen.", "email": "mine@example.com"}).status_code == 403
+    account.refresh_from_db()
+    assert (account.is_active, account.has_usable_password()) == (True, False)
+
+
+def test_an_evidence_pack_says_so(client: Client, live: Rows, sandbox: Rows) -> None:
+    page, data = pack_of(client, sandbox.waiting)
+    assert BAND in page
+    assert data["user"]["mode"] == "sandbox"
+    page, data = pack_of(client, live.waiting)
+    assert BAND not in page
+    assert data["user"]["mode"] == "live"
+
+
+def test_a_new_key_of_a_sandbox_partner_says_so(client: Client, sandbox: Rows) -> None:
+    path = f"/admin/partners/partner/{sandbox.partner.pk}/issue/"
+    newest = ApiKey.objects.latest("pk").pk
+    assert PARTNER_BAND in text_of(client.post(path, {"version": newest}))
+
+
+def test_the_band_is_in_french(sandbox: Rows, client: Client) -> None:
+    client.cookies["django_language"] = "fr"
+    with translation.override("fr"):
+        assert "Bac à sable : cet utilisateur est fictif." in text_of(client.get(f"/admin/cases/{sandbox.waiting.pk}/"))
+
+
+def test_links_from_the_pages_of_a_sandbox_user_lead_to_its_rows(client: Client, sandbox: Rows) -> None:
+    response = client.get(f"/admin/users/user/{sandbox.waiting.pk}/history/", follow=True)
+    assert {event.pgh_obj_id for event in response.context["cl"].result_list} == {sandbox.waiting.pk}
+
+
+def test_partners_are_listed_with_their_mode(client: Client, live: Rows, sandbox: Rows) -> None:
+    by_slug = {one["slug"]: one["mode"] for one in outcome("list_partners")["partners"]}
+    assert by_slug == {live.partner.slug: "live", sandbox.partner.slug: "sandbox"}
+    assert "sandbox" in printed("list_partners")
+    assert "Sandbox" in text_of(client.get("/admin/partners/apikey/"))
+
+
+def test_the_mode_of_a_partner_is_chosen_once(sandbox_partner: Partner) -> None:
+    manager = client_as("partner-manager")
+    manager.post("/admin/partners/partner/add/", {"slug": "tried", "name": "Tried", "mode": "sandbox", "enabled": "on"})
+    tried = Partner.objects.get(slug="tried")
+    assert tried.mode == Mode.SANDBOX
+    manager.post(f"/admin/partners/partner/{tried.pk}/change/", {"name": "New", "mode": "live", "enabled": "on"})
+    tried.refresh_from_db()
+    assert (tried.name, tried.mode) == ("New", Mode.SANDBOX)
+
+
+# Bounds
+
+
+def test_sandbox_rows_at_the_head_of_the_access_log_are_examined_in_parts(
+    client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = listed(client, AccessRecord)
+    head = set(AccessRecord.objects.order_by("-pk").values_list("pk", flat=True)[:1])
+    assert head.isdisjoint(everything)
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
+    found, query, parts = set(), "", 0
+    while parts == 0 or query:
+        page = client.get(LISTS[AccessRecord] + query)
+        changelist = page.context["cl"]
+        found |= {row.pk for row in changelist.result_list}
+        assert parts or "Only a part of the list was examined." in page.content.decode()
+        query, parts = changelist.next_page, parts + 1
+    assert found == everything
+    assert parts > len(everything)
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: model.__name__)
+def test_a_page_is_a_range_of_an_index_in_each_mode(
+    model: Any, mode: Mode, client: Client, live: Rows, sandbox: Rows
+) -> None:
+    rows = client.get(LISTS[model], {"mode": mode.value}).context["cl"].queryset[:51]
+    with planning_without(*UNORDERED):
+        plan = rows.explain()
+    assert "Sort" not in plan
+    if issubclass(model, User):
+        assert re.search(rf"Index Cond: \(.*is_sandbox = {'true' if mode == Mode.SANDBOX else 'false'}", plan)
+    elif model is not AccessRecord:
+        assert re.search(rf"Index Scan Backward using \w+_{mode.value} on {model._meta.db_table}", plan)
+        # A join may have one of its own.
+        assert not re.search(r"^\s*Filter:", plan, re.MULTILINE)
+
+
+@pytest.mark.parametrize("model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: model.__name__)
+def test_rows_of_the_other_mode_are_not_examined(
+    model: Any, client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
+    for mode in Mode:
+        changelist = client.get(LISTS[model], {"mode": mode.value}).context["cl"]
+        assert {row.pk for row in changelist.result_list} == {
+            row.pk for row in modes.in_mode(model.objects.all(), mode)
+        }
+        assert not changelist.is_partial
+
+
+@pytest.mark.parametrize("model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: model.__name__)
+def test_a_row_has_the_mode_of_its_user(model: Any, live: Rows, sandbox: Rows) -> None:
+    of_mode = {(row.partner.mode, row.is_sandbox) for row in model.objects.select_related("partner")}
+    assert of_mode == {(Mode.LIVE, False), (Mode.SANDBOX, True)}
+
+
+@pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
+def test_the_same_person_is_found_by_an_index_in_each_mode() -> None:
+    users: Callable[..., Any] = modes.in_mode
+    with planning_of_many_users():
+        for mode in Mode:
+            same = User.objects.using(serving_role.OWNER).extra(where=["lower(email) = 'ada@example.com'"])
+            assert "user_email_prefix" in users(same, mode).explain()

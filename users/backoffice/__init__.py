@@ -1,1 +1,0 @@
-"""The pages that compliance staff work on: queue, case, decision, dashboard, exports."""

@@ -1,1 +1,0 @@
-"""The case page, on which staff decide about a user."""

@@ -1,1 +1,0 @@
-"""Exports of the back office: evidence packs and lists of users."""

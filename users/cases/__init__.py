@@ -1,0 +1,1 @@
+"""The work on a case: claims, notes, search."""

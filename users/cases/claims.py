@@ -1,0 +1,166 @@
+"""Claims on cases: one person at a time works on a case, until they decide it or release it.
+
+The access log has every claim and release. A decision ends the claim (users/decisions/compliance.py).
+"""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from partners.db import statements
+from users.cases.modes import live
+from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, QueueSection, Staff, Status, User
+from users.models.approvals import PROPOSAL_LIFETIME
+
+PERMISSION = "users.claim_user"
+# After this time others may release a claim too.
+HELD_FOR = timedelta(hours=8)
+# The number of a person's claims that are read.
+MAX_CLAIMS_READ = 1_000
+
+# SQL, because the ORM's ignore_conflicts does not say whether a row was inserted.
+_CLAIM = "INSERT INTO users_claim (user_id, staff_id) VALUES (%s, %s) ON CONFLICT DO NOTHING RETURNING user_id"
+
+
+class ClaimRefusedError(Exception):
+    """A claim or a release that the rules do not allow. Its text says why, for people."""
+
+
+def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
+    """Claim a waiting case; nothing changes where this person has claimed it already.
+
+    Raises ClaimRefusedError where the case is not waiting, or somebody else has claimed it.
+    """
+    _require_permission(staff)
+    with transaction.atomic():
+        present = _lock(user)
+        if not needs_decision(present):
+            raise ClaimRefusedError(_("This case is not waiting for a decision."))
+        if _insert(present, staff, request_id):
+            return Claim.objects.get(pk=present.pk)
+        held = Claim.objects.select_related("staff").get(pk=present.pk)
+    if held.staff_id != staff.pk:
+        raise ClaimRefusedError(_("%(name)s has claimed this case.") % {"name": held.staff.get_username()})
+    return held
+
+
+def next_case(*, staff: Staff, request_id: str = "") -> User | None:
+    """The waiting case that this person has claimed, or else the first free one of the queue, which they claim.
+
+    Only cases of real users. None where there is neither. Two simultaneous callers get different cases. Raises
+    ClaimRefusedError.
+    """
+    _require_permission(staff)
+    with transaction.atomic():
+        # Somebody who presses twice gets one case.
+        Staff.objects.select_for_update(no_key=True).get(pk=staff.pk)
+        if (held := current_case(staff)) is not None:
+            return held
+        while (user := _longest_waiting()) is not None:
+            # False where another transaction claimed it between this statement's snapshot and its lock.
+            if _insert(user, staff, request_id):
+                return user
+    return None
+
+
+def current_case(staff: Staff) -> User | None:
+    """The longest-waiting of the cases of real users that this person has claimed, or None."""
+    # The few claims first, then by primary key: for a join the planner may scan all waiting users.
+    claimed = live(Claim.objects.filter(staff=staff)).values_list("user_id", flat=True)[:MAX_CLAIMS_READ]
+    waiting = User.objects.filter(
+        pk__in=list(claimed), status=Status.PENDING_COMPLIANCE, queue_section__lt=QueueSection.PARTNER
+    )
+    return waiting.order_by("queue_section", "section_since", "id").first()
+
+
+def release(*, user: User, staff: Staff, request_id: str = "") -> None:
+    """End the claim on a case, if there is one. Raises ClaimRefusedError where may_release() is false."""
+    _require_permission(staff)
+    with transaction.atomic():
+        _lock(user)
+        held = Claim.objects.select_related("staff").filter(pk=user.pk).first()
+        if held is None:
+            return
+        if not may_release(held, staff):
+            raise ClaimRefusedError(
+                _("%(name)s has claimed this case; others can release it %(hours)s hours after that.")
+                % {"name": held.staff.get_username(), "hours": HELD_FOR // timedelta(hours=1)}
+            )
+        held.delete()
+        detail = "" if held.staff_id == staff.pk else f"Held by {held.staff.get_username()}."
+        AccessRecord.objects.create(
+            kind=AccessKind.RELEASED, user=user, staff=staff, request_id=request_id, detail=detail
+        )
+
+
+def release_all(*, holder: Staff, by: Staff | None) -> int:
+    """End all claims of a person whose account is disabled; returns their number. by: None for an operator."""
+    held = Claim.objects.filter(staff=holder).values("user_id")
+    # Locked, as for a release.
+    cases = list(User.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True))
+    detail = f"Account {holder.get_username()} disabled."
+    releases = [AccessRecord(kind=AccessKind.RELEASED, user=case, staff=by or holder, detail=detail) for case in cases]
+    AccessRecord.objects.bulk_create(releases)
+    Claim.objects.filter(user__in=cases, staff=holder).delete()
+    return len(releases)
+
+
+def holder(user: User) -> Staff | None:
+    """The person who has claimed this case, or None."""
+    held = Claim.objects.select_related("staff").filter(pk=user.pk).first()
+    return held.staff if held else None
+
+
+def needs_decision(user: User) -> bool:
+    """Whether the user is waiting for a first decision, or for a review of a changed name or birth date."""
+    return user.status == Status.PENDING_COMPLIANCE or user.identity_changed_at is not None
+
+
+def may_release(held: Claim, staff: Staff) -> bool:
+    """Whether this person may release the case: its holder, or anybody after HELD_FOR or once the holder has left."""
+    return held.staff_id == staff.pk or not held.staff.is_active or held.claimed_at <= timezone.now() - HELD_FOR
+
+
+def _require_permission(staff: Staff) -> None:
+    if not (staff.is_active and staff.has_perm(PERMISSION)):
+        raise ClaimRefusedError(_("%(name)s may not claim cases.") % {"name": staff.get_username()})
+
+
+def _lock(user: User) -> User:
+    # Serialises the claims, releases and decisions of one user.
+    return User.objects.select_for_update(no_key=True).get(pk=user.pk)
+
+
+def _longest_waiting() -> User | None:
+    # Those that wait for a second person or for the partner have lists of their own.
+    proposed = Proposal.objects.filter(
+        user=OuterRef("pk"),
+        state=ProposalState.OPEN,
+        user_updated_at=OuterRef("updated_at"),
+        created_at__gt=Now() - PROPOSAL_LIFETIME,
+    )
+    return (
+        live(
+            User.objects.filter(
+                ~Exists(proposed),
+                status=Status.PENDING_COMPLIANCE,
+                queue_section__lt=QueueSection.PARTNER,
+                claim__isnull=True,
+            )
+        )
+        .order_by("queue_section", "section_since", "id")
+        .select_for_update(no_key=True, skip_locked=True, of=("self",))
+        .first()
+    )
+
+
+def _insert(user: User, staff: Staff, request_id: str) -> bool:
+    """Claim a locked user and record it; False where there is a claim already."""
+    if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is None:
+        return False
+    AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=staff, request_id=request_id)
+    return True

@@ -1,0 +1,1 @@
+"""Decisions on a user: moves of the status, proposals, rules of two people, risk flags."""

@@ -1,0 +1,162 @@
+"""Approval of several cases: each by the rules of a single decision, in a transaction of its own.
+
+One rule more: a case with risk flags that are not harmless is approved only after somebody who may decide has seen
+them all.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Greatest
+from django.utils.translation import gettext as _
+
+from users.decisions import compliance, proposals
+from users.decisions.approval_rules import needs_two
+from users.decisions.changes import ConcurrentChanges
+from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.risk_flags import OTHERS, Weight, risk_flag_codes, same_email, same_person, weight_of
+from users.models import AccessKind, AccessRecord, Staff, Status, User
+
+MAX_CASES = 100
+# Permissions are looked up by this backend; the login's backend extends it.
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class TooManyError(Exception):
+    """More than MAX_CASES cases were chosen; nothing has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A chosen row, in the version that the page showed."""
+
+    user_id: UUID
+    shown: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Choice | None":
+        """The choice that `str` wrote; None where it does not begin with a userId."""
+        pk, _separator, version = text.partition("/")
+        try:
+            return cls(UUID(pk), version)
+        except ValueError:
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.user_id}/{self.shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of a choice. refusal: why nothing has changed; empty where the user was approved, or proposed."""
+
+    choice: Choice
+    refusal: str
+    user: User | None = None
+    is_proposed: bool = False
+
+
+def approve_all(*, choices: Sequence[Choice], reason: str, reason_code: str, by: Staff, source: str) -> list[Result]:
+    """Approve each of these users whom the rules allow, or propose it where that takes two people.
+
+    The results are in the order of choices. Raises TooManyError.
+    """
+    if len(choices) > MAX_CASES:
+        raise TooManyError(
+            _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": MAX_CASES, "chosen": len(choices)}
+        )
+    user_ids = [choice.user_id for choice in choices]
+    # One after the other: the earlier ones may take a while, and another user may be registered in between.
+    results = [
+        Result(choice, _("It has risk flags that nobody who may decide has seen: open it first."))
+        if users_with_unseen_flags([choice.user_id])
+        else _approve(choice, reason=reason, reason_code=reason_code, by=by, source=source)
+        for choice in choices
+    ]
+    users = User.objects.select_related("partner").in_bulk(user_ids)
+    return [replace(result, user=users.get(result.choice.user_id)) for result in results]
+
+
+def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
+    """The pending users among these who have risk flags that nobody who may decide has seen. In two statements.
+
+    Harmless flags do not count. A flag was seen where somebody who may decide has opened a page with risk flags, and
+    since then neither the user nor another user with the same e-mail address or the same name and birth date was
+    created or changed. Flags that the approver may not see count too.
+    """
+    pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
+        opened_at=_last_opening(),
+        same_email_at=_last_change(same_email(OuterRef("email"), **OTHERS)),
+        same_person_at=_last_change(
+            same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), **OTHERS)
+        ),
+    )
+    unopened = [user for user in pending if not _is_opened(user)]
+    codes_by_user = risk_flag_codes(unopened)
+    return {pk for pk, codes in codes_by_user.items() if any(weight_of(code) > Weight.HARMLESS for code in codes)}
+
+
+def _is_opened(user: Any) -> bool:
+    """Whether the last opening is at least as new as every change that may have caused a risk flag."""
+    changes = (user.status_since, user.profile_changed_at, user.same_email_at, user.same_person_at)
+    return user.opened_at is not None and all(change is None or change <= user.opened_at for change in changes)
+
+
+def _last_opening() -> Subquery:
+    # Every role that may decide sees identity, and so all risk flags: users/staff/roles.py.
+    deciders = Staff.objects.with_perm(compliance.PERMISSION, backend=_BACKEND)
+    openings = AccessRecord.objects.filter(
+        user=OuterRef("pk"),
+        kind=AccessKind.OPENED,
+        detail__in=AccessRecord.PAGES_WITH_RISK_FLAGS,
+        staff__in=deciders.values("pk"),
+    )
+    return Subquery(openings.order_by("-id").values("created_at")[:1])
+
+
+def _last_change(others: QuerySet[User]) -> Subquery:
+    # PostgreSQL's GREATEST ignores the null of a profile that never changed.
+    changed = others.annotate(last_change=Greatest("created_at", "profile_changed_at"))
+    return Subquery(changed.order_by("-last_change").values("last_change")[:1])
+
+
+def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> Result:
+    """Approve one user, or propose it."""
+    decision: dict[str, Any] = {
+        "shown": choice.shown,
+        "to_status": Status.ACTIVE,
+        "reason": reason,
+        "reason_code": reason_code,
+        "by": by,
+        "source": source,
+    }
+    try:
+        with convert_lock_timeout():
+            user = User.objects.get(pk=choice.user_id)
+            if takes_two := needs_two(user, Status.ACTIVE):
+                proposals.propose(user=user, **decision)
+            else:
+                compliance.decide(user_id=user.pk, **decision)
+    except compliance.StaleError as stale:
+        return Result(choice, _display_changes(stale.changes))
+    except (compliance.DecisionRefusedError, LockTimeoutError) as refused:
+        return Result(choice, str(refused))
+    except User.DoesNotExist:
+        return Result(choice, _("User not found."))
+    return Result(choice, "", is_proposed=takes_two)
+
+
+def _display_changes(changes: ConcurrentChanges) -> str:
+    if changes.decisions:
+        decision = changes.decisions[0]
+        names = {"name": decision.by.get_username(), "status": Status(decision.to_status).label}
+        return _("%(name)s has decided in the meantime: %(status)s.") % names
+    if changes.fields:
+        fields = ", ".join(str(field.label) for field in changes.fields)
+        return _("Changed since you loaded the page: %(fields)s.") % {"fields": fields}
+    if changes.answered_at:
+        return _("The partner has answered since you loaded the page.")
+    return _("Changed since you loaded the page.")

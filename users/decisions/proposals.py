@@ -1,0 +1,190 @@
+"""Proposals: a decision of two people, of whom the first proposes and the second approves or declines.
+
+The back office, its bulk actions and the commands call these. docs/operations.md, "Decisions of two people".
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from partners.db import history_context
+from users.decisions import compliance
+from users.decisions.approval_rules import needs_two, why_not_together
+from users.decisions.compliance import DecisionRefusedError
+from users.models import AccessKind, Claim, Proposal, ProposalState, Staff, StatusChange, User, UserEvent
+from users.models.approvals import PROPOSAL_LIFETIME
+
+
+def propose(
+    *,
+    user: User,
+    to_status: str,
+    by: Staff,
+    reason: str,
+    reason_code: str = "",
+    source: str = "",
+    shown: str | None = None,
+) -> Proposal:
+    """Propose a move that takes two people; ends the claim on the case.
+
+    shown: the `version_of` the user on which the person decided; None without a page.
+    The rest: see compliance.change_status.
+    Raises DecisionRefusedError, also where no rule applies, and StaleError; nothing has changed then.
+    """
+    reason, reason_code = reason.strip(), reason_code.strip()
+    compliance.require_permission(by)
+    with transaction.atomic():
+        locked = compliance.lock(user.pk, shown=shown, by=by)
+        compliance.check_move(locked.status, to_status)
+        compliance.check_reason(reason, reason_code)
+        if not needs_two(locked, to_status):
+            raise DecisionRefusedError(_("This move takes one person: decide it."))
+        if (present := current(locked)) is not None:
+            if state_of(present, locked) == ProposalState.OPEN:
+                raise DecisionRefusedError(
+                    _("%(name)s has proposed this already.") % {"name": present.by.get_username()}
+                )
+            Proposal.objects.filter(pk=present.pk).update(state=state_of(present, locked))
+        Claim.objects.filter(user=locked).delete()
+        history_context.set_context(staff=by.get_username(), source=source)
+        proposal = Proposal.objects.create(
+            user=locked, to_status=to_status, by=by, reason=reason, reason_code=reason_code
+        )
+    proposal.refresh_from_db()
+    return proposal
+
+
+def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "") -> StatusChange:
+    """Approve another person's proposal: the status moves, with the proposal's reason.
+
+    signed: see compliance.change_status.
+    Raises DecisionRefusedError, Proposal.DoesNotExist; nothing has changed then.
+    """
+    compliance.require_permission(by)
+    with transaction.atomic():
+        proposal = _locked(proposal_id)
+        if refusal := why_not_together(proposal.by, by):
+            raise DecisionRefusedError(refusal)
+        return compliance.change_status(
+            user=proposal.user,
+            to_status=proposal.to_status,
+            by=by,
+            reason=proposal.reason,
+            reason_code=proposal.reason_code,
+            source=source,
+            signed=signed,
+            proposal=proposal,
+        )
+
+
+def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Proposal:
+    """End a proposal without a decision. by: anybody who may decide, the proposer included. note: 1 to 500 characters.
+
+    Raises DecisionRefusedError, Proposal.DoesNotExist; nothing has changed then.
+    """
+    compliance.require_permission(by)
+    note = note.strip()
+    with transaction.atomic():
+        proposal = _locked(proposal_id)
+        compliance.check_note(note)
+        history_context.set_context(staff=by.get_username(), source=source)
+        Proposal.objects.filter(pk=proposal.pk).update(state=ProposalState.DECLINED, ended_by=by, note=note)
+    proposal.refresh_from_db()
+    return proposal
+
+
+def current(user: User) -> Proposal | None:
+    """The proposal that is stored as open, if any: it may have expired, or been overtaken."""
+    found: Proposal | None = user.proposals.filter(state=ProposalState.OPEN).select_related("by").first()
+    return found
+
+
+def open_proposal(user: User) -> Proposal | None:
+    """The proposal that can be approved or declined, if any."""
+    found = current(user)
+    return found if found is not None and state_of(found, user) == ProposalState.OPEN else None
+
+
+def state_of(proposal: Proposal, user: User) -> ProposalState:
+    """The state, of one also that has ended without being stored so. user: the proposal's, as it is."""
+    if proposal.state != ProposalState.OPEN:
+        return ProposalState(proposal.state)
+    expires_at = proposal.created_at + PROPOSAL_LIFETIME
+    if user.updated_at != proposal.user_updated_at:
+        overtaken_at = _first_change(proposal)
+        # Of both, what came first ended it.
+        if overtaken_at is None or overtaken_at < expires_at:
+            return ProposalState.OVERTAKEN
+    return ProposalState.EXPIRED if timezone.now() >= expires_at else ProposalState.OPEN
+
+
+def ended_at(proposal: Proposal, user: User) -> datetime | None:
+    """When it ended; None while it is open."""
+    if proposal.state != ProposalState.OPEN:
+        ended: datetime | None = proposal.ended_at
+        return ended
+    state = state_of(proposal, user)
+    if state == ProposalState.OVERTAKEN:
+        return _first_change(proposal)
+    return proposal.created_at + PROPOSAL_LIFETIME if state == ProposalState.EXPIRED else None
+
+
+def waiting() -> QuerySet[Proposal]:
+    """The proposals that wait for a second person, longest first."""
+    return (
+        Proposal.objects.filter(
+            state=ProposalState.OPEN,
+            created_at__gt=timezone.now() - PROPOSAL_LIFETIME,
+            user__updated_at=F("user_updated_at"),
+        )
+        .select_related("user__partner", "by")
+        .order_by("created_at", "id")
+    )
+
+
+def approve_all(
+    proposals: Iterable[Proposal], *, by: Staff, source: str
+) -> Sequence[tuple[Proposal, DecisionRefusedError | None]]:
+    """Approve each by itself. A proposal of a case that the person has not opened since it was made is left open."""
+    done: list[tuple[Proposal, DecisionRefusedError | None]] = []
+    for proposal in proposals:
+        try:
+            _require_opening(proposal, by)
+            approve(proposal_id=proposal.pk, by=by, source=source)
+        except DecisionRefusedError as refusal:
+            done.append((proposal, refusal))
+        else:
+            done.append((proposal, None))
+    return done
+
+
+def _require_opening(proposal: Proposal, by: Staff) -> None:
+    openings = proposal.user.accesses.filter(staff=by, kind=AccessKind.OPENED, created_at__gte=proposal.created_at)
+    if not openings.exists():
+        raise DecisionRefusedError(_("Open the case first: nobody approves a proposal unseen."))
+
+
+def _locked(proposal_id: UUID) -> Proposal:
+    """The open proposal, its user locked. Raises DecisionRefusedError, Proposal.DoesNotExist."""
+    found = Proposal.objects.select_related("by").get(pk=proposal_id)
+    # The user before the proposal, as a decision's triggers do.
+    user = User.objects.select_for_update(no_key=True).get(pk=found.user_id)
+    found.refresh_from_db(fields=("state",))
+    found.user = user
+    state = state_of(found, user)
+    if state == ProposalState.OVERTAKEN:
+        raise DecisionRefusedError(_("The user has changed since this was proposed: the proposal has ended."))
+    if state != ProposalState.OPEN:
+        raise DecisionRefusedError(_("This proposal has ended: %(state)s.") % {"state": state.label})
+    return found
+
+
+def _first_change(proposal: Proposal) -> datetime | None:
+    later = UserEvent.objects.filter(pgh_obj_id=proposal.user_id, updated_at__gt=proposal.user_updated_at)
+    first: datetime | None = later.order_by("pgh_id").values_list("updated_at", flat=True).first()
+    return first

@@ -1,0 +1,1 @@
+"""What compliance asks of a partner."""

@@ -1,0 +1,196 @@
+"""Requirements: what compliance needs from a partner about a user, and the partner's answers (contract, section 13).
+
+The back office, the commands and the sandbox call open_requirement and close_requirement; the API calls respond and
+submit_by_update. Triggers keep what follows from their rows (users/models/requirement_triggers.py).
+"""
+
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from partners.db import history_context
+from partners.models import Partner
+from users.decisions import compliance
+from users.models import (
+    Claim,
+    QueueSection,
+    Requirement,
+    RequirementClosure,
+    RequirementCode,
+    RequirementResponse,
+    RequirementState,
+    Staff,
+    Status,
+    User,
+)
+from users.models.columns import PROFILE_COLUMNS
+from users.models.requirement_triggers import ENDED, MAX_DUE_DAYS, MAX_REQUIREMENTS
+from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
+from users.requirements.requirement_wording import forbidden_words
+
+DEFAULT_DUE_DAYS = 14
+
+_IS_ANSWERED = Exists(RequirementResponse.objects.filter(requirement=OuterRef("pk")))
+
+
+class RequirementRefusedError(Exception):
+    """A requirement that the rules do not allow to be opened, answered or closed. Its text says why, for people."""
+
+
+def open_requirement(
+    *,
+    user: User,
+    code: str,
+    fields: Collection[str] = (),
+    message: str = "",
+    due_in_days: int = DEFAULT_DUE_DAYS,
+    by: Staff,
+    source: str = "",
+    shown: str | None = None,
+) -> Requirement:
+    """Ask the partner for something; the claim on the case ends, as it waits for the partner.
+
+    code: of RequirementCode. fields: columns of the profile. message: for the partner, in English, up to 500
+    characters.
+    due_in_days: 1 to 90. shown: the `version_of` the user on which the person decided; None without a page.
+    source: the origin that the history names.
+    Raises RequirementRefusedError, DecisionRefusedError of an account that may not decide, StaleError; nothing has
+    changed then.
+    """
+    message = message.strip()
+    compliance.require_permission(by)
+    _check_wording(code=code, fields=fields, message=message, due_in_days=due_in_days)
+    with transaction.atomic():
+        locked = compliance.lock(user.pk, shown=shown, by=by)
+        if refusal := why_not_asked(locked):
+            raise RequirementRefusedError(refusal)
+        Claim.objects.filter(user=locked).delete()
+        history_context.set_context(staff=by.get_username(), source=source)
+        requirement = Requirement.objects.create(
+            user=locked,
+            code=code,
+            # In the order of the profile, each once.
+            fields=[column for column in PROFILE_COLUMNS if column in fields],
+            message=message,
+            due_in_days=due_in_days,
+            by=by,
+        )
+    requirement.refresh_from_db()
+    user.refresh_from_db()
+    return requirement
+
+
+def why_not_asked(user: User) -> str:
+    """Why the partner cannot be asked anything about this user; empty if it can."""
+    if user.status in ENDED:
+        return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
+    if user.queue_section != QueueSection.COMPLIANCE and not_closed(user).count() >= MAX_REQUIREMENTS:
+        return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
+    return ""
+
+
+def close_requirement(
+    *, requirement_id: UUID, by: Staff, note: str = "", source: str = "", shown: str | None = None
+) -> RequirementClosure:
+    """Close a requirement: it was answered to satisfaction, or is withdrawn.
+
+    note: up to 500 characters, for staff. source, shown: see open_requirement.
+    Raises RequirementRefusedError, DecisionRefusedError of an account that may not decide, StaleError,
+    Requirement.DoesNotExist; nothing has changed then.
+    """
+    note = note.strip()
+    compliance.require_permission(by)
+    if len(note) > CLOSURE_NOTE_LENGTH:
+        raise RequirementRefusedError(
+            _("The note must be at most %(most)s characters.") % {"most": CLOSURE_NOTE_LENGTH}
+        )
+    with transaction.atomic():
+        requirement = Requirement.objects.get(pk=requirement_id)
+        compliance.lock(requirement.user_id, shown=shown, by=by)
+        if RequirementClosure.objects.filter(pk=requirement_id).exists():
+            raise RequirementRefusedError(_("This requirement is closed already."))
+        history_context.set_context(staff=by.get_username(), source=source)
+        closure = RequirementClosure.objects.create(requirement=requirement, by=by, note=note)
+    closure.refresh_from_db()
+    return closure
+
+
+def respond(*, requirement: Requirement, user_status: str, note: str) -> RequirementResponse:
+    """Record a partner's note on a requirement of a locked user, which sets it to submitted.
+
+    Raises RequirementRefusedError; nothing has changed then.
+    """
+    if user_status == Status.CLOSED:
+        raise RequirementRefusedError("The user is closed.")
+    if RequirementClosure.objects.filter(pk=requirement.pk).exists():
+        raise RequirementRefusedError("This requirement is closed.")
+    response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
+    return response
+
+
+def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
+    """Set each open requirement of a locked user to submitted whose fields an update has all.
+
+    columns: that the update has, those with the present values included.
+    """
+    # One without fields is answered by a note.
+    asked = [one for one in _open(user_id) if one.fields and columns >= set(one.fields)]
+    for requirement in asked:
+        RequirementResponse.objects.create(requirement=requirement)
+
+
+def not_closed(user: User) -> QuerySet[Requirement]:
+    """The requirements of a user that are not closed, oldest first."""
+    return user.requirements.filter(closure__isnull=True).order_by("created_at", "id")
+
+
+def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySet[Requirement]:
+    """Those of all users of a partner, oldest first. overdue: only open ones whose answer was due before now."""
+    # The few users that have some, by an index of them alone.
+    found = Requirement.objects.filter(
+        ~Q(user__queue_section=QueueSection.COMPLIANCE), user__partner=partner, closure__isnull=True
+    )
+    if overdue:
+        found = found.filter(~_IS_ANSWERED, due_at__lt=timezone.now())
+    return found.select_related("user", "closure").prefetch_related("responses").order_by("created_at", "id")
+
+
+def state_of(requirement: Requirement) -> RequirementState:
+    """What its rows say; without a statement where `closure` and `responses` were fetched."""
+    if hasattr(requirement, "closure"):
+        return RequirementState.CLOSED
+    return RequirementState.SUBMITTED if len(requirement.responses.all()) else RequirementState.OPEN
+
+
+def _open(user_id: UUID | str) -> Sequence[Requirement]:
+    rows = Requirement.objects.filter(~_IS_ANSWERED, user_id=user_id, closure__isnull=True)
+    return list(rows.order_by("created_at", "id"))
+
+
+def _check_wording(*, code: str, fields: Collection[str], message: str, due_in_days: int) -> None:
+    """Raises RequirementRefusedError for what no partner is asked, or not in these words."""
+    if code not in RequirementCode.values:
+        raise RequirementRefusedError(
+            _("Unknown code; one of: %(codes)s.") % {"codes": ", ".join(RequirementCode.values)}
+        )
+    if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
+        raise RequirementRefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
+    if not 1 <= due_in_days <= MAX_DUE_DAYS:
+        raise RequirementRefusedError(_("An answer is due in 1 to %(most)s days.") % {"most": MAX_DUE_DAYS})
+    check_message(message)
+
+
+def check_message(message: str) -> None:
+    """Raises RequirementRefusedError for a message to a partner that is too long, or names a suspicion."""
+    if len(message) > MESSAGE_LENGTH:
+        raise RequirementRefusedError(_("The message must be at most %(most)s characters.") % {"most": MESSAGE_LENGTH})
+    if words := forbidden_words(message):
+        raise RequirementRefusedError(
+            _("The partner must not learn of a suspicion: leave out %(words)s.")
+            % {"words": ", ".join(f"“{word}”" for word in words)}
+        )

@@ -1,0 +1,1 @@
+"""Staff accounts, their roles and their access."""

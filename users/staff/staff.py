@@ -1,0 +1,97 @@
+"""Staff accounts: how they are created and found, and their state."""
+
+import secrets
+from collections.abc import Iterable
+
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import Group
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.db import models, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
+
+from users.models import Staff
+from users.staff.roles import ROLES
+from users.staff_login.factors import FACTORS
+
+PASSWORD_BYTES = 18  # 24 characters
+
+
+class StaffState(models.TextChoices):
+    """The state of an account. Invited: its owner has not yet chosen a password. No access: it is nobody's."""
+
+    ACTIVE = "active", pgettext_lazy("staff account", "Active")
+    INVITED = "invited", pgettext_lazy("staff account", "Invited")
+    DISABLED = "disabled", pgettext_lazy("staff account", "Disabled")
+    NO_ACCESS = "noAccess", pgettext_lazy("staff account", "No access")
+
+
+def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
+    """Create a staff account in the group of its role; returns it and its one-time password, which is not stored.
+
+    role: a key of ROLES. The first login asks for another password (users/staff_login).
+    Raises Django's ValidationError by field, ImproperlyConfigured where the roles are not set up.
+    """
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    return _create(username, email, role, password), password
+
+
+def create_invited_staff(*, username: str, email: str, role: str) -> Staff:
+    """Create a staff account without a password, for an invitation (users/staff_login/invitations.py).
+
+    username: the part of the e-mail address before the @ where it is empty. Raises as create_staff.
+    """
+    return _create(username or email.partition("@")[0], email, role, None)
+
+
+def _create(username: str, email: str, role: str, password: str | None) -> Staff:
+    if role not in ROLES:
+        raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
+    if not email:
+        raise ValidationError({"email": _("An e-mail address is required.")})
+    group = Group.objects.filter(name=role).first()
+    if group is None:
+        raise ImproperlyConfigured("The roles of staff are not set up: run `migrate`.")
+    staff = Staff(
+        username=Staff.normalize_username(username),
+        email=Staff.objects.normalize_email(email),
+        is_staff=True,
+        password_is_one_time=True,
+    )
+    staff.set_password(password)
+    with transaction.atomic():
+        staff.full_clean()
+        staff.save(force_insert=True)
+        staff.groups.set([group])
+    return staff
+
+
+def find_staff(username: str) -> Staff:
+    """The staff account of this name. Raises ValidationError."""
+    try:
+        return Staff.objects.get(username=Staff.normalize_username(username), is_staff=True)
+    except Staff.DoesNotExist:
+        raise ValidationError(f"Staff account {username!r} not found.") from None
+
+
+def state_of(staff: Staff) -> StaffState:
+    """The account's state."""
+    if not staff.is_active:
+        return StaffState.DISABLED
+    if not staff.is_staff:
+        return StaffState.NO_ACCESS
+    return StaffState.INVITED if staff.password_is_one_time else StaffState.ACTIVE
+
+
+def role_names(staff: Staff) -> list[str]:
+    """The account's roles; `superuser` is the first."""
+    return [*(["superuser"] if staff.is_superuser else []), *sorted(group.name for group in staff.groups.all())]
+
+
+def second_factors(accounts: Iterable[Staff]) -> dict[int, set[str]]:
+    """The types of the second factors of those accounts that have any, by the account's id."""
+    factors = Authenticator.objects.filter(user__in=list(accounts), type__in=FACTORS)
+    found: dict[int, set[str]] = {}
+    for account, kind in factors.values_list("user_id", "type"):
+        found.setdefault(account, set()).add(kind)
+    return found

@@ -1,0 +1,32 @@
+"""Creating and updating users, in the transaction of the caller."""
+
+from collections.abc import Set as AbstractSet
+
+from users import queries
+from users.models.columns import Profile
+from users.queries import NO_REQUIREMENTS, NewUser, StoredUser, UserSummary
+from users.requirements import requirements
+
+
+class ExternalIdTakenError(Exception):
+    """This partner already has a user with this externalId."""
+
+
+def create_user(*, partner_id: int, external_id: str, profile: Profile) -> NewUser:
+    """Register a user. Raises ExternalIdTakenError."""
+    user = queries.insert(partner_id, external_id, profile)
+    if user is None:
+        raise ExternalIdTakenError
+    return user
+
+
+def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]) -> UserSummary:
+    """Store the profile of a locked user, unless it is the same: then nothing changes, updated_at included.
+
+    columns: that the partner sent. They answer requirements of these fields (contract, section 13).
+    """
+    updated = user.summary if profile == user.profile else queries.update(user.summary.id, profile)
+    if updated.requirements == NO_REQUIREMENTS:
+        return updated
+    requirements.submit_by_update(user_id=updated.id, columns=columns)
+    return queries.reread(updated.id)
