@@ -304,6 +304,7 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 # Staff have no verified mailbox here.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
+# With the host (users/staff_login/adapters.py).
 MFA_TOTP_ISSUER = "Partner Service"
 # Periods before and after the present one.
 MFA_TOTP_TOLERANCE = 1
@@ -347,7 +348,7 @@ LANGUAGES = [("en", "English"), ("fr", "French")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
-LANGUAGE_COOKIE_SAMESITE = "Strict"
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 # Commands and logs use it; the back office shows COMPLIANCE_TIME_ZONE (backoffice/middleware.py).
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -388,7 +389,9 @@ if not DEBUG:
 # Between two requests; users/staff_login/sessions.py limits the whole session.
 SESSION_COOKIE_AGE = 30 * 60
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
-SESSION_COOKIE_SAMESITE = "Strict"
+# A link in a mail or a chat opens its page for one who is signed in. Only GETs of other sites send it along, and no GET
+# changes anything; what acts needs the CSRF cookie too (users/staff_login/sessions.py).
+SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Strict"
 X_FRAME_OPTIONS = "DENY"
 

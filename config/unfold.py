@@ -155,7 +155,7 @@ def unfold(*, debug: bool) -> dict[str, Any]:
         },
         "COLORS": _no_colours,
         "STYLES": [_file("palette.css"), _file("look.css")],
-        "SCRIPTS": [_file(f"{name}.js") for name in ("policy", "copy", "awaited", "once", "scrollable")],
+        "SCRIPTS": [_file(f"{name}.js") for name in ("policy", "copy", "awaited", "once", "scrollable", "drafts")],
         "ENVIRONMENT": [_("Development"), "warning"] if debug else None,
         "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": sidebar},
     }

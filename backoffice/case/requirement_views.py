@@ -3,7 +3,6 @@
 from http import HTTPStatus
 from uuid import UUID
 
-from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -11,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.case.requirement_forms import AskForm, CloseForm
-from backoffice.case.views import PERMISSION, USER_PAGE, after_decision, case_page, user_or_404
+from backoffice.case.views import PERMISSION, USER_PAGE, after_decision, case_page, say_taken, user_or_404
 from users.decisions import compliance
 from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
 from users.models import RequirementCode
@@ -75,6 +74,6 @@ def close_requirement(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return case_page(
             request, user_id, status=HTTPStatus.CONFLICT, close=(str(requirement.pk), form), refusal=refusal
         )
-    messages.success(request, _("The requirement is closed."))
+    say_taken(request, _("The requirement is closed."))
     is_user_page = request.POST.get("decided_on") == USER_PAGE
     return redirect("admin:users_user_change" if is_user_page else "backoffice_case", user.pk)

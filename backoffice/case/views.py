@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -129,7 +130,7 @@ def decline_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return case_page(request, user_id, status=422, decline=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
         return case_page(request, user_id, status=409, decline=form, refusal=refusal)
-    messages.success(request, _("The proposal is declined."))
+    say_taken(request, _("The proposal is declined."))
     return redirect("backoffice_case", user.pk)
 
 
@@ -143,7 +144,7 @@ def add_note(request: HttpRequest, user_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return case_page(request, user_id, status=422, note_form=form)
     case_notes.add_note(user=user, text=form.cleaned_data["text"], by=staff_of(request))
-    messages.success(request, _("The note is recorded."))
+    say_taken(request, _("The note is recorded."))
     return redirect("backoffice_case", user.pk)
 
 
@@ -219,7 +220,7 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return case_page(request, user_id, status=422, review=form)
     except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
         return case_page(request, user_id, status=409, review=form, refusal=refusal)
-    messages.success(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
+    say_taken(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
     if request.POST.get("decided_on") == USER_PAGE:
         return redirect("admin:users_user_change", user.pk)
     return redirect(url_for(CHANGED, user))
@@ -238,6 +239,11 @@ def case_page(
     return render(request, "backoffice/case/page.html", context, status=status)
 
 
+def say_taken(request: HttpRequest, text: str) -> None:
+    """Say that what was sent was done, on the next page, which then forgets what the person typed (drafts.js)."""
+    messages.success(request, format_html("<span data-taken>{}</span>", text))
+
+
 def _now(user: User, change: StatusChange) -> str:
     return _("%(user)s is now: %(status)s.") % {"user": user.external_id, "status": Status(change.to_status).label}
 
@@ -246,7 +252,7 @@ def after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse:
     """Go on to the next case, or stay, as the person chose. done: what was done, for people."""
     # The next case is a real user's.
     if request.POST.get("then") == "stay" or user.is_sandbox:
-        messages.success(request, done)
+        say_taken(request, done)
         is_user_page = request.POST.get("decided_on") == USER_PAGE
         return redirect("admin:users_user_change" if is_user_page else "backoffice_case", user.pk)
     try:
@@ -254,9 +260,9 @@ def after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse:
     except claims.ClaimRefusedError:
         following = None
     if following is None:
-        messages.success(request, _("%(done)s There is no free case.") % {"done": done})
+        say_taken(request, _("%(done)s There is no free case.") % {"done": done})
         return redirect(QUEUE)
-    messages.success(request, _("%(done)s This is the next case.") % {"done": done})
+    say_taken(request, _("%(done)s This is the next case.") % {"done": done})
     return redirect("backoffice_case", following.pk)
 
 

@@ -56,5 +56,5 @@ def test_cookies_stay_at_home() -> None:
     client.get("/admin/account/login/")
     assert client.cookies["csrftoken"]["samesite"] == "Strict"
     client, _ = log_in(person())
-    assert client.cookies["sessionid"]["samesite"] == "Strict"
+    assert client.cookies["sessionid"]["samesite"] == "Lax"
     assert client.cookies["sessionid"]["httponly"]

@@ -191,7 +191,7 @@ def test_the_language_chosen_is_kept_in_a_cookie(user: User) -> None:
     response = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/queueduser/"})
     assert (response.status_code, response.headers["Location"]) == (302, "/admin/users/queueduser/")
     cookie = reviewer.cookies["django_language"]
-    assert (cookie.value, cookie["samesite"], bool(cookie["httponly"])) == ("fr", "Strict", True)
+    assert (cookie.value, cookie["samesite"], bool(cookie["httponly"])) == ("fr", "Lax", True)
     assert "File d’attente" in unescape(
         reviewer.get("/admin/users/queueduser/", headers={"Accept-Language": "en"}).content.decode()
     )

@@ -3,7 +3,7 @@
 from typing import Any, TypeGuard
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.core import ratelimit
+from allauth.core import context, ratelimit
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -124,6 +124,11 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def get_totp_label(self, user: AbstractBaseUser) -> str:
         """The name of the account in an authenticator app."""
         return user.get_username()
+
+    def get_totp_issuer(self) -> str:
+        """The service and its host, so that an app tells production from staging. A colon would end the issuer."""
+        host = context.request.get_host().replace(":", " ")
+        return f"{super().get_totp_issuer()} ({host})"
 
     def encrypt(self, text: str) -> str:
         """Encrypt a TOTP secret or the seed of recovery codes."""

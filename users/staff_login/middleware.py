@@ -76,6 +76,7 @@ class StaffLoginMiddleware:
         if not is_active_staff(request.user):
             return _log_out(request, page, _("This account has no access to the back office."))
         sessions.record_activity(request.session)
+        sessions.keep_csrf_secret(request)
         step = next_step(request, request.user)
         if step is not None and page not in step.allowed | ALWAYS_ALLOWED:
             return _redirect_to(step.page, request)

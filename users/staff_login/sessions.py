@@ -15,11 +15,24 @@ ACTIVITY_SECONDS = 60
 
 _STARTED = "staff_login.started"
 _ACTIVE = "staff_login.active"
+_CSRF = "staff_login.csrf"
 
 
 def start(request: HttpRequest, **_signal: Any) -> None:
-    """Record the time of the login. Receives Django's user_logged_in."""
+    """Record the time of the login, and its CSRF secret. Receives Django's user_logged_in."""
     request.session[_STARTED] = request.session[_ACTIVE] = time.time()
+    request.session[_CSRF] = request.META.get("CSRF_COOKIE")
+
+
+def keep_csrf_secret(request: HttpRequest) -> None:
+    """Let a page that another site's link opened use the session's CSRF secret.
+
+    The browser does not send the CSRF cookie along with such a link, as it is Strict. A new secret would make the forms
+    of the person's other tabs invalid.
+    """
+    is_link = request.method in {"GET", "HEAD"} and settings.CSRF_COOKIE_NAME not in request.COOKIES
+    if is_link and (secret := request.session.get(_CSRF)):
+        request.META["CSRF_COOKIE"] = secret
 
 
 def is_expired(session: SessionBase) -> bool:

@@ -6,6 +6,7 @@ from base64 import urlsafe_b64encode
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.core.internal import ratelimit
@@ -465,3 +466,15 @@ def test_a_new_password_ends_the_other_sessions() -> None:
     assert where_to(client) == ""
     assert where_to(other) == "/admin/login/"
     assert client.session["staff_login.started"] >= begun
+
+
+# Authenticator apps
+
+
+@pytest.mark.parametrize("host", ["staging.example", "localhost:8001"])
+def test_an_authenticator_entry_names_the_host(host: str, settings: Settings) -> None:
+    settings.ALLOWED_HOSTS = ["staging.example", "localhost"]
+    client, _ = log_in(person(), client=Client(headers={"host": host}))
+    # The page has it as a QR code.
+    url = client.get(f"{FACTORS}app/", headers={"host": host}).context["totp_url"]
+    assert parse_qs(urlsplit(url).query)["issuer"] == [f"Partner Service ({host.replace(':', ' ')})"]
