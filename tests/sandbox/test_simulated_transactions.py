@@ -239,7 +239,7 @@ def test_an_idempotency_key_is_honoured(sandbox: PartnerClient, path: str) -> No
     assert again.header("Idempotent-Replayed") == "true"
 
 
-# partners/sandbox/.
+# sandbox/.
 WEBHOOKS, ROTATE = "/v1/sandbox/webhooks", "/v1/sandbox/api-keys/rotate"
 ONE = f"{WEBHOOKS}/7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
 OWN: dict[str, dict[str, Any]] = {
