@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from partners.db import statements
 from partners.db.statements import Query
 from partners.db.triggers import json_object
-from users.models.columns import PROFILE_COLUMNS, Profile
+from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Profile
 from users.models.requirement_columns import QueueSection
 from users.models.requirement_triggers import STATE
 
@@ -75,9 +75,11 @@ _SHORT_SUMMARY = (
 )
 _PROFILE = ", ".join(PROFILE_COLUMNS)
 
+# Without to_tsvector, whose words and letter case depend on the database's locale.
+_FOLDED = dict(zip(FOLDED_COLUMNS, ("%s", "array_to_tsvector(string_to_array(%s, ' '))"), strict=True))
 _INSERT = f"""
-    INSERT INTO users_user (id, partner_id, external_id, {_PROFILE})
-    VALUES (%s, %s, %s{", %s" * len(PROFILE_COLUMNS)})
+    INSERT INTO users_user (id, partner_id, external_id, {_PROFILE}, {", ".join(_FOLDED)})
+    VALUES (%s, %s, %s{", %s" * len(PROFILE_COLUMNS)}, {", ".join(_FOLDED.values())})
         ON CONFLICT (partner_id, external_id) DO NOTHING
  RETURNING {", ".join(NewUser._fields)}
 """
@@ -88,10 +90,18 @@ _LOCK = (
     f"SELECT {_SHORT_SUMMARY}, {_PROFILE} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE"
 )
 _UPDATE = f"""
-    UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)} WHERE id = %s
+    UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)},
+           {", ".join(f"{column} = {value}" for column, value in _FOLDED.items())}
+     WHERE id = %s
  RETURNING {_SHORT_SUMMARY}
 """
-
+_STORE_NAMES = f"""
+    UPDATE users_user SET {", ".join(f"{column} = {value % f'v.{column}'}" for column, value in _FOLDED.items())}
+      FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[])
+           AS v (id, first_name, last_name, {", ".join(_FOLDED)})
+     WHERE users_user.id = v.id AND users_user.first_name = v.first_name AND users_user.last_name = v.last_name
+           AND users_user.name_key IS NULL
+"""
 
 _LISTED = ", ".join(ListedUser._fields)
 _FIRST_PAGES = {
@@ -134,9 +144,10 @@ def without_placeholder(rows: list[ListedUser]) -> list[ListedUser]:
     return rows if rows and rows[0].id else []
 
 
-def insert(partner_id: int, external_id: str, profile: Profile) -> NewUser | None:
-    """Store a new user; None where the partner has one with this externalId."""
-    return _first(Query(_INSERT, (uuid.uuid4(), partner_id, external_id, *profile), NewUser._make, as_text=True))
+def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName) -> NewUser | None:
+    """Store a new user; None where the partner has one with this externalId. name: that of the profile."""
+    parameters = (uuid.uuid4(), partner_id, external_id, *profile, *name)
+    return _first(Query(_INSERT, parameters, NewUser._make, as_text=True))
 
 
 def find(partner_id: int, external_id: str) -> Query[UserSummary]:
@@ -156,12 +167,21 @@ def lock(partner_id: int, external_id: str) -> StoredUser | None:
     return _first(Query(_LOCK, (partner_id, external_id), _stored_user, as_text=True))
 
 
-def update(user_id: str, profile: Profile) -> UserSummary:
-    """Store the profile of a locked user; the database sets updated_at. Raises LookupError if there is no such row."""
-    updated = _first(Query(_UPDATE, (*profile, user_id), UserSummary._make, as_text=True))
+def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
+    """Store the profile of a locked user; the database sets updated_at. Raises LookupError if there is no such row.
+
+    name: that of the profile.
+    """
+    updated = _first(Query(_UPDATE, (*profile, *name, user_id), UserSummary._make, as_text=True))
     if updated is None:
         raise LookupError("No such user: it was not locked.")
     return updated
+
+
+def store_names(user_ids: Sequence[uuid.UUID], names: Sequence[tuple[str, str]], folded: Sequence[FoldedName]) -> int:
+    """Store what is made of the names of users that have these names still and nothing made of them; how many had."""
+    columns = (user_ids, *zip(*names, strict=True), *zip(*folded, strict=True))
+    return statements.run(_STORE_NAMES, [list(column) for column in columns])
 
 
 def reread(user_id: str) -> UserSummary:

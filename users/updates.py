@@ -4,6 +4,7 @@ from collections.abc import Set as AbstractSet
 
 from users import queries
 from users.models.columns import Profile
+from users.profile.names import fold_name
 from users.queries import NO_REQUIREMENTS, NewUser, StoredUser, UserSummary
 from users.requirements import requirements
 
@@ -14,7 +15,7 @@ class ExternalIdTakenError(Exception):
 
 def create_user(*, partner_id: int, external_id: str, profile: Profile) -> NewUser:
     """Register a user. Raises ExternalIdTakenError."""
-    user = queries.insert(partner_id, external_id, profile)
+    user = queries.insert(partner_id, external_id, profile, fold_name(profile.first_name, profile.last_name))
     if user is None:
         raise ExternalIdTakenError
     return user
@@ -25,7 +26,9 @@ def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]
 
     columns: that the partner sent. They answer requirements of these fields (contract, section 13).
     """
-    updated = user.summary if profile == user.profile else queries.update(user.summary.id, profile)
+    updated = user.summary
+    if profile != user.profile:
+        updated = queries.update(user.summary.id, profile, fold_name(profile.first_name, profile.last_name))
     if updated.requirements == NO_REQUIREMENTS:
         return updated
     requirements.submit_by_update(user_id=updated.id, columns=columns)

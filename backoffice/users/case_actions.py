@@ -25,7 +25,7 @@ from backoffice.lists.badges import badge, icon_and_text
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
-from backoffice.users.user_filters import mode_of
+from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
 from users.cases import claims, search
 from users.decisions import bulk_approval, compliance
 from users.decisions.changes import version_of
@@ -57,7 +57,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
     actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected")
     search_fields = ("id", "external_id", "email", "first_name", "last_name")
-    search_help_text = gettext_lazy("Name, email, external ID or user ID")
+    search_help_text = gettext_lazy("Name, email or its domain, external ID, user ID or birth date")
     # An action is bounded, and on rows that the person has seen.
     list_disable_select_all = True
 
@@ -84,11 +84,10 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         """The users that match, and a warning where they are too many to examine."""
         if not (term := search_term.strip()):
             return queryset, False
-        mode = mode_of(request)
-        if search.is_cut(term, mode):
-            limit = search.MAX_PREFIX_MATCHES
-            messages.warning(request, _("Only the first %(limit)s matches were examined.") % {"limit": limit})
-        return queryset.filter(search.matches(term, mode)), False
+        mode, sees = mode_of(request), sees_identity(request)
+        if search.is_cut(term, mode, sees_identity=sees):
+            warn_of_cut(request, search.MAX_PREFIX_MATCHES)
+        return queryset.filter(search.matches(term, mode, sees_identity=sees)), False
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(compliance.PERMISSION)

@@ -19,13 +19,13 @@ from backoffice.lists.badges import badge
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.profile_history import display_changes, with_previous
-from backoffice.users.user_filters import ModeFilter, mode_of
-from users.cases.search import find_user_ids
+from backoffice.users.user_filters import ModeFilter, mode_of, users_found
+from users.cases.search import find_exactly
 from users.decisions.reasons import label_of, move_of, note_of, people_of
-from users.models import AccessKind, AccessRecord, Status, StatusChange, User, UserEvent
+from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 
-SEARCH_HELP = _("User ID, external ID or email in full")
+SEARCH_HELP = _("Name, email or its domain, external ID, user ID or birth date")
 
 
 _STATUS_KINDS = {Status.ACTIVE: "good", Status.REJECTED: "bad", Status.SUSPENDED: "warning", Status.CLOSED: "bad"}
@@ -82,7 +82,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     fields = ("when", "of_user", "partner_of_user", "from_status", "to_status", "people", "reason_label", "whole_note")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        return Q(user__in=find_user_ids(term, mode_of(request)))
+        return Q(user__in=users_found(request, term))
 
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
         return {"when": ("created_at", "id")}
@@ -156,7 +156,7 @@ class UserEventAdmin(ReadOnlyAdmin):
             event.changes = texts[event.pk]
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        return Q(pgh_obj__in=find_user_ids(term, mode_of(request)))
+        return Q(pgh_obj__in=users_found(request, term))
 
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's page; opening it is recorded in the access log."""
@@ -208,15 +208,18 @@ class AccessRecordAdmin(ReadOnlyAdmin):
     list_filter = (("kind", ChoicesDropdownFilter), ModeFilter)
     list_select_related = ("staff", "user")
     search_fields = ("user",)
-    search_help_text = _("User ID, external ID, email or staff username in full")
+    search_help_text = _("What finds a user, or a staff username in full")
     ordering = ("-id",)
     order_note = _("newest first")
     fields = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        """Search by the user, or else by the staff member."""
-        users = find_user_ids(term, mode_of(request))
-        return Q(user__in=users) if users else Q(staff__username=term)
+        """Search by the user or the staff member named exactly, or else by what finds users."""
+        if exact := find_exactly(term, mode_of(request)):
+            return Q(user__in=exact)
+        if Staff.objects.filter(username=term).exists():
+            return Q(staff__username=term)
+        return Q(user__in=users_found(request, term))
 
     @admin.display(description=_("user"))
     def of_user(self, record: AccessRecord) -> str:

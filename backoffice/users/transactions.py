@@ -22,27 +22,28 @@ from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import ReadOnlyAdmin, Table
-from backoffice.users.user_filters import ModeFilter, mode_of
+from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from partners.models import Partner
 from partners.streaming import STAFF, TooManyStreamsError
 from transactions.documents.downloads import FaultError, respond
 from transactions.models import Conversion, Document, DocumentWithdrawal
 from users.cases.modes import in_mode
-from users.cases.search import MAX_EXACT_MATCHES, find_user_ids
 from users.models import AccessKind
 
+# Partners may give different conversions the same conversionId.
+MAX_EXACT_MATCHES = 100
 MAY_DOWNLOAD = "transactions.download_document"
 
 
 class UserFilter(TextFilter):  # type: ignore[misc]
-    """By the user's userId, externalId or email."""
+    """By what finds users: a name, an externalId and so on."""
 
     title, parameter_name = _("user"), "user"
     is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = (self.value() or "").strip()
-        return queryset.filter(user__in=find_user_ids(value, mode_of(request))) if value else queryset
+        return queryset.filter(user__in=users_found(request, value)) if value else queryset
 
 
 class UserRowAdmin(ReadOnlyAdmin):

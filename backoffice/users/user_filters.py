@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.admin import ChoicesFieldListFilter
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
@@ -16,7 +19,9 @@ from backoffice.lists.filters import ChoiceFilter
 from backoffice.lists.waiting_time import AgeState, hours_label, hours_of, limits
 from partners.models import Mode
 from users.cases.modes import in_mode
+from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
 from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Status
+from users.models.columns import IDENTITY_PERMISSION
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
@@ -80,6 +85,24 @@ class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
 def mode_of(request: HttpRequest) -> Mode:
     """The mode that a list was asked for; live where none was."""
     return Mode.SANDBOX if request.GET.get(MODE) == Mode.SANDBOX else Mode.LIVE
+
+
+def sees_identity(request: HttpRequest) -> bool:
+    """Whether the person may see, and search by, birth dates."""
+    return request.user.has_perm(IDENTITY_PERMISSION)
+
+
+def users_found(request: HttpRequest, term: str) -> list[UUID]:
+    """The ids of the users that a search for a user's records finds, and a warning where there are more."""
+    found, is_cut = find_user_ids(term, mode_of(request), sees_identity=sees_identity(request))
+    if is_cut:
+        warn_of_cut(request, MAX_USERS_OF_RECORDS)
+    return found
+
+
+def warn_of_cut(request: HttpRequest, limit: int) -> None:
+    """Say that a search has more matches than it examines."""
+    messages.warning(request, gettext("Only the first %(limit)s matches were examined.") % {"limit": limit})
 
 
 class ModeFilter(DropdownFilter):  # type: ignore[misc]

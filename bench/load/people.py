@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from users.models import Status
+from users.profile.names import fold_name
 
 PERIOD = timedelta(days=730)
 PENDING, ACTIVE, REJECTED = Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.REJECTED
@@ -106,6 +107,7 @@ def _person(
         "email": _email(first_name, last_name, number // 50 if has_shared_mailbox else number),
         "first_name": first_name,
         "last_name": last_name,
+        **_folded(first_name, last_name),
         "date_of_birth": _born(rng, now),
         "address_line1": f"{rng.randrange(1, 3000)} King St",
         "city": city,
@@ -123,6 +125,12 @@ def _person(
         "updated_at": max(instants[-1], changed or instants[0]),
     }
     return Person(number, columns, moves)
+
+
+def _folded(first_name: str, last_name: str) -> dict[str, str]:
+    """The columns of the folded name, as COPY takes them: a tsvector by its quoted words."""
+    name = fold_name(first_name, last_name)
+    return {"name_key": name.name_key, "name_words": " ".join(f"'{word}'" for word in name.name_words.split(" "))}
 
 
 def _last_name(rng: random.Random) -> str:

@@ -15,6 +15,8 @@ PROFILE = (
     "address_line1, address_line2, city, country, date_of_birth, email, first_name, is_ciro_affiliate, last_name,"
     " occupation, postal_code, province"
 )
+# Of the name, for comparing and finding.
+FOLDED = "name_key, name_words"
 READ = {"SELECT"}
 ADD = {"SELECT", "INSERT"}
 
@@ -42,10 +44,10 @@ GRANTS = {
     "partners_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},
     "partners_webhookdelivery": ADD
     | {"UPDATE (attempt_count, attempts, ended_at, leased_until, next_attempt_at, state)", "DELETE"},
-    # Users: what a partner may change; status and times are the triggers'.
+    # Users: what a partner may change, and what is made of it; status and times are the triggers'.
     "users_user": READ
-    | {f"INSERT ({', '.join(sorted(f'{PROFILE}, external_id, id, partner_id'.split(', ')))})"}
-    | {f"UPDATE ({PROFILE})"},
+    | {f"INSERT ({', '.join(sorted(f'{PROFILE}, {FOLDED}, external_id, id, partner_id'.split(', ')))})"}
+    | {f"UPDATE ({', '.join(sorted(f'{PROFILE}, {FOLDED}'.split(', ')))})"},
     # Kept for good: added to, or written by triggers alone.
     "users_userevent": READ,
     "users_statuschange": READ

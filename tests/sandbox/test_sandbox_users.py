@@ -66,7 +66,7 @@ class Rows:
             self.decision = factories.StatusChangeFactory.create(user=user, to_status=status, by=by)
         self.changed = self._user("changed")
         factories.StatusChangeFactory.create(user=self.changed, by=by)
-        User.objects.filter(pk=self.changed.pk).update(first_name="Augusta")
+        User.objects.filter(pk=self.changed.pk).update(first_name="Augusta", name_key="augusta byron")
         for external_id in ("asked", "answered"):
             requirement = factories.RequirementFactory.create(user=self._user(external_id), by=by)
             if external_id == "answered":

@@ -129,6 +129,7 @@ COMMANDS: dict[str, Arguments] = {
     "test_webhook": lambda w: [w.webhook],
     "purge_expired": lambda _w: [],
     "reencrypt_secrets": lambda _w: [],
+    "fold_names": lambda _w: [],
     "seed_demo": lambda _w: ["--users", "1", "--conversions", "1"],
     "setup_database_roles": lambda _w: [],
 }

@@ -1,94 +1,127 @@
-"""Search for users: by an exact value, or by userId and the start of externalId, email or names.
+"""Search for users: by the beginnings of names, e-mail address, its domain, externalId or userId, and by birth date.
 
-Each statement uses an index. The conditions on prefixes repeat the expressions of the indexes in users/models/user.py,
-with the parameters outside: a generic plan of a prepared statement uses the index too, which it does not for LIKE.
+Each kind is a statement with an index of its own, with a bounded number of matches: an OR of them would use no index.
+The conditions on prefixes repeat the expressions of the indexes in users/models/user.py, with the parameters outside: a
+generic plan of a prepared statement uses the index too, which it does not for LIKE.
 """
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
+from datetime import date
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, Q, QuerySet, Value
+from django.core.exceptions import ValidationError
+from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Lower
+from django.forms import DateField
 
-from partners.models import Mode, Partner
+from partners.models import Mode
 from users.cases.modes import in_mode
 from users.models import User
+from users.profile.names import name_query
 
-# Limits on the matches in each of the columns searched.
-MAX_EXACT_MATCHES = 100
+# Limits on the matches of each kind: of those whose records are listed, and of those listed themselves.
+MAX_USERS_OF_RECORDS = 100
 MAX_PREFIX_MATCHES = 1_000
 
 # Without the table's name: Django may give it an alias.
-_WORD = re.compile(r"[^\W_]+")
-_NAME_WORDS = """
-    to_tsvector('simple'::regconfig, COALESCE(first_name, '') || ' ' || COALESCE(last_name, ''))
-    @@ to_tsquery('simple'::regconfig, %s)
-"""
+_EXTERNAL_ID, _LOWER_ID = 'LOWER(external_id COLLATE "C")', 'LOWER(%s COLLATE "C")'
+_EMAIL, _LOWER = "LOWER(email)", "LOWER(%s)"
+_DOMAIN = "SPLIT_PART(LOWER(email), '@', 2)"
 _LAST_CHARACTER = chr(0x10FFFF)
+# The first eight digits, which a case is named by, or more.
+_USER_ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{0,4}){0,3}(?:-?[0-9a-f]{0,12})?")
+_DOMAIN_NAME = re.compile(r"@?[^\s@]+\.[^\s@]+|@[^\s@]+")
 
 
-def find_user_ids(term: str, mode: Mode) -> list[UUID]:
-    """The ids of a mode's users whose userId, externalId or email is `term`.
+def find_user_ids(term: str, mode: Mode, *, sees_identity: bool) -> tuple[list[UUID], bool]:
+    """The ids of a mode's users that match, for a list of their records, and whether there are more than these.
 
-    One statement for each of the three, with at most MAX_EXACT_MATCHES rows: an OR of them would use no index.
+    Those whose userId, externalId or e-mail address is `term`, or else all of `matches`. At most MAX_USERS_OF_RECORDS
+    of each kind.
     """
-    # The index on externalId begins with the partner.
-    partners = in_mode(Partner.objects.order_by(), mode)
-    conditions = [Q(partner__in=partners.values("pk"), external_id=term)]
-    with suppress(ValueError):
-        conditions.append(Q(pk=UUID(term)))
-    if "@" in term:
-        # The index has addresses in lower case.
-        conditions.append(Q(email=term, low=Lower(Value(term))))
-    users = in_mode(User.objects.alias(low=Lower("email")), mode).order_by()
-    return [
-        pk
-        for condition in conditions
-        for pk in users.filter(condition).values_list("pk", flat=True)[:MAX_EXACT_MATCHES]
-    ]
+    return _ids(_exact(term), mode) or _ids(_conditions(term, sees_identity=sees_identity), mode) or ([], False)
 
 
-def matches(term: str, mode: Mode) -> Q:
-    """The users of a mode whose userId is `term`, or whose externalId, email or names begin with it."""
-    # A bounded query each, since an OR would use no index.
+def find_exactly(term: str, mode: Mode) -> list[UUID]:
+    """The ids of a mode's users whose userId, externalId or e-mail address is `term`, in any letter case."""
+    found = _ids(_exact(term), mode)
+    return found[0] if found else []
+
+
+def matches(term: str, mode: Mode, *, sees_identity: bool) -> Q:
+    """The users of a mode whom `term` finds. sees_identity: whether the reader may see, and search by, birth dates."""
     users = in_mode(User.objects.order_by(), mode)
     queries: list[QuerySet[Any]] = [
-        users.filter(condition).values("pk")[:MAX_PREFIX_MATCHES] for condition in _conditions(term)
+        users.filter(condition).values("pk")[:MAX_PREFIX_MATCHES]
+        for condition in _conditions(term, sees_identity=sees_identity)
     ]
     return Q(pk__in=queries[0].union(*queries[1:], all=True) if len(queries) > 1 else queries[0])
 
 
-def is_cut(term: str, mode: Mode) -> bool:
+def is_cut(term: str, mode: Mode, *, sees_identity: bool) -> bool:
     """Whether one of the queries has more than MAX_PREFIX_MATCHES matches."""
     users = in_mode(User.objects.order_by(), mode)
     return any(
         len(users.filter(condition).values_list("pk")[MAX_PREFIX_MATCHES : MAX_PREFIX_MATCHES + 1])
-        for condition in _conditions(term)
+        for condition in _conditions(term, sees_identity=sees_identity)
     )
 
 
-def _conditions(term: str) -> list[Any]:
-    try:
+def _ids(conditions: list[Any], mode: Mode) -> tuple[list[UUID], bool] | None:
+    users = in_mode(User.objects.order_by(), mode)
+    kinds = [list(users.filter(one).values_list("pk", flat=True)[: MAX_USERS_OF_RECORDS + 1]) for one in conditions]
+    found = [pk for kind in kinds for pk in kind[:MAX_USERS_OF_RECORDS]]
+    return (found, any(len(kind) > MAX_USERS_OF_RECORDS for kind in kinds)) if found else None
+
+
+def _exact(term: str) -> list[Any]:
+    with suppress(ValueError):
         return [Q(pk=UUID(term))]
-    except ValueError:
-        pass
-    conditions = [begins_with("external_id", term), begins_with("LOWER(email)", term.lower())]
-    if "@" not in term and (words := _WORD.findall(term)):
-        conditions.append(_condition(_NAME_WORDS, " & ".join(map(_lexeme, words))))
+    conditions = [_condition(f"{_EXTERNAL_ID} = {_LOWER_ID}", term)]
+    if "@" in term:
+        conditions.append(_condition(f"{_EMAIL} = {_LOWER}", term))
     return conditions
 
 
-def _lexeme(word: str) -> str:
-    # Too many names start with one letter: it is taken as a whole word.
-    return f"{word}:*" if len(word) > 1 else word
+def _conditions(term: str, *, sees_identity: bool) -> list[Any]:
+    try:
+        return [Q(pk=UUID(term))]
+    except ValueError:
+        return list(_prefixes(term, sees_identity=sees_identity))
 
 
-def begins_with(column: str, prefix: str) -> Any:
-    """The rows whose column has this prefix, as a range of the pattern operators."""
-    return _condition(f"{column} ~>=~ %s AND {column} ~<~ %s", prefix, prefix + _LAST_CHARACTER)
+def _prefixes(term: str, *, sees_identity: bool) -> Iterator[Any]:
+    """A condition for each kind of search that the term may be."""
+    yield begins_with(_EXTERNAL_ID, term, value=_LOWER_ID)
+    yield begins_with(_EMAIL, term, value=_LOWER)
+    if _DOMAIN_NAME.fullmatch(term):
+        yield begins_with(_DOMAIN, term.removeprefix("@"), value=_LOWER)
+    # What the pages show of a userId may end with an ellipsis.
+    if _USER_ID.fullmatch(digits := term.lower().rstrip("….")):
+        known = digits.replace("-", "")
+        yield Q(pk__range=(UUID(known.ljust(32, "0")), UUID(known.ljust(32, "f"))))
+    if sees_identity and (born := _date(term)):
+        yield Q(date_of_birth=born)
+    # An e-mail address is one word.
+    if ("@" not in term or re.search(r"\s", term)) and (query := name_query(term)):
+        yield _condition("name_words @@ %s::tsquery", query)
+
+
+def _date(term: str) -> date | None:
+    """The date that a term is, in one of the forms that Django accepts in the reader's language; ISO 8601 in each."""
+    with suppress(ValidationError):
+        # Django shows "Dec. 10, 1990" and accepts it without the dot.
+        born: date = DateField().clean(re.sub(r"(?<=[^\W\d])\.", "", term))
+        return born
+    return None
+
+
+def begins_with(column: str, prefix: str, *, value: str = "%s") -> Any:
+    """The rows whose column has this prefix, as a range of the pattern operators. value: changes it as the column."""
+    return _condition(f"{column} ~>=~ {value} AND {column} ~<~ {value}", prefix, prefix + _LAST_CHARACTER)
 
 
 def _condition(statement: str, *parameters: str) -> Any:

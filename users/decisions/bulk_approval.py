@@ -90,9 +90,7 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
     pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
         opened_at=_last_opening(),
         same_email_at=_last_change(same_email(OuterRef("email"), **OTHERS)),
-        same_person_at=_last_change(
-            same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), **OTHERS)
-        ),
+        same_person_at=_last_change(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS)),
     )
     unopened = [user for user in pending if not _is_opened(user)]
     codes_by_user = risk_flag_codes(unopened)

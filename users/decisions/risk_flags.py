@@ -137,10 +137,9 @@ def risk_flag_codes(users: Collection[User], *, sees_identity: bool = True) -> d
     users_by_id = {user.pk: user for user in users}
     before = StatusChange.objects.filter(user=OuterRef("pk"), created_at__lt=OuterRef("status_since"))
     verdicts = StatusChange.objects.filter(user=OuterRef("pk")).exclude(to_status=Status.PENDING_COMPLIANCE)
-    same = same_person(OuterRef("last_name"), OuterRef("first_name"), OuterRef("date_of_birth"), **OTHERS)
     conditions = {
         FlagCode.SAME_EMAIL: Exists(same_email(OuterRef("email"), **OTHERS)),
-        FlagCode.SAME_PERSON: Exists(same),
+        FlagCode.SAME_PERSON: Exists(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS)),
         **{code: Exists(before.filter(to_status=status)) for status, code in _ADVERSE.items()},
     }
     marked: QuerySet[Any] = User.objects.filter(pk__in=list(users_by_id)).annotate(
@@ -231,20 +230,19 @@ def same_email(email: Combinable, *, pk: Any, is_sandbox: Any) -> QuerySet[User]
     return others.alias(low=Lower("email")).filter(low=Lower(email))
 
 
-def same_person(
-    last_name: Combinable, first_name: Combinable, born: Any, *, pk: Any, is_sandbox: Any
-) -> QuerySet[User]:
-    """Other users, of any partner of the same mode, with this name and birth date, by the index user_name_and_birth."""
+def same_person(name_key: Any, born: Any, *, pk: Any, is_sandbox: Any) -> QuerySet[User]:
+    """Other users, of any partner of the same mode, with this folded name and birth date, by user_birth_and_name.
+
+    name_key: User.name_key, the same for first and last name exchanged.
+    """
     others = User.objects.exclude(pk=pk).filter(is_sandbox=is_sandbox)
-    return others.alias(last=Lower("last_name"), first=Lower("first_name")).filter(
-        last=Lower(last_name), first=Lower(first_name), date_of_birth=born
-    )
+    return others.filter(date_of_birth=born, name_key=name_key)
 
 
 def _shared_by_others(user: User, *, sees_identity: bool) -> Iterator[RiskFlag]:
     others = {"pk": user.pk, "is_sandbox": user.is_sandbox}
     if sees_identity:
-        same = same_person(Value(user.last_name), Value(user.first_name), user.date_of_birth, **others)
+        same = same_person(Value(user.name_key), user.date_of_birth, **others)
         yield from _shared(FlagCode.SAME_PERSON, same)
     yield from _shared(FlagCode.SAME_EMAIL, same_email(Value(user.email), **others))
 

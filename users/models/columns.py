@@ -23,6 +23,20 @@ class Profile(NamedTuple):
 
 PROFILE_COLUMNS = Profile._fields
 
+
+class FoldedName(NamedTuple):
+    """The columns that are made of the name (users/profile/names.py).
+
+    name_key: the same for names that fold alike, first and last name exchanged too. name_words: the words by which it
+    is found, with blanks between them; the column is a tsvector.
+    """
+
+    name_key: str
+    name_words: str
+
+
+FOLDED_COLUMNS = FoldedName._fields
+
 # A change of one of these in an active user asks for a review.
 REVIEWED_COLUMNS = ("first_name", "last_name", "date_of_birth")
 

@@ -8,10 +8,10 @@ import pghistory
 import pgtrigger
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.indexes import GinIndex, OpClass
-from django.contrib.postgres.search import SearchVector
+from django.contrib.postgres.search import SearchVectorField
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Length, Lower, Now
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +22,7 @@ from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.json_rules import has_visible_character
 from partners.models import Partner
 from users.models.approval_triggers import DECISION_TRIGGERS
-from users.models.columns import PROFILE_COLUMNS
+from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS
 from users.models.indexes import newest_of_each_mode
 from users.models.requirement_columns import REQUIREMENT_COLUMNS, QueueSection, RequirementColumns
 from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
@@ -31,7 +31,10 @@ from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_T
 
 models.CharField.register_lookup(Length)
 
-_NAME_WORDS = SearchVector("first_name", "last_name", config="simple")
+# The letters of ASCII, which are the same in every locale. Django's Collate may not be inside of an index's expression.
+EXTERNAL_ID_IN_LOWER_CASE = Lower("external_id", template='%(function)s(%(expressions)s COLLATE "C")')
+# Of an address in lower case, what follows the @: the contract allows no other.
+EMAIL_DOMAIN = Func(Lower("email"), Value("@"), Value(2), function="SPLIT_PART", output_field=models.TextField())
 
 
 @tracked(
@@ -99,6 +102,9 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
     country = models.CharField(_("country"), max_length=2)
     occupation = models.CharField(_("occupation"), max_length=100)
     is_ciro_affiliate = models.BooleanField(_("CIRO affiliate"))
+    # Of first and last name, written with them (users/profile/names.py); null equals no other.
+    name_key = models.TextField(_("folded name"), null=True, editable=False)  # noqa: DJ001
+    name_words = SearchVectorField(_("words of the name"), null=True, editable=False)
     status = models.CharField(_("status"), max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)
     # Triggers set the next four.
     # The code of the decision that led to the status.
@@ -115,8 +121,8 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
     # The serving role may not update the status, which a trigger moves, nor set the first status and the times.
     serving_privileges = (
         "SELECT",
-        f"INSERT (id, partner_id, external_id, {', '.join(PROFILE_COLUMNS)})",
-        f"UPDATE ({', '.join(PROFILE_COLUMNS)})",
+        f"INSERT (id, partner_id, external_id, {', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
+        f"UPDATE ({', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
     )
 
     class Meta:
@@ -165,13 +171,17 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
             ),
             # Search and risk flags. Prefixes need the pattern operators: a plain index serves LIKE only in locale C.
             models.Index(F("is_sandbox"), OpClass(Lower("email"), "text_pattern_ops"), name="user_email_prefix"),
-            models.Index(F("is_sandbox"), OpClass("external_id", "text_pattern_ops"), name="user_external_id_prefix"),
+            models.Index(F("is_sandbox"), OpClass(EMAIL_DOMAIN, "text_pattern_ops"), name="user_email_domain"),
             models.Index(
-                F("is_sandbox"), Lower("last_name"), Lower("first_name"), "date_of_birth", name="user_name_and_birth"
+                F("is_sandbox"),
+                OpClass(EXTERNAL_ID_IN_LOWER_CASE, "text_pattern_ops"),
+                name="user_external_id_any_case",
             ),
+            # Who has the birth date, and of these who has the name.
+            models.Index(fields=("is_sandbox", "date_of_birth", "name_key"), name="user_birth_and_name"),
             # GIN has no column of booleans.
-            GinIndex(_NAME_WORDS, condition=Q(is_sandbox=False), name="user_name_words"),
-            GinIndex(_NAME_WORDS, condition=Q(is_sandbox=True), name="user_name_words_sandbox"),
+            GinIndex(fields=("name_words",), condition=Q(is_sandbox=False), name="user_folded_words"),
+            GinIndex(fields=("name_words",), condition=Q(is_sandbox=True), name="user_folded_words_sandbox"),
         )
         permissions = (
             ("view_identity", gettext_noop("Can see birth dates and addresses")),
@@ -204,7 +214,7 @@ class UserEvent(
                 " IS DISTINCT FROM ROW(NEW.updated_at, NEW.identity_changed_at)"
             )
         ),
-        exclude=[*REQUIREMENT_COLUMNS, "status_reason_code"],
+        exclude=[*REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code"],
         context_field=pghistory.ContextJSONField(),
         context_id_field=None,
         append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can

@@ -114,6 +114,17 @@ def test_a_case_with_risk_flags_that_nobody_has_opened_is_left_as_it_is(client: 
     assert statuses(with_flag, without) == ["pendingCompliance", "active"]
 
 
+def test_a_rejected_person_who_returns_without_accents_is_not_approved_unopened(client: Client, make: Make) -> None:
+    rejected = make(firstName="François-Xavier", lastName="Lévêque")
+    factories.decide(rejected, Status.REJECTED)
+    returned = make(firstName="Francois-Xavier", lastName="Leveque")
+    assert "1 risk flag" in client.get(QUEUE).content.decode()
+    assert REFUSED in approve(client, choices(client, returned))
+    assert statuses(rejected, returned) == ["rejected", "pendingCompliance"]
+    assert "Same name and birth date as another user" in client.get(f"/admin/cases/{returned.pk}/").content.decode()
+    assert "1 user was approved" in approve(client, choices(client, returned))
+
+
 def test_a_harmless_flag_alone_does_not_hold_the_approval_back(client: Client, make: Make) -> None:
     user = make(isCiroAffiliate=True)
     assert "1 user was approved" in approve(client, choices(client))
