@@ -132,7 +132,7 @@ def _file(name: str) -> Callable[[HttpRequest], str]:
 
 
 def _no_colours(_request: HttpRequest) -> dict[str, Any]:
-    """Return no colours: Unfold would write them inline into each page; they are in palette.css."""
+    """Return no colours: Unfold would write them inline into each page; they are in look.css."""
     return {}
 
 
@@ -154,8 +154,8 @@ def unfold(*, debug: bool) -> dict[str, Any]:
             ]
         },
         "COLORS": _no_colours,
-        "STYLES": [_file("palette.css"), _file("look.css")],
-        "SCRIPTS": [_file(f"{name}.js") for name in ("policy", "copy", "awaited", "once", "scrollable", "drafts")],
+        "STYLES": [_file("look.css")],
+        "SCRIPTS": [_file("backoffice.js")],
         "ENVIRONMENT": [_("Development"), "warning"] if debug else None,
         "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": sidebar},
     }

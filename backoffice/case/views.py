@@ -240,7 +240,7 @@ def case_page(
 
 
 def say_taken(request: HttpRequest, text: str) -> None:
-    """Say that what was sent was done, on the next page, which then forgets what the person typed (drafts.js)."""
+    """Say that what was sent was done, on the next page, which then forgets what the person typed (backoffice.js)."""
     messages.success(request, format_html("<span data-taken>{}</span>", text))
 
 

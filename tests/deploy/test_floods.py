@@ -1,7 +1,9 @@
 """Floods are limited by address, in the contract's form; other clients are not."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -13,10 +15,11 @@ from tests.deploy.proxy import Proxy, running
 from tests.live.conftest import Server
 from tests.support.client import PartnerClient, Response, Transport
 from tests.support.responses import assert_error
+from tests.support.staff import client_as
 from tests.support.watched import wait_until
 
 # Of service.conf: so many pass at once, after a first one.
-UNSIGNED_BURST, PAGES_BURST, LOGIN_BURST = 20, 100, 20
+UNSIGNED_BURST, PAGES_BURST, LOGIN_BURST, STATIC_BURST = 20, 100, 20, 1000
 # Of limits.conf.
 CONNECTIONS = 200
 LIKE_SIGNED = {
@@ -124,3 +127,35 @@ def test_too_many_connections_of_an_address_are_refused(proxy: Proxy) -> None:
         hold(2)
         wait_until(lambda: way("GET", "/v1/ping", LIKE_SIGNED, b"").status == 429)
         assert_too_many(way("GET", "/v1/ping", LIKE_SIGNED, b""))
+
+
+OFFICE_BROWSERS = 8
+
+
+@pytest.mark.django_db
+def test_fresh_browsers_of_one_office_get_all_that_their_pages_need(proxy: Proxy) -> None:
+    page = client_as("superuser").get("/admin/users/queueduser/").content.decode()
+    files = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+    assert len(files) > 20
+
+    def open_pages(_browser: int) -> Counter[int]:
+        with proxy.connected() as connection:
+            targets = ["/admin/account/login/", "/admin/users/queueduser/", *files]
+            statuses = Counter(ask(connection, head("GET", target, {})).status for target in targets)
+            statuses[ask(connection, head("POST", "/admin/account/login/", {}), method="POST").status] += 1
+            return statuses
+
+    with ThreadPoolExecutor(OFFICE_BROWSERS) as browsers:
+        found = sum(browsers.map(open_pages, range(OFFICE_BROWSERS)), Counter[int]())
+    # The page redirects to the login; a POST without a token is refused by the service.
+    assert found == Counter({200: (len(files) + 1) * OFFICE_BROWSERS, 302: OFFICE_BROWSERS, 403: OFFICE_BROWSERS})
+
+
+def test_a_flood_of_static_files_is_limited_and_leaves_the_login_alone(proxy: Proxy) -> None:
+    request, statuses = head("GET", "/static/backoffice/icon.svg", {}), Counter[int]()
+    # nginx closes a connection after a thousand requests.
+    for times in (STATIC_BURST // 2, STATIC_BURST // 2 + 10):
+        with proxy.connected() as connection:
+            statuses += Counter(ask(connection, request).status for _ in range(times))
+    assert statuses == {200: STATIC_BURST + 1, 429: 9}
+    assert over_tls(proxy)("GET", "/admin/account/login/", {}, b"").status == 200
