@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,6 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
-from limits.storage import MemoryStorage, memory
 from pytest_django.fixtures import Settings
 
 from partners import circuit_breaker
@@ -50,7 +50,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (throttling, circuit_breaker, memory):
+    for module in (throttling, circuit_breaker):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -189,14 +189,30 @@ def test_the_count_is_shared_where_there_is_a_redis(redis_url: str) -> None:
 
 def test_without_a_redis_each_process_counts_for_itself() -> None:
     rate = parse_rate("5/minute")
-    assert [throttling.WindowCounter(MemoryStorage()).hit(rate, 1)[0] for _ in range(2)] == [1, 1]
+    assert [throttling.MemoryCounter().hit(rate, 1)[0] for _ in range(2)] == [1, 1]
+
+
+def test_no_thread_starts_while_requests_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+    monkeypatch.setattr(threading.Thread, "start", started.append)
+    counter = throttling.MemoryCounter()
+    assert [counter.hit(parse_rate("5/second"), partner_id)[0] for partner_id in (1, 1, 2)] == [1, 2, 1]
+    assert started == []
+
+
+def test_another_rate_begins_another_window(clock: Clock) -> None:
+    counter = throttling.MemoryCounter()
+    rates = [parse_rate(text) for text in ("5/minute", "5/minute", "9/minute", "5/minute")]
+    assert [counter.hit(rate, 1)[0] for rate in rates] == [1, 2, 1, 1]
+    clock.now += 60
+    assert counter.hit(rates[0], 1) == (1, clock.now + 60)
 
 
 def test_simultaneous_requests_of_a_window_are_all_counted() -> None:
     rate = parse_rate("1000/minute")
     with ThreadPoolExecutor(8) as pool:
         for _ in range(20):
-            counter = throttling.WindowCounter(MemoryStorage())
+            counter = throttling.MemoryCounter()
             counter.hit(rate, 1)
             list(pool.map(lambda _, counter=counter: counter.hit(rate, 1), range(8)))
             assert counter.hit(rate, 1)[0] == 10

@@ -113,7 +113,9 @@ def stored(partner: Partner) -> tuple[int, ...]:
 
 def counted_in_window() -> int:
     """Requests counted against the limit."""
-    return sum(count for count, _ in throttling._counter()._windows.values())
+    counter = throttling._counter()
+    assert isinstance(counter, throttling.MemoryCounter)
+    return sum(count for _, count, _ in counter._windows.values())
 
 
 def counted(partner: Partner) -> tuple[int, Counter[str], Counter[str]]:
@@ -170,13 +172,13 @@ def test_a_request_is_counted_while_no_transaction_is_open(
     committed: Known, send: Callable[[Known], Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The counter may be Redis, and nothing waits for Redis while rows are locked."""
-    hit, states = throttling.WindowCounter.hit, []
+    hit, states = throttling.MemoryCounter.hit, []
 
-    def watched(counter: throttling.WindowCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
+    def watched(counter: throttling.MemoryCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
         states.append((connection.in_atomic_block, connection.connection.pgconn.transaction_status))
         return hit(counter, rate, partner_id)
 
-    monkeypatch.setattr(throttling.WindowCounter, "hit", watched)
+    monkeypatch.setattr(throttling.MemoryCounter, "hit", watched)
     send(committed)
     assert states == [(False, TransactionStatus.IDLE)]
     keys.revoke(committed.partner.api_keys.get())
