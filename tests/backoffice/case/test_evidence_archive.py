@@ -90,8 +90,9 @@ def between(pack: dict[str, bytes]) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in pack.items():
             archive.writestr(name, content)
+            assert archive.fp is not None
             archive.fp.write(hidden)
-            archive.start_dir += len(hidden)  # type: ignore[attr-defined]
+            archive.start_dir += len(hidden)
     return buffer.getvalue()
 
 
