@@ -114,6 +114,7 @@ format: install ## ruff's formats and fixes
 openapi: install ## writes docs/openapi.json, and from it the types of the clients
 	$(DESCRIBE) > docs/openapi.json
 	$(BIN)/python clients/generate_types.py
+	$(BIN)/python clients/commonjs.py
 
 openapi-lint: $(NPM_STAMP) ## Redocly, Spectral and openapi-typescript on docs/openapi.json; needs npm and Node.js 20.19
 	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.json 2>&1 | tee redocly.txt \

@@ -11,7 +11,7 @@ from django.conf import settings
 FOLDER: Path = settings.BASE_DIR / "clients"
 # The names of the archives, and the folders of the packages.
 PACKAGES = {"psi-python.tar.gz": "python", "psi-node.tgz": "node"}
-_SUFFIXES = {".py", ".typed", ".toml", ".md", ".json", ".mjs", ".mts"}
+_SUFFIXES = {".py", ".typed", ".toml", ".md", ".json", ".mjs", ".mts", ".cjs", ".cts"}
 
 
 @lru_cache(maxsize=len(PACKAGES))

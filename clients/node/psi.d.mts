@@ -31,6 +31,7 @@ export declare function sign(secret: string, canonical: string): string;
 export declare class PsiError extends Error {
   readonly isTemporary: boolean;
 }
+export declare class ConfigurationError extends PsiError {}
 export declare class NoResponseError extends PsiError {}
 export declare class ApiError extends PsiError {
   readonly status: number;
@@ -50,6 +51,7 @@ export interface ClientOptions {
   timeoutMs?: number;
   attempts?: number;
   maxWaitMs?: number;
+  fetch?: typeof globalThis.fetch;
 }
 
 export declare class Client {
@@ -74,7 +76,7 @@ export declare class Client {
   send(
     method: string,
     target: string,
-    body?: string,
+    body?: unknown,
     idempotencyKey?: string,
     moreHeaders?: Record<string, string>,
   ): Promise<Response>;
@@ -86,7 +88,6 @@ export declare class Events implements AsyncIterable<Event> {
   [Symbol.asyncIterator](): AsyncGenerator<Event, void>;
 }
 
-// Ends the program where it is not set.
 export declare function setting(name: string): string;
 export declare function userPath(externalId: string, ...more: string[]): string;
 export declare function known<const Value extends string, const Other extends string>(

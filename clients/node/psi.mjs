@@ -61,6 +61,9 @@ export class PsiError extends Error {
   isTemporary = false;
 }
 
+// Nothing was sent: a setting is missing or malformed, or the host is unknown or shows a wrong certificate.
+export class ConfigurationError extends PsiError {}
+
 // No response, or a damaged one. A write may have taken effect: retry it under the same Idempotency-Key.
 export class NoResponseError extends PsiError {
   isTemporary = true;
@@ -100,8 +103,9 @@ export class WebhookError extends PsiError {}
 
 // Calls the service with an API key. baseUrl, apiKey, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY,
 // PSI_SECRET. timeoutMs: of an attempt. attempts: at most, for each request. maxWaitMs: the longest Retry-After that is
-// waited for. The methods reject with ApiError and NoResponseError; those that write take an idempotencyKey, by default
-// a new one.
+// waited for. fetch: in place of Node's, which uses the proxies of HTTPS_PROXY and NO_PROXY only under
+// NODE_USE_ENV_PROXY=1 (Node.js 24). Throws ConfigurationError. The methods reject with that, ApiError and
+// NoResponseError; those that write take an idempotencyKey, by default a new one.
 export class Client {
   #baseUrl;
   #apiKey;
@@ -109,11 +113,13 @@ export class Client {
   #timeoutMs;
   #attempts;
   #maxWaitMs;
+  #fetch;
 
-  constructor({ baseUrl, apiKey, secret, timeoutMs = 30_000, attempts = 5, maxWaitMs = 60_000 } = {}) {
-    this.#baseUrl = (baseUrl ?? setting("PSI_BASE_URL")).replace(/\/+$/, "");
-    this.#apiKey = apiKey ?? setting("PSI_API_KEY");
-    this.#secret = secret ?? setting("PSI_SECRET");
+  constructor({ baseUrl, apiKey, secret, timeoutMs = 30_000, attempts = 5, maxWaitMs = 60_000, fetch } = {}) {
+    this.#baseUrl = checkedUrl(plain("PSI_BASE_URL", baseUrl));
+    this.#apiKey = plain("PSI_API_KEY", apiKey);
+    this.#secret = plain("PSI_SECRET", secret);
+    this.#fetch = fetch ?? globalThis.fetch;
     this.#timeoutMs = timeoutMs;
     this.#attempts = attempts;
     this.#maxWaitMs = maxWaitMs;
@@ -199,10 +205,11 @@ export class Client {
   }
 
   // Sends any request, and retries it after a failure that is temporary; resolves to a Response with its whole body.
-  // path: percent-encoded, from /v1 on. body: becomes JSON, but a text is sent as it is. idempotencyKey: empty for
-  // none, and the write is then not retried. headers: not signed.
+  // method: in any letter case. path: percent-encoded, from /v1 on. body: becomes JSON, but bytes and texts are sent as
+  // they are. idempotencyKey: empty for none, and the write is then not retried. headers: not signed.
   async request(method, path, { body, query = {}, idempotencyKey, headers } = {}) {
-    const content = typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body);
+    method = method.toUpperCase();
+    const content = contentOf(body);
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
     const target = given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
     const key = keyFor(method, idempotencyKey);
@@ -214,8 +221,10 @@ export class Client {
   }
 
   // Signs a request and sends it once; resolves to a Response with its whole body, for an error status too.
-  // target: path and query, percent-encoded. body: JSON, sent as it is signed.
+  // target: path and query, percent-encoded. body: as of `request`, sent as it is signed.
   async send(method, target, body = "", idempotencyKey = undefined, moreHeaders = {}) {
+    method = method.toUpperCase();
+    body = contentOf(body);
     const key = keyFor(method, idempotencyKey);
     const timestamp = new Date().toISOString();
     const canonical = canonicalRequest(method, target, timestamp, key, body);
@@ -230,11 +239,11 @@ export class Client {
     // A redirect would take the key to another host.
     const options = { method, headers, body: isWrite(method) ? body : undefined, redirect: "manual" };
     try {
-      const response = await fetch(this.#baseUrl + target, { ...options, signal: AbortSignal.timeout(this.#timeoutMs) });
+      const response = await this.#fetch(this.#baseUrl + target, { ...options, signal: AbortSignal.timeout(this.#timeoutMs) });
       const content = await response.arrayBuffer();
       return new Response(content.byteLength > 0 ? content : null, response);
     } catch (error) {
-      throw new NoResponseError(`no response: ${error.cause?.message || error.message}`, { cause: error });
+      throw failure(error, new URL(this.#baseUrl).hostname);
     }
   }
 
@@ -358,12 +367,40 @@ function pauseMs(error, number) {
   return Math.min(FIRST_PAUSE_MS * 2 ** (number - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
 }
 
-// An environment variable. Ends the program, with one line, where it is not set.
+// An environment variable, without white space around it. Throws ConfigurationError where it is not set.
 export function setting(name) {
-  const value = process.env[name];
-  if (value) return value;
-  console.error(`${name} is not set`);
-  process.exit(1);
+  const value = process.env[name]?.trim();
+  if (!value) throw new ConfigurationError(`${name} is not set`);
+  return value;
+}
+
+// A setting; one that is given has the name of its variable in messages, and is in none itself.
+function plain(name, given) {
+  const value = given?.trim() || setting(name);
+  if (!/^[!-~]+$/.test(value)) throw new ConfigurationError(`${name} has characters that do not belong there`);
+  return value;
+}
+
+function checkedUrl(url) {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new ConfigurationError("PSI_BASE_URL is no URL such as https://partners.example");
+  }
+  return url.replace(/\/+$/, "");
+}
+
+function contentOf(body) {
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  return body === undefined || body === null ? "" : JSON.stringify(body);
+}
+
+// What to throw without a response: a wrong certificate or an unknown name is not retried.
+function failure(error, host) {
+  const { code = "", message = error.message } = error.cause ?? {};
+  if (code === "ENOTFOUND") return new ConfigurationError(`The host ${host} is unknown.`, { cause: error });
+  if (/CERT|^UNABLE_TO_|^HOSTNAME_/.test(code)) {
+    return new ConfigurationError(`The certificate of ${host} is not trusted: ${message}.`, { cause: error });
+  }
+  return new NoResponseError(`no response: ${message || error.message}`, { cause: error });
 }
 
 // Command line: sends one request and writes the response. Exit status 0 for a 2xx.

@@ -1,13 +1,18 @@
 """The clients of the packages, in both languages, against a live service and a gateway that fails."""
 
 import base64
+import json
 import secrets
+import ssl
+import threading
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+import trustme
 from standardwebhooks import Webhook
 
 from partners.events import feed
@@ -48,6 +53,18 @@ def sandbox(driven: DrivenClient, server: Server, django_db_blocker: Any) -> Ite
         key = factories.client_of(partner, server.transport)
         access = Access(driven.access.base_url, key.api_key, key.secret)
         yield DrivenClient(driven.place, driven.language, access)
+
+
+@pytest.fixture
+def tls_server() -> Iterator[str]:
+    """A server with a certificate that nobody trusts."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("localhost").configure_cert(context)
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.05,)).start()
+        yield f"https://localhost:{server.server_port}"
+        server.shutdown()
 
 
 # Operations
@@ -294,3 +311,48 @@ def test_a_webhook_that_is_not_signed_so_is_refused(driven: DrivenClient) -> Non
 def test_a_malformed_secret_is_no_webhook_error(driven: DrivenClient) -> None:
     (outcome,) = driven.outcomes(call("verifyWebhook", BODY, headers_of(OLD), ["whsec_!"]))
     assert outcome["raised"] in {"ValueError", "TypeError"}
+
+
+# Configuration
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"PSI_API_KEY": ""}, "PSI_API_KEY is not set"),
+        ({"PSI_SECRET": " \n"}, "PSI_SECRET is not set"),
+        ({"PSI_BASE_URL": "partners.example"}, "PSI_BASE_URL is no URL such as https://partners.example"),
+        ({"PSI_BASE_URL": "https://partners.example:99999"}, "PSI_BASE_URL is no URL such as https://partners.example"),
+        ({"PSI_API_KEY": "psi_test_key_Ab\u00e9"}, "PSI_API_KEY has characters that do not belong there"),
+        ({"PSI_BASE_URL": "https://partners.invalid"}, "The host partners.invalid is unknown."),
+    ],
+)
+def test_a_wrong_setting_is_named_without_its_value_and_not_retried(
+    driven: DrivenClient, settings: dict[str, str], text: str
+) -> None:
+    (outcome,) = driven.outcomes(call("ping"), settings=settings)
+    assert (outcome["raised"], outcome["text"], outcome["isTemporary"]) == ("ConfigurationError", text, False)
+
+
+def test_a_certificate_that_is_not_trusted_is_told_at_once(driven: DrivenClient, tls_server: str) -> None:
+    (outcome,) = driven.outcomes(call("ping"), settings={"PSI_BASE_URL": tls_server})
+    assert (outcome["raised"], outcome["isTemporary"]) == ("ConfigurationError", False)
+    assert outcome["text"].startswith("The certificate of localhost is not trusted: ")
+
+
+def test_what_copying_leaves_around_key_and_secret_is_stripped(driven: DrivenClient) -> None:
+    access = driven.access
+    settings = {"PSI_API_KEY": f" {access.api_key}\r\n", "PSI_SECRET": f"\ufeff{access.secret}\t\n"}
+    (ping,) = driven.results(call("ping"), settings=settings)
+    assert ping["mode"] == "live"
+
+
+def test_methods_have_any_letter_case_and_bodies_any_form(driven: DrivenClient, user: User) -> None:
+    path = f"/v1/users/{user.external_id}"
+    got, *changed = driven.results(
+        call("request", "get", path),
+        call("request", "patch", path, CHANGES),
+        call("request", "patch", path, json.dumps(CHANGES)),
+        call("send", "patch", path, CHANGES),
+    )
+    assert [one["status"] for one in (got, *changed)] == [200] * 4

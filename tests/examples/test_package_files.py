@@ -12,7 +12,7 @@ import pytest
 
 import psi
 import psi.types
-from clients import generate_types
+from clients import commonjs, generate_types
 from portal import client_packages
 from tests.examples.languages import ENVIRONMENT, ROOT, require, require_npm_packages
 from tests.support.client import in_process
@@ -108,6 +108,27 @@ def test_values_may_be_added_to_what_is_received_and_not_to_what_is_sent() -> No
     assert '  kind?: "a" | "b" | null;' in node
     assert '  kind?: "a" | "b" | (string & {}) | null;' in node
     assert "Failed" not in python + node
+
+
+# CommonJS
+
+
+@pytest.mark.parametrize("path", commonjs.texts(), ids=lambda path: path.name)
+def test_the_commonjs_files_are_those_of_the_module(path: Path) -> None:
+    assert path.read_text() == commonjs.texts()[path], "Run `make openapi`."
+
+
+def test_it_is_required_from_commonjs(tmp_path: Path) -> None:
+    require("node")
+    installed = tmp_path / "node_modules" / "partner-service-interface-client"
+    installed.parent.mkdir()
+    installed.symlink_to(CLIENTS / "node")
+    program = """
+        const { Client, PsiError, ConfigurationError } = require("partner-service-interface-client");
+        try { new Client(); } catch (error) { console.log(error instanceof PsiError, error.message); }
+    """
+    (tmp_path / "program.cjs").write_text(program)
+    assert run("node", "program.cjs", folder=tmp_path) == "true PSI_BASE_URL is not set\n"
 
 
 # Code
@@ -239,7 +260,16 @@ def test_mypy_finds_mistakes_and_only_those(tmp_path: Path) -> None:
     assert found == {first, first + 1, first + 2}, done.stdout
 
 
-def test_typescript_finds_mistakes_and_only_those(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "resolution",
+    [
+        ("--module", "nodenext"),
+        ("--module", "esnext", "--moduleResolution", "bundler"),
+        ("--module", "es2022", "--moduleResolution", "node10"),
+    ],
+    ids=lambda options: options[-1],
+)
+def test_typescript_finds_mistakes_and_only_those(tmp_path: Path, resolution: tuple[str, ...]) -> None:
     require("node")
     require_npm_packages(tmp_path)
     installed = tmp_path / "lib" / "node_modules" / "partner-service-interface-client"
@@ -248,7 +278,7 @@ def test_typescript_finds_mistakes_and_only_those(tmp_path: Path) -> None:
     (tmp_path / "lib" / "package.json").write_text('{"type": "module"}')
     (tmp_path / "lib" / "program.ts").write_text(NODE_PROGRAM + NODE_MISTAKES)
     types = ("--types", "node", "--typeRoots", "../node_modules/@types")
-    options = ("--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", *types)
+    options = ("--strict", "--noEmit", "--target", "es2022", "--lib", "es2023,dom", *types, *resolution)
     command = ["node", "../node_modules/typescript/bin/tsc", *options, "program.ts"]
     done = subprocess.run(
         command,

@@ -192,7 +192,7 @@ def test_get_document_of_an_unknown_user_fails(snippets: Snippets) -> None:
 def test_a_missing_setting_is_named_at_once(snippets: Snippets, name: str, setting: str) -> None:
     exit_status, lines, complaint = snippets.run(name, {setting: ""})
     assert (exit_status != 0, lines, snippets.gateway.seen) == (True, [], [])
-    assert complaint == f"{setting} is not set\n"
+    assert re.search(rf"\b{setting} is not set$", complaint, re.MULTILINE)
 
 
 def test_list_transactions_of_an_unknown_user_fails(snippets: Snippets) -> None:

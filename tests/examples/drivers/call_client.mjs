@@ -30,13 +30,13 @@ function call(client, name, given, options) {
 }
 
 const { calls, attempts, maxWaitSeconds, timeoutSeconds } = JSON.parse(readFileSync(0, "utf8"));
-const client = new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000 });
 const results = [];
 for (const [name, given, options] of calls) {
   // In Python, a body is an argument.
   const [first, second, body, ...more] = given;
   const settled = name === "request" ? [[first, second], { ...options, body }] : [given, options];
   try {
+    const client = new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000 });
     results.push({ result: await plain(call(client, name, ...settled)) });
   } catch (error) {
     const { name: raised, message: text, isTemporary, status, error: code, reason, requestId, fieldErrors } = error;

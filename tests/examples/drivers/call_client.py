@@ -36,10 +36,12 @@ def call(client: psi.Client, name: str, arguments: list[Any], options: dict[str,
 
 
 given = json.load(sys.stdin)
-client = psi.Client(attempts=given["attempts"], max_wait=given["maxWaitSeconds"], timeout=given["timeoutSeconds"])
 results = []
 for name, arguments, options in given["calls"]:
     try:
+        client = psi.Client(
+            attempts=given["attempts"], max_wait=given["maxWaitSeconds"], timeout=given["timeoutSeconds"]
+        )
         results.append({"result": plain(call(client, name, arguments, options))})
     except (psi.PsiError, ValueError) as error:
         results.append(

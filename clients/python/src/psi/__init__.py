@@ -17,16 +17,19 @@ import itertools
 import json
 import os
 import random
+import socket
+import ssl
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.message import Message
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.error import HTTPError
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.error import HTTPError, URLError
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 if TYPE_CHECKING:  # A copy of this file works without the types.
@@ -48,6 +51,8 @@ if TYPE_CHECKING:  # A copy of this file works without the types.
 _WRITES = frozenset({"POST", "PATCH"})
 _TEMPORARY = frozenset({429, 500, 502, 503, 504})
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 30.0
+# What copying leaves around a key: white space, line ends, a byte order mark.
+_AROUND = " \t\r\n\f\v\ufeff\u00a0"
 _Value = TypeVar("_Value", bound=str)
 _Result = TypeVar("_Result")
 
@@ -98,6 +103,10 @@ class PsiError(Exception):
     """A request failed. is_temporary: whether the same request may succeed later."""
 
     is_temporary = False
+
+
+class ConfigurationError(PsiError):
+    """Nothing was sent: a setting is missing or malformed, or the host is unknown or shows a wrong certificate."""
 
 
 class NoResponseError(PsiError):
@@ -156,8 +165,8 @@ class Client:
 
     base_url, api_key, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY, PSI_SECRET. timeout: of an
     attempt, in seconds. attempts: at most, for each request. max_wait: the longest Retry-After that is waited for, in
-    seconds. Ends the program if a setting is missing. The methods raise ApiError and NoResponseError; those that
-    write take an idempotency_key, by default a new one.
+    seconds. Raises ConfigurationError. The methods raise that, ApiError and NoResponseError; those that write take an
+    idempotency_key, by default a new one. Proxies are those of the environment: HTTPS_PROXY, NO_PROXY.
     """
 
     def __init__(
@@ -170,9 +179,9 @@ class Client:
         attempts: int = 5,
         max_wait: float = 60.0,
     ) -> None:
-        self._base_url = (base_url or setting("PSI_BASE_URL")).rstrip("/")
-        self._api_key = api_key or setting("PSI_API_KEY")
-        self._secret = secret or setting("PSI_SECRET")
+        self._base_url = _base_url(_plain("PSI_BASE_URL", base_url))
+        self._api_key = _plain("PSI_API_KEY", api_key)
+        self._secret = _plain("PSI_SECRET", secret)
         self._timeout, self._attempts, self._max_wait = timeout, attempts, max_wait
         self._opener = build_opener(_StayHere)
 
@@ -257,10 +266,11 @@ class Client:
     ) -> Response:
         """Sends any request, and retries it after a failure that is temporary.
 
-        path: percent-encoded, from /v1 on. body: becomes JSON, but bytes are sent as they are. idempotency_key: empty
-        for none, and the write is then not retried. headers: not signed. Raises ApiError, NoResponseError.
+        method: in any letter case. path: percent-encoded, from /v1 on. body: becomes JSON, but bytes and texts are
+        sent as they are. idempotency_key: empty for none, and the write is then not retried. headers: not signed.
+        Raises ApiError, NoResponseError.
         """
-        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        method, content = method.upper(), _content(body)
         given = {name: value for name, value in (query or {}).items() if value is not None}
         target = f"{path}?{urlencode(given)}" if given else path
         key = _key_for(method, idempotency_key)
@@ -274,15 +284,16 @@ class Client:
         self,
         method: str,
         target: str,
-        body: bytes = b"",
+        body: Any = b"",
         idempotency_key: str | None = None,
         more_headers: Mapping[str, str] | None = None,
     ) -> Response:
         """Signs a request and sends it once; an error status is returned too.
 
-        target: path and query, percent-encoded. body: JSON, sent as it is signed, byte for byte. Raises
-        NoResponseError, and UnicodeError if the target is not UTF-8.
+        target: path and query, percent-encoded. body: as of `request`, sent as it is signed, byte for byte. Raises
+        NoResponseError, ConfigurationError, and UnicodeError if the target is not UTF-8.
         """
+        method, body = method.upper(), _content(body)
         key = _key_for(method, idempotency_key)
         timestamp = datetime.now(UTC).isoformat()
         canonical = canonical_request(method, target, timestamp, key, body)
@@ -295,12 +306,13 @@ class Client:
             headers["Idempotency-Key"] = key
         if method in _WRITES:
             headers["Content-Type"] = "application/json"
-        request = Request(self._base_url + target, body or None, headers, method=method)
         try:
-            with self._open(request) as response:
+            with self._open(Request(self._base_url + target, body or None, headers, method=method)) as response:
                 return Response(response.status, response.headers, response.read())
+        except InvalidURL as error:
+            raise ConfigurationError(f"The path is malformed: {target!r}.") from error
         except (OSError, HTTPException) as error:
-            raise NoResponseError(f"no response: {error}") from error
+            raise _failure(error, urlsplit(self._base_url).hostname) from error
 
     def _open(self, request: Request) -> Any:
         try:
@@ -397,15 +409,9 @@ def verify_webhook(
     return event
 
 
-def send(
-    method: str,
-    target: str,
-    body: bytes = b"",
-    idempotency_key: str | None = None,
-    more_headers: Mapping[str, str] | None = None,
-) -> Response:
+def send(*request: Any, **options: Any) -> Response:
     """Client.send with the environment's settings: one attempt, and an error status is returned too."""
-    return Client().send(method, target, body, idempotency_key, more_headers)
+    return Client().send(*request, **options)
 
 
 def _webhook_key(secret: str) -> bytes:
@@ -436,11 +442,42 @@ def _pause(error: PsiError, number: int) -> float:
 
 
 def setting(name: str) -> str:
-    """Returns an environment variable. Ends the program, with one line, where it is not set."""
-    value = os.environ.get(name)
-    if not value:
-        sys.exit(f"{name} is not set")
+    """Returns an environment variable, without white space around it. Raises ConfigurationError if it is not set."""
+    if value := os.environ.get(name, "").strip(_AROUND):
+        return value
+    raise ConfigurationError(f"{name} is not set")
+
+
+def _plain(name: str, given: str | None) -> str:
+    """A setting; one that is given has the name of its variable in messages, and is in none itself."""
+    value = given.strip(_AROUND) if given else setting(name)
+    if not (value.isascii() and value.isprintable() and " " not in value):
+        raise ConfigurationError(f"{name} has characters that do not belong there")
     return value
+
+
+def _base_url(url: str) -> str:
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
+            return url.rstrip("/")
+    raise ConfigurationError("PSI_BASE_URL is no URL such as https://partners.example")
+
+
+def _content(body: Any) -> bytes:
+    if isinstance(body, str):
+        return body.encode()
+    return body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+
+
+def _failure(error: Exception, host: str | None) -> PsiError:
+    """What to raise without a response: a wrong certificate or an unknown name is not retried."""
+    reason = error.reason if isinstance(error, URLError) else error
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return ConfigurationError(f"The certificate of {host} is not trusted: {reason.verify_message}.")
+    if isinstance(reason, socket.gaierror) and reason.errno != socket.EAI_AGAIN:
+        return ConfigurationError(f"The host {host} is unknown.")
+    return NoResponseError(f"no response: {reason}")
 
 
 def main() -> None:

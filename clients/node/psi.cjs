@@ -1,0 +1,426 @@
+// Made by clients/commonjs.py: do not edit.
+"use strict";
+
+// A client of the Partner Service Interface. Node.js 20 or newer, no packages; one file that may be copied.
+//
+//     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_test_key_… PSI_SECRET=psi_test_secret_…
+//     node psi.mjs GET /v1/ping
+//     node psi.mjs PATCH /v1/users/cust-1001 '{"city": "Ottawa"}'
+//
+// The status goes to standard error, the body to standard output: redirect it with `>` to save it.
+
+const { createHash, createHmac, randomUUID, timingSafeEqual } = require("node:crypto");
+const { realpathSync } = require("node:fs");
+const { setTimeout: sleep } = require("node:timers/promises");
+const { fileURLToPath } = require("node:url");
+
+const TEMPORARY = new Set([429, 500, 502, 503, 504]);
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+
+// Signing
+
+// Returns the canonical request, the six lines to sign. target: the path from /v1 on with its query, as sent.
+// Throws URIError if it is not UTF-8.
+function canonicalRequest(method, target, timestamp, idempotencyKey, body) {
+  const [path, ...query] = target.split("?");
+  return [
+    method,
+    encode(path).replaceAll("%2F", "/"),
+    canonicalQuery(query.join("?")),
+    timestamp,
+    idempotencyKey,
+    createHash("sha256").update(body).digest("hex"),
+  ].join("\n");
+}
+
+function canonicalQuery(query) {
+  const pairs = query.split("&").filter((piece) => piece !== "").map((piece) => {
+    const [name, ...value] = piece.replaceAll("+", "%20").split("=");
+    return `${encode(name)} ${encode(value.join("="))}`;
+  });
+  // A space sorts before every character of an encoded name: by name, then by value.
+  return pairs.sort().join("&").replaceAll(" ", "=");
+}
+
+// Percent-decodes a text and encodes it again: all but A-Z a-z 0-9 - . _ ~.
+function encode(text) {
+  const decoded = decodeURIComponent(text.replace(/%(?![0-9A-Fa-f]{2})/g, "%25"));
+  return encodeURIComponent(decoded).replace(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
+}
+
+// Returns the signature: the hex HMAC-SHA256 under the secret as issued.
+function sign(secret, canonical) {
+  return createHmac("sha256", secret).update(canonical).digest("hex");
+}
+
+// Errors
+
+// A request failed. isTemporary: whether the same request may succeed later.
+class PsiError extends Error {
+  get name() {
+    return this.constructor.name;
+  }
+  isTemporary = false;
+}
+
+// Nothing was sent: a setting is missing or malformed, or the host is unknown or shows a wrong certificate.
+class ConfigurationError extends PsiError {}
+
+// No response, or a damaged one. A write may have taken effect: retry it under the same Idempotency-Key.
+class NoResponseError extends PsiError {
+  isTemporary = true;
+}
+
+// The service refused or failed. status: of HTTP. error: its code, for programs; empty if the response is not the
+// service's, as from a proxy. reason: its message, for people. requestId: for support. fieldErrors: each with field,
+// code and message. body: all of it.
+class ApiError extends PsiError {
+  constructor(response, text) {
+    const body = parsed(text);
+    const { error = "", message = "The response is not the service's.", requestId = "", fieldErrors = [] } = body;
+    const fields = fieldErrors.map((one) => ` ${one.field}: ${one.message}`).join("");
+    // In the sandbox, a refused signature has a diagnosis.
+    const diagnosis = body.diagnosis ? ` ${body.diagnosis.message}` : "";
+    const request = requestId && ` (request ${requestId})`;
+    super(`${response.status}${error && ` ${error}`}: ${message}${fields}${diagnosis}${request}`);
+    const { status, headers } = response;
+    Object.assign(this, { status, headers, body, error, reason: message, requestId, fieldErrors });
+    this.isTemporary = TEMPORARY.has(status);
+  }
+}
+
+function parsed(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+// A webhook is not signed by the service, or is too old: respond with 401.
+class WebhookError extends PsiError {}
+
+// The client
+
+// Calls the service with an API key. baseUrl, apiKey, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY,
+// PSI_SECRET. timeoutMs: of an attempt. attempts: at most, for each request. maxWaitMs: the longest Retry-After that is
+// waited for. fetch: in place of Node's, which uses the proxies of HTTPS_PROXY and NO_PROXY only under
+// NODE_USE_ENV_PROXY=1 (Node.js 24). Throws ConfigurationError. The methods reject with that, ApiError and
+// NoResponseError; those that write take an idempotencyKey, by default a new one.
+class Client {
+  #baseUrl;
+  #apiKey;
+  #secret;
+  #timeoutMs;
+  #attempts;
+  #maxWaitMs;
+  #fetch;
+
+  constructor({ baseUrl, apiKey, secret, timeoutMs = 30_000, attempts = 5, maxWaitMs = 60_000, fetch } = {}) {
+    this.#baseUrl = checkedUrl(plain("PSI_BASE_URL", baseUrl));
+    this.#apiKey = plain("PSI_API_KEY", apiKey);
+    this.#secret = plain("PSI_SECRET", secret);
+    this.#fetch = fetch ?? globalThis.fetch;
+    this.#timeoutMs = timeoutMs;
+    this.#attempts = attempts;
+    this.#maxWaitMs = maxWaitMs;
+  }
+
+  // The partner of the key, its mode, and the service's time.
+  ping() {
+    return this.#get("/v1/ping");
+  }
+
+  // Registers a user. ApiError: 400 names the fields, 409 is a known externalId, 422 a minor.
+  async createUser(user, { idempotencyKey } = {}) {
+    return (await this.request("POST", "/v1/users", { body: user, idempotencyKey })).json();
+  }
+
+  // Changes the fields that are sent.
+  async updateUser(externalId, changes, { idempotencyKey } = {}) {
+    return (await this.request("PATCH", userPath(externalId), { body: changes, idempotencyKey })).json();
+  }
+
+  // Answers a requirement of a user with a note; an update that has all of its fields answers it too.
+  async respondToRequirement(externalId, requirementId, note, { idempotencyKey } = {}) {
+    const path = userPath(externalId, "requirements", requirementId, "response");
+    return (await this.request("POST", path, { body: { note }, idempotencyKey })).json();
+  }
+
+  // The status of a user.
+  getUser(externalId) {
+    return this.#get(userPath(externalId));
+  }
+
+  // All users, newest first, without personal data. limit: of a page.
+  users({ status, limit = 100 } = {}) {
+    return this.#items("/v1/users", { status, limit });
+  }
+
+  // All conversions of a user, newest first. Amounts are texts: do not convert them to numbers.
+  transactions(externalId, { limit = 100 } = {}) {
+    return this.#items(userPath(externalId, "transactions"), { limit });
+  }
+
+  // All documents of a user, newest first.
+  documents(externalId, { limit = 100 } = {}) {
+    return this.#items(userPath(externalId, "documents"), { limit });
+  }
+
+  // The file of a document, a Buffer. sha256: as listed; a file that differs is requested again like a lost response.
+  getDocument(externalId, documentId, { sha256 } = {}) {
+    return this.#retried(async () => {
+      const response = await succeeded(await this.send("GET", userPath(externalId, "documents", documentId)));
+      const content = Buffer.from(await response.arrayBuffer());
+      if (sha256 !== undefined && createHash("sha256").update(content).digest("hex") !== sha256) {
+        throw new NoResponseError("The file is not what was listed: its SHA-256 differs.");
+      }
+      return content;
+    });
+  }
+
+  // The write that took effect under a key, or null: so far none has.
+  async getIdempotencyKey(idempotencyKey) {
+    try {
+      return await this.#get(`/v1/idempotency-keys/${encodeURIComponent(idempotencyKey)}`);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  // The events after a cursor, oldest first, by default from the oldest kept. pollMs: between looks for new ones; by
+  // default the events end with the newest.
+  events(cursor, { limit = 100, pollMs } = {}) {
+    return new Events(this, cursor, limit, pollMs);
+  }
+
+  // The pages of a list, each with items and nextCursor. query: a cursor is where to begin.
+  async *pages(path, query = {}) {
+    let cursor = query.cursor;
+    do {
+      const page = await this.#get(path, { ...query, cursor });
+      yield page;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  }
+
+  // Sends any request, and retries it after a failure that is temporary; resolves to a Response with its whole body.
+  // method: in any letter case. path: percent-encoded, from /v1 on. body: becomes JSON, but bytes and texts are sent as
+  // they are. idempotencyKey: empty for none, and the write is then not retried. headers: not signed.
+  async request(method, path, { body, query = {}, idempotencyKey, headers } = {}) {
+    method = method.toUpperCase();
+    const content = contentOf(body);
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const target = given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
+    const key = keyFor(method, idempotencyKey);
+    // Each attempt has the same key and bytes, a new timestamp and a new signature.
+    return this.#retried(
+      async () => succeeded(await this.send(method, target, content, key, headers)),
+      key !== "" || method === "GET",
+    );
+  }
+
+  // Signs a request and sends it once; resolves to a Response with its whole body, for an error status too.
+  // target: path and query, percent-encoded. body: as of `request`, sent as it is signed.
+  async send(method, target, body = "", idempotencyKey = undefined, moreHeaders = {}) {
+    method = method.toUpperCase();
+    body = contentOf(body);
+    const key = keyFor(method, idempotencyKey);
+    const timestamp = new Date().toISOString();
+    const canonical = canonicalRequest(method, target, timestamp, key, body);
+    const headers = {
+      ...moreHeaders,
+      "X-Api-Key": this.#apiKey,
+      "X-Request-Timestamp": timestamp,
+      "X-Request-Signature": sign(this.#secret, canonical),
+      ...(key && { "Idempotency-Key": key }),
+      ...(isWrite(method) && { "Content-Type": "application/json" }),
+    };
+    // A redirect would take the key to another host.
+    const options = { method, headers, body: isWrite(method) ? body : undefined, redirect: "manual" };
+    try {
+      const response = await this.#fetch(this.#baseUrl + target, { ...options, signal: AbortSignal.timeout(this.#timeoutMs) });
+      const content = await response.arrayBuffer();
+      return new Response(content.byteLength > 0 ? content : null, response);
+    } catch (error) {
+      throw failure(error, new URL(this.#baseUrl).hostname);
+    }
+  }
+
+  async #get(path, query = {}) {
+    return (await this.request("GET", path, { query })).json();
+  }
+
+  async *#items(path, query) {
+    for await (const page of this.pages(path, query)) yield* page.items;
+  }
+
+  async #retried(attempt, isSafe = true) {
+    for (let number = 1; ; number++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(isSafe && error.isTemporary && number < this.#attempts)) throw error;
+        const pause = pauseMs(error, number);
+        if (pause > this.#maxWaitMs) throw error;
+        await sleep(pause);
+      }
+    }
+  }
+}
+
+// Events in the feed's order, for `for await`. cursor: where to continue once you have handled the event that you
+// have. Store it after that, not before: after a crash, up to a page of events comes again, so handling one twice must
+// have the same result as once.
+class Events {
+  #client;
+  #limit;
+  #pollMs;
+
+  constructor(client, cursor, limit, pollMs) {
+    this.cursor = cursor;
+    this.#client = client;
+    this.#limit = limit;
+    this.#pollMs = pollMs;
+  }
+
+  async *[Symbol.asyncIterator]() {
+    for (;;) {
+      const query = { cursor: this.cursor, limit: this.#limit };
+      const page = await (await this.#client.request("GET", "/v1/events", { query })).json();
+      yield* page.items.slice(0, -1);
+      this.cursor = page.nextCursor;
+      yield* page.items.slice(-1);
+      if (page.hasMore) continue;
+      if (this.#pollMs === undefined) return;
+      await sleep(this.#pollMs);
+    }
+  }
+}
+
+// What programs use beside the client
+
+// Returns the path of a user, or of what is below it, percent-encoded.
+function userPath(externalId, ...more) {
+  return ["/v1/users", ...[externalId, ...more].map(encodeURIComponent)].join("/");
+}
+
+// Returns the value if your program handles it, else what you handle it like: values may be added at any time.
+//     known(event.type, ["user.statusChanged", "user.documentPublished"], "other")
+function known(value, handled, otherwise) {
+  return handled.includes(value) ? value : otherwise;
+}
+
+// Returns the event of a webhook that the service has signed (Standard Webhooks 1.0). body: the bytes as they came.
+// headers: of node:http, or Headers. secrets: `whsec_…`, several while you change from one to the next. toleranceMs:
+// the greatest age, and difference of clocks. Throws WebhookError; TypeError if a secret is malformed.
+function verifyWebhook(body, headers, secrets, { toleranceMs = 300_000 } = {}) {
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
+  const given = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
+  const missing = ["webhook-id", "webhook-timestamp", "webhook-signature"].find((name) => !(name in given));
+  if (missing) throw new WebhookError(`The header ${missing} is missing.`);
+  const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = given;
+  if (!/^\d+$/.test(timestamp) || Math.abs(Date.now() - timestamp * 1000) > toleranceMs) {
+    throw new WebhookError("The time of the webhook is malformed, or too far from this clock.");
+  }
+  const sent = signatures.split(" ").filter((one) => one.startsWith("v1,")).map((one) => Buffer.from(one.slice(3)));
+  const isRight = secrets.map(webhookKey).some((key) => {
+    const expected = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");
+    return sent.some((one) => one.length === expected.length && timingSafeEqual(one, Buffer.from(expected)));
+  });
+  if (!isRight) throw new WebhookError("No signature of the webhook is right.");
+  try {
+    return JSON.parse(typeof body === "string" ? body : Buffer.from(body).toString());
+  } catch {
+    throw new WebhookError("The body of the webhook is not JSON.");
+  }
+}
+
+function webhookKey(secret) {
+  const text = secret.replace(/^whsec_/, "");
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) throw new TypeError("A webhook's secret is whsec_ and base64.");
+  return Buffer.from(text, "base64");
+}
+
+// Client.send with the environment's settings: one attempt, and an error status resolves too.
+async function send(...request) {
+  return new Client().send(...request);
+}
+
+function isWrite(method) {
+  return method === "POST" || method === "PATCH";
+}
+
+function keyFor(method, idempotencyKey) {
+  return idempotencyKey ?? (isWrite(method) ? randomUUID() : "");
+}
+
+async function succeeded(response) {
+  if (!response.ok) throw new ApiError(response, await response.text());
+  return response;
+}
+
+// How long to wait after this attempt: longer each time, and not the same for all who wait.
+function pauseMs(error, number) {
+  const after = error.headers?.get("Retry-After") ?? "";
+  if (/^\d+$/.test(after)) return after * 1000 * (1 + Math.random() / 10);
+  return Math.min(FIRST_PAUSE_MS * 2 ** (number - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
+}
+
+// An environment variable, without white space around it. Throws ConfigurationError where it is not set.
+function setting(name) {
+  const value = process.env[name]?.trim();
+  if (!value) throw new ConfigurationError(`${name} is not set`);
+  return value;
+}
+
+// A setting; one that is given has the name of its variable in messages, and is in none itself.
+function plain(name, given) {
+  const value = given?.trim() || setting(name);
+  if (!/^[!-~]+$/.test(value)) throw new ConfigurationError(`${name} has characters that do not belong there`);
+  return value;
+}
+
+function checkedUrl(url) {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new ConfigurationError("PSI_BASE_URL is no URL such as https://partners.example");
+  }
+  return url.replace(/\/+$/, "");
+}
+
+function contentOf(body) {
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  return body === undefined || body === null ? "" : JSON.stringify(body);
+}
+
+// What to throw without a response: a wrong certificate or an unknown name is not retried.
+function failure(error, host) {
+  const { code = "", message = error.message } = error.cause ?? {};
+  if (code === "ENOTFOUND") return new ConfigurationError(`The host ${host} is unknown.`, { cause: error });
+  if (/CERT|^UNABLE_TO_|^HOSTNAME_/.test(code)) {
+    return new ConfigurationError(`The certificate of ${host} is not trusted: ${message}.`, { cause: error });
+  }
+  return new NoResponseError(`no response: ${message || error.message}`, { cause: error });
+}
+
+// Command line: sends one request and writes the response. Exit status 0 for a 2xx.
+async function main([method, target, body]) {
+  if (!target) throw new Error("usage: node psi.mjs METHOD PATH [JSON]");
+  const response = await send(method, target, body, process.env.PSI_IDEMPOTENCY_KEY || undefined);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  console.error(response.status);
+  process.stdout.write(bytes, () => console.error());
+  process.exitCode = response.ok ? 0 : 1;
+}
+
+if (require.main === module) {
+  main(process.argv.slice(2)).catch((error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });
+}
+
+module.exports = { canonicalRequest, sign, PsiError, ConfigurationError, NoResponseError, ApiError, WebhookError, Client, Events, userPath, known, verifyWebhook, send, setting };
