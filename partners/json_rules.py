@@ -18,7 +18,7 @@ _CONTROL_OR_SURROGATE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 # Letters and symbols without a form of their own. Of the default-ignorable code points only the first four are letters,
 # numbers, punctuation or symbols; the last is the empty Braille pattern.
-_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 NOT_VISIBLE = "Must have a visible character: a letter, a number, punctuation or a symbol."
 
 
@@ -26,7 +26,7 @@ def has_visible_character(value: str) -> bool:
     """Whether people see anything of a text without control characters: contract, section 2."""
     if value.isascii():
         return not value.isspace() and value != ""
-    return any(unicodedata.category(one)[0] in "LNPS" and one not in _FILLERS for one in value)
+    return any(unicodedata.category(one)[0] in "LNPS" and one not in FILLERS for one in value)
 
 
 def clean_text(value: Any) -> str:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from backoffice.access import staff_of
+from backoffice.case.ask_confirmation import confirmation
 from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm, moves
 from backoffice.case.proposal_panel import panel_of
 from backoffice.case.requirement_forms import AskForm, CloseForm, ask_templates, preview
@@ -78,7 +79,7 @@ def case_context(
         "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
         "requirements": requirements_of(user, reader, close=sent.close),
         **header_context(user, reader, sent, is_open=refusal is None),
-        **_ask_context(request, sent, is_open=refusal is None),
+        **_ask_context(request, user, sent, is_open=refusal is None),
     }
 
 
@@ -135,7 +136,7 @@ def _age(user: User) -> Age | None:
     return age_of(user.section_since, now=timezone.now()) if is_due else None
 
 
-def _ask_context(request: HttpRequest, sent: Sent, *, is_open: bool) -> dict[str, Any]:
+def _ask_context(request: HttpRequest, user: User, sent: Sent, *, is_open: bool) -> dict[str, Any]:
     """Of what the partner is asked: its dialog, open where nothing was refused."""
     if sent.ask is None:
         return {}
@@ -145,6 +146,7 @@ def _ask_context(request: HttpRequest, sent: Sent, *, is_open: bool) -> dict[str
         context["ask_version"] = request.POST.get("version", "")
     if sent.is_confirmed:
         context["ask_preview"] = preview(sent.ask)
+        context["ask_confirmed"] = confirmation(sent.ask, user=user, staff=staff_of(request))
     return context
 
 

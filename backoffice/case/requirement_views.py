@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 
 from backoffice.access import request_id_of, staff_of
+from backoffice.case.ask_confirmation import check_confirmed
 from backoffice.case.requirement_forms import AskForm, CloseForm
 from backoffice.case.views import PERMISSION, USER_PAGE, after_decision, case_page, say_taken, user_or_404
 from users.decisions import compliance
@@ -34,6 +35,7 @@ def ask(request: HttpRequest, user_id: UUID) -> HttpResponse:
     if step != SEND:
         return case_page(request, user_id, ask=form, is_confirmed=step != EDIT)
     try:
+        check_confirmed(form, user=user, staff=staff_of(request), signed=request.POST.get("confirmed", ""))
         with convert_lock_timeout():
             requirements.open_requirement(
                 user=user,

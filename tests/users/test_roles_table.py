@@ -17,6 +17,8 @@ from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from django.utils import timezone
 
+from backoffice.case.ask_confirmation import confirmation
+from backoffice.case.requirement_forms import AskForm
 from partners.authentication import keys
 from partners.db import history_context
 from partners.models import ApiKey, AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
@@ -198,6 +200,16 @@ def at(pattern: str) -> Path_:
     return lambda world: pattern.format(w=world)
 
 
+PURPOSE_ASKED = {"code": "purposeOfUse", "due_in_days": "14", "step": "send", "then": "stay"}
+
+
+def confirmed(user: User) -> str:
+    """What the second step of asking signs for the newest account, which is the one that acts."""
+    form = AskForm(PURPOSE_ASKED)
+    assert form.is_valid()
+    return confirmation(form, user=user, staff=Staff.objects.latest("pk"))
+
+
 def present_version(user: User) -> str:
     return version_of(User.objects.get(pk=user.pk))
 
@@ -305,13 +317,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Ask the partner",
         at("/admin/cases/{w.user.pk}/ask/"),
         DECIDERS,
-        lambda w: {
-            "version": present_version(w.user),
-            "code": "purposeOfUse",
-            "due_in_days": "14",
-            "step": "send",
-            "then": "stay",
-        },
+        lambda w: PURPOSE_ASKED | {"version": present_version(w.user), "confirmed": confirmed(w.user)},
         lambda w: w.user.requirements.exists(),
     ),
     Action(

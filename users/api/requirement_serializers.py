@@ -15,7 +15,7 @@ from users.models import RequirementCode, RequirementState
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirement_triggers import MAX_DUE_DAYS
 from users.models.requirements import MESSAGE_LENGTH, RESPONSE_LENGTH
-from users.requirements.requirement_wording import forbidden_words
+from users.requirements.requirement_wording import forbidden_words, hidden_parts
 from users.requirements.requirements import DEFAULT_DUE_DAYS
 
 
@@ -109,6 +109,9 @@ def _message(value: Any) -> str:
     message = json_rules.text_of_lines(value, shortest=0, longest=MESSAGE_LENGTH)
     if words := forbidden_words(message):
         raise ValidationError(f"Must not contain: {', '.join(words)}.", code="notAllowed")
+    if parts := hidden_parts(message):
+        text = "Must not contain invisible characters, or letters of two scripts in one word"
+        raise ValidationError(f"{text}: {', '.join(parts)}.", code="notAllowed")
     return message
 
 

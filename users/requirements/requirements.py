@@ -31,7 +31,7 @@ from users.models import (
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirement_triggers import ENDED, MAX_DUE_DAYS, MAX_REQUIREMENTS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
-from users.requirements.requirement_wording import forbidden_words
+from users.requirements.requirement_wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
 
@@ -186,11 +186,16 @@ def _check_wording(*, code: str, fields: Collection[str], message: str, due_in_d
 
 
 def check_message(message: str) -> None:
-    """Raises RequirementRefusedError for a message to a partner that is too long, or names a suspicion."""
+    """Raises RequirementRefusedError for a message that is too long, names a suspicion, or may hide a word."""
     if len(message) > MESSAGE_LENGTH:
         raise RequirementRefusedError(_("The message must be at most %(most)s characters.") % {"most": MESSAGE_LENGTH})
     if words := forbidden_words(message):
         raise RequirementRefusedError(
             _("The partner must not learn of a suspicion: leave out %(words)s.")
             % {"words": ", ".join(f"“{word}”" for word in words)}
+        )
+    if parts := hidden_parts(message):
+        raise RequirementRefusedError(
+            _("The message has invisible characters, or letters of two scripts in one word: leave out %(parts)s.")
+            % {"parts": ", ".join(f"“{part}”" for part in parts)}
         )

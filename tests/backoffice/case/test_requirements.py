@@ -2,11 +2,13 @@
 
 import json
 import re
+import time
 import zipfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from html import unescape
 from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,12 +48,19 @@ def client(reviewer: Staff) -> Client:
 
 
 def ask(client: Client, user: User, *, version: str | None = None, **fields: Any) -> Any:
-    """Send the form of the dialog, in its first step unless `step` says otherwise."""
+    """Send the form of the dialog, in its first step unless `step` says otherwise; `send` confirms what that showed."""
     shown = hidden_version(page_of(client, user), "/ask/") if version is None else version
     form = {"version": shown, "code": "addressUnclear", "fields_asked": ["address_line1", "postal_code"]}
-    return client.post(
-        f"{case_of(user)}ask/", form | {"message": MESSAGE, "due_in_days": "14", "then": "stay"} | fields
-    )
+    form |= {"message": MESSAGE, "due_in_days": "14", "then": "stay"} | fields
+    if form.get("step") == "send" and "confirmed" not in form:
+        form["confirmed"] = confirmation_in(client.post(f"{case_of(user)}ask/", form | {"step": "preview"}))
+    return client.post(f"{case_of(user)}ask/", form)
+
+
+def confirmation_in(response: Any) -> str:
+    """What the second step sends back of what it showed; empty where it is not shown."""
+    found = re.search(r'name="confirmed" value="([^"]+)"', response.content.decode())
+    return unescape(found[1]) if found else ""
 
 
 def close(client: Client, requirement: Requirement, **fields: str) -> Any:
@@ -96,6 +105,40 @@ def test_the_second_step_shows_what_the_partner_then_reads(client: Client, user:
     assert shown["dueAt"][:10] == read["dueAt"][:10]
     requirement = Requirement.objects.get()
     assert requirement.due_at - requirement.created_at == timedelta(days=7)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"confirmed": ""},
+        {"confirmed": "made up"},
+        {"message": "Another message."},
+        {"fields_asked": ["postal_code"]},
+        {"code": "other"},
+        {"due_in_days": "7"},
+    ],
+)
+def test_nothing_is_sent_but_what_the_second_step_showed(client: Client, user: User, changed: dict[str, Any]) -> None:
+    signed = {"confirmed": confirmation_in(ask(client, user))}
+    response = ask(client, user, step="send", **signed | changed)
+    assert response.status_code == 409
+    assert "See what the partner will read before you send it" in response.content.decode()
+    assert not Requirement.objects.exists()
+
+
+def test_a_second_step_is_of_one_person_and_one_user_and_lasts_fifteen_minutes(
+    client: Client, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed = confirmation_in(ask(client, user))
+    colleague = client_of(factories.StaffFactory.create(role="reviewer"))
+    assert ask(colleague, user, step="send", confirmed=signed).status_code == 409
+    assert ask(client, factories.UserFactory.create(), step="send", confirmed=signed).status_code == 409
+    with monkeypatch.context() as later:
+        now = time.time() + 15 * 60 + 1
+        later.setattr("django.core.signing.time", SimpleNamespace(time=lambda: now))
+        assert ask(client, user, step="send", confirmed=signed).status_code == 409
+    assert not Requirement.objects.exists()
+    assert ask(client, user, step="send", confirmed=signed).status_code == 302
 
 
 def test_the_second_step_can_be_edited(client: Client, user: User) -> None:
@@ -160,6 +203,7 @@ def test_asking_ends_the_claim_and_leads_to_the_next_case(
 
 def test_a_case_that_somebody_else_has_claimed_is_left_alone(client: Client, user: User) -> None:
     version = hidden_version(page_of(client, user), "/ask/")
+    confirmed = confirmation_in(ask(client, user, code="other", fields_asked=[], message="", due_in_days="7"))
     requirement = factories.RequirementFactory.create(user=user)
     other = factories.StaffFactory.create(role="reviewer")
     claims.claim(user=user, staff=other)
@@ -167,7 +211,7 @@ def test_a_case_that_somebody_else_has_claimed_is_left_alone(client: Client, use
     assert 'href="#ask"' not in page
     assert "/requirement/close/" not in page
     for path, form in {
-        "ask": {"version": version, "code": "other", "due_in_days": "7", "step": "send"},
+        "ask": {"version": version, "code": "other", "due_in_days": "7", "step": "send", "confirmed": confirmed},
         "requirement/close": {"version": version, "requirement": str(requirement.pk)},
     }.items():
         response = client.post(f"{case_of(user)}{path}/", form)

@@ -1,5 +1,6 @@
 """Requirements by staff: contract, section 13. The database holds what the services refuse with a text."""
 
+import re
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -29,7 +30,7 @@ from users.models import (
 )
 from users.requirements import requirements
 from users.requirements.requirement_wording import forbidden_words
-from users.requirements.requirements import RequirementRefusedError
+from users.requirements.requirements import RequirementRefusedError, check_message
 
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
 
@@ -232,10 +233,15 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
     [
         *("You are on a sanction list", "SANCTIONED", "sanctions", "Fraud.", "fraudulent", "frauds", "a suspicion"),
         *("suspicious", "suspiciously", "we suspect", "suspected", "suspects", "money-laundering", "launder"),
-        *("terrorist", "terrorism", "terrorists", "FINTRAC", "fintrac's", "an STR was sent", "STRs", "str"),
+        *("terrorist", "terrorism", "terrorists", "FINTRAC", "fintrac's", "an STR was sent", "STRs", "S.T.R."),
         *("watch list", "watchlist", "watch-lists", "watch  list", "watch\nlist", "watchlisted"),
         *("soupçon", "soupcon", "soupc\u0327on", "soupçonné", "suspectes", "fraude", "fraudes", "blanchiment"),
         *("terroriste", "CANAFE", "liste de surveillance", "listes de surveillance", "liste de\nsurveillance"),
+        *("AML", "aml checks", "A.M.L.", "under investigation", "investigated", "the police", "policing", "RCMP"),
+        *("OFAC", "a PEP", "peps", "politically exposed", "LBA", "LCB-FT", "LCB FT", "DOD", "enquête", "enquêteur"),
+        *("GRC", "PPV", "politiquement vulnérable"),
+        # What separates words.
+        *("_fraud_", "watch_list", "watch\u2011list", "liste\u2013de\u2014surveillance", "LCB\u2010FT", "it is\nfraud"),
         # What hides a word from a plain comparison.
         *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d"),
     ],
@@ -248,11 +254,34 @@ def test_words_that_tip_off_are_found(message: str) -> None:
     "message",
     [
         *("The postal code is not in the province.", "King Street", "Strong", "strategy", "restrict", "a list"),
+        *("12 Main str.", "str", "dod", "the policy", "policies", "a pepper", "enquire", "exposed brick"),
         *("Surveillance cameras", "watch the list of papers", "blanc", "defrayed", "canaféte", "terrain"),
     ],
 )
 def test_other_words_are_not(message: str) -> None:
     assert forbidden_words(message) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "part"),
+    [
+        ("We found fr\u0430ud.", "fr\u0430ud"),
+        ("\u0421ANAFE", "\u0421ANAFE"),
+        ("su\u0455pect", "su\u0455pect"),
+        ("na\u200bme", "U+200B"),
+        ("Hello\u3164", "U+3164"),
+        ("na\ufe0fme", "U+FE0F"),
+        ("na\U000e0100me", "U+E0100"),
+    ],
+)
+def test_what_may_hide_a_word_is_refused_by_name(message: str, part: str) -> None:
+    with pytest.raises(RequirementRefusedError, match=re.escape(f"leave out “{part}”")):
+        check_message(message)
+
+
+@pytest.mark.parametrize("message", ["山田 はなこさん", "Ελένη, Ada", "Zoë O’Brien", "Two lines:\nhere.", "№ 5"])
+def test_letters_of_other_scripts_are_not(message: str) -> None:
+    check_message(message)
 
 
 # The serving role in SQL
