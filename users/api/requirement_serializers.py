@@ -107,11 +107,11 @@ class OptionalMessageField(RuleField):
 
 def _message(value: Any) -> str:
     message = json_rules.text_of_lines(value, shortest=0, longest=MESSAGE_LENGTH)
-    if words := forbidden_words(message):
-        raise ValidationError(f"Must not contain: {', '.join(words)}.", code="notAllowed")
     if parts := hidden_parts(message):
         text = "Must not contain invisible characters, or letters of two scripts in one word"
         raise ValidationError(f"{text}: {', '.join(parts)}.", code="notAllowed")
+    if words := forbidden_words(message):
+        raise ValidationError(f"Must not contain: {', '.join(words)}.", code="notAllowed")
     return message
 
 

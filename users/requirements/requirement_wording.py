@@ -34,11 +34,15 @@ _JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
 # Marks without a form of their own: the grapheme joiner, the Mongolian and the other variation selectors.
 _INVISIBLE_MARKS = re.compile("[\u034f\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _LINE_BREAKS = "\r\n"
+# Cyrillic and Greek letters that look like Latin ones: a whole word of them is of one script.
+_LOOK_ALIKES = str.maketrans(
+    "АВСЕНІЈКМОРЅТХУаеорсухѕіјԁΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρυ", "ABCEHIJKMOPSTXYaeopcyxsijdABEZHIKMNOPTYXovpu"
+)
 
 
 def forbidden_words(message: str) -> list[str]:
     """The words of a message that it may not have, as they were written but for accents; empty if it may be sent."""
-    return _FORBIDDEN.findall(_plain(message))
+    return _FORBIDDEN.findall(_plain(message).translate(_LOOK_ALIKES))
 
 
 def hidden_parts(message: str) -> list[str]:

@@ -189,13 +189,13 @@ def check_message(message: str) -> None:
     """Raises RequirementRefusedError for a message that is too long, names a suspicion, or may hide a word."""
     if len(message) > MESSAGE_LENGTH:
         raise RequirementRefusedError(_("The message must be at most %(most)s characters.") % {"most": MESSAGE_LENGTH})
-    if words := forbidden_words(message):
-        raise RequirementRefusedError(
-            _("The partner must not learn of a suspicion: leave out %(words)s.")
-            % {"words": ", ".join(f"“{word}”" for word in words)}
-        )
     if parts := hidden_parts(message):
         raise RequirementRefusedError(
             _("The message has invisible characters, or letters of two scripts in one word: leave out %(parts)s.")
             % {"parts": ", ".join(f"“{part}”" for part in parts)}
+        )
+    if words := forbidden_words(message):
+        raise RequirementRefusedError(
+            _("The partner must not learn of a suspicion: leave out %(words)s.")
+            % {"words": ", ".join(f"“{word}”" for word in words)}
         )

@@ -243,7 +243,7 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
         # What separates words.
         *("_fraud_", "watch_list", "watch\u2011list", "liste\u2013de\u2014surveillance", "LCB\u2010FT", "it is\nfraud"),
         # What hides a word from a plain comparison.
-        *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d"),
+        *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d", "\u0420\u0415\u0420", "\u03a1\u0395\u03a1"),
     ],
 )
 def test_words_that_tip_off_are_found(message: str) -> None:
