@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
+from partners import request_log
 from partners.api import idempotency
 from partners.db import statements
 from partners.models import WebhookEndpoint
-from partners.recording import sent_requests
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
@@ -45,7 +45,7 @@ def purge_expired(*, batch_size: int) -> list[int]:
             ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, ""),
             # Before the events, of which it leaves little to do.
             ("partners_webhookdelivery", "created_at", EVENTS_KEPT, _SKIP),
-            ("partners_sandboxrequest", "created_at", sent_requests.KEPT, ""),
+            ("partners_sandboxrequest", "created_at", request_log.KEPT, ""),
         )
     ]
     WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()

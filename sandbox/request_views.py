@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 
-from partners import uuids
+from partners import request_log, uuids
 from partners.api.errors import BadRequestError, FieldError, NotFoundError
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
@@ -21,7 +21,6 @@ from partners.api.schema import (
 from partners.api.serializers import DiagnosisSerializer, InstantField
 from partners.api.views import SandboxView
 from partners.models import SandboxRequest
-from partners.recording import sent_requests
 
 REQUEST_NOT_FOUND = "None of the last requests has this id."
 
@@ -121,7 +120,7 @@ class SandboxRequestList(SandboxRequestView):
     def get(self, request: PartnerRequest) -> HttpResponse:
         if self.paginator.errors:
             raise BadRequestError(field_errors=self.paginator.errors)
-        rows = sent_requests.last_requests(request.user.partner_id)[: self.paginator.limit]
+        rows = request_log.last_requests(request.user.partner_id)[: self.paginator.limit]
         return self.read(self.serializer_class({"items": rows}).data)
 
 
@@ -151,7 +150,7 @@ class SandboxRequestItem(SandboxRequestView):
         },
     )
     def get(self, request: PartnerRequest, request_id: str) -> HttpResponse:
-        rows = sent_requests.last_requests(request.user.partner_id)
+        rows = request_log.last_requests(request.user.partner_id)
         row = rows.filter(request_id=request_id).first() if uuids.is_uuid(request_id) else None
         if row is None:
             raise NotFoundError(REQUEST_NOT_FOUND)

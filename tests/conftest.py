@@ -27,7 +27,6 @@ from config.embedded.server import SUPERUSER
 from partners.api import throttling
 from partners.db import serving_role
 from partners.models import Mode, Partner
-from partners.recording import sent_requests
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, in_process
 from tests.support.kept_failures import pytest_terminal_summary  # noqa: F401 - a hook
@@ -137,22 +136,6 @@ def fresh_counter() -> Iterator[None]:
     throttling._counter.cache_clear()
     yield
     throttling._counter.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def no_recording_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Record no requests of sandbox partners, unless a test has a fixture for it.
-
-    The thread has a connection of its own, which does not see a test's transaction.
-    """
-    if not {"recorded", "recording"}.intersection(request.fixturenames):
-        monkeypatch.setattr(sent_requests.writer, "submit", lambda row: None)
-
-
-@pytest.fixture
-def recorded(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have requests of sandbox partners recorded at once, in the test's transaction."""
-    monkeypatch.setattr(sent_requests.writer, "submit", lambda row: sent_requests.write([row]))
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from backoffice.lists.badges import badge
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import TABLE_ROWS, Table
+from partners import request_log
 from partners.models import Partner, SandboxRequest
-from partners.recording import sent_requests
 
 VIEW = "partners.view_sandboxrequest"
 
@@ -21,7 +21,7 @@ def table_of(partner: Partner) -> Table:
         (_("time"), _("request"), _("status"), _("reason"), _("duration")),
         [
             (moment(one.created_at), _request(one), _status(one), _reason(one), f"{one.milliseconds} ms")
-            for one in sent_requests.last_requests(partner.pk)[:TABLE_ROWS]
+            for one in request_log.last_requests(partner.pk)[:TABLE_ROWS]
         ],
         note=_("The latest %(rows)d of the last 24 hours, without bodies.") % {"rows": TABLE_ROWS},
         empty=_("None in the last 24 hours."),

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from partners import request_log
 from partners.api import faults, idempotency, refusals
 from partners.api.errors import MethodNotAllowedError, NotFoundError
 from partners.api.idempotency import KeyUse
@@ -28,7 +29,6 @@ from partners.authentication.keys import Caller
 from partners.authentication.signature_authentication import SignatureAuthentication
 from partners.db.statements import Query
 from partners.models import Mode
-from partners.recording import sent_requests
 
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
@@ -90,7 +90,7 @@ class PartnerAPIView(APIView):
         for name, value in self.headers.items():
             response.headers[name] = value
         if self.recorded_for is not None:
-            sent_requests.record(api_request, response, partner_id=self.recorded_for.partner_id, arrived_at=arrived_at)
+            request_log.record(api_request, response, partner_id=self.recorded_for.partner_id, arrived_at=arrived_at)
         return faults.LostResponse() if self.fault is faults.Fault.LOST_ANSWER else response
 
     def handle_exception(self, exc: Exception) -> Any:

@@ -10,9 +10,8 @@ from typing import Any
 from cryptography.fernet import InvalidToken
 from django.db.models.functions import Now
 
-from partners import encryption
+from partners import encryption, request_log
 from partners.models import ApiKey, SandboxRequest, in_force
-from partners.recording import sent_requests
 from partners.uuids import is_uuid
 from sandbox.request_views import SandboxRequestSerializer
 
@@ -28,7 +27,7 @@ def find(request_id: str, secret: str) -> dict[str, Any] | None:
     """
     row = None
     if is_uuid(request_id):
-        row = SandboxRequest.objects.filter(request_id=request_id, created_at__gt=Now() - sent_requests.KEPT).first()
+        row = SandboxRequest.objects.filter(request_id=request_id, created_at__gt=Now() - request_log.KEPT).first()
     partner_id = row.partner_id if row else _NOBODY
     keys = ApiKey.objects.filter(in_force(), partner_id=partner_id, partner__enabled=True).order_by("-id")
     encrypted = list(keys.values_list("encrypted_secret", flat=True)[:MAX_KEYS])

@@ -21,8 +21,6 @@ from tests import factories
 from tests.portal.reading import Page
 from tests.support.client import PartnerClient, Response, Transport, in_process
 
-pytestmark = pytest.mark.usefixtures("recorded")
-
 PATH = "/docs/doctor"
 
 

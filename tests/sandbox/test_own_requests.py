@@ -1,22 +1,23 @@
 """GET /v1/sandbox/requests: contract, section 11."""
 
+import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connections, transaction
 from django.utils import timezone
 
+from partners import request_log
+from partners.db import serving_role
 from partners.models import Mode, Partner, SandboxRequest
-from partners.recording import sent_requests
 from tests import factories
 from tests.support import plans
 from tests.support.client import PartnerClient, Response, Transport, in_process
 from tests.support.commands import outcome
 from tests.support.responses import assert_error, failing_fields
-
-pytestmark = pytest.mark.usefixtures("recorded")
 
 REQUESTS = "/v1/sandbox/requests"
 NOBODYS = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
@@ -43,7 +44,7 @@ def partner_of(client: PartnerClient) -> Partner:
 
 
 def make(partner: Partner, *, age: timedelta = timedelta(), **fields: Any) -> SandboxRequest:
-    """A row, as the thread writes it."""
+    """A row, as it is written after a response."""
     values: dict[str, Any] = {"method": "GET", "path": "/v1/ping", "query": "", "status": 200, "field_errors": []}
     values |= {"replayed": False, "milliseconds": 1, "request_id": uuid.uuid4(), "created_at": timezone.now() - age}
     return SandboxRequest(partner=partner, **values | fields)
@@ -112,7 +113,7 @@ def test_a_request_over_the_limit_is_there(sandbox: PartnerClient) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="1/minute")
     sandbox.get("/v1/ping")
     assert_error(sandbox.get("/v1/ping"), 429)
-    assert [one.status for one in sent_requests.last_requests(partner.pk)] == [429, 200]
+    assert [one.status for one in request_log.last_requests(partner.pk)] == [429, 200]
 
 
 def test_a_lost_answer_is_there_as_it_would_have_been(sandbox: PartnerClient) -> None:
@@ -154,7 +155,8 @@ def test_another_method_is_not_allowed(sandbox: PartnerClient) -> None:
 
 def test_the_list_is_cut_by_limit(sandbox: PartnerClient) -> None:
     partner = partner_of(sandbox)
-    sent_requests.write([make(partner, age=timedelta(seconds=n), status=200 + n) for n in range(30)])
+    for n in range(30):
+        request_log.store(make(partner, age=timedelta(seconds=n), status=200 + n))
     assert [one["status"] for one in items(sandbox)] == [200 + n for n in range(25)]
     assert [one["status"] for one in items(sandbox, "?limit=2")] == [200, 201]
     assert len(items(sandbox, "?limit=100&cursor=ignored&unknown=1")) == 30
@@ -169,12 +171,12 @@ def test_the_last_100_of_24_hours_are_kept(sandbox: PartnerClient) -> None:
     partner = partner_of(sandbox)
     rows = [make(partner, age=timedelta(minutes=n)) for n in range(104)]
     for row in rows:
-        sent_requests.write([row])
+        request_log.store(row)
     assert SandboxRequest.objects.count() == 100
     assert [one["requestId"] for one in items(sandbox, "?limit=100")] == [str(row.request_id) for row in rows[:100]]
     old = make(partner, age=timedelta(hours=24, seconds=1))
     SandboxRequest.objects.all().delete()
-    sent_requests.write([old])
+    request_log.store(old)
     assert items(sandbox) == []
     assert_error(sandbox.get(f"{REQUESTS}/{old.request_id}"), 404)
 
@@ -182,7 +184,8 @@ def test_the_last_100_of_24_hours_are_kept(sandbox: PartnerClient) -> None:
 def test_another_partners_requests_stay(sandbox: PartnerClient, transport: Transport) -> None:
     other = factories.PartnerFactory.create(mode=Mode.SANDBOX)
     theirs = make(other)
-    sent_requests.write([theirs, *(make(partner_of(sandbox)) for _ in range(101))])
+    for row in (theirs, *(make(partner_of(sandbox)) for _ in range(101))):
+        request_log.store(row)
     assert SandboxRequest.objects.filter(partner=other).count() == 1
     assert_error(sandbox.get(f"{REQUESTS}/{theirs.request_id}"), 404)
     assert factories.client_of(other, transport).get(f"{REQUESTS}/{theirs.request_id}").status == 200
@@ -196,7 +199,8 @@ def test_no_such_request_is_not_found(sandbox: PartnerClient, request_id: str) -
 def test_old_requests_are_purged(sandbox: PartnerClient) -> None:
     partner = partner_of(sandbox)
     kept = make(partner, age=timedelta(hours=23, minutes=59))
-    sent_requests.write([kept, make(partner, age=timedelta(hours=24, minutes=1))])
+    for row in (kept, make(partner, age=timedelta(hours=24, minutes=1))):
+        request_log.store(row)
     assert outcome("purge_expired")["sandboxRequests"] == 1
     assert [row.request_id for row in SandboxRequest.objects.all()] == [kept.request_id]
 
@@ -224,14 +228,14 @@ def test_no_body_is_kept(sandbox: PartnerClient) -> None:
 def test_long_texts_are_cut(sandbox: PartnerClient, query: str) -> None:
     assert sandbox.get(f"/v1/ping?{query}", key="k" * 5000).status == 200
     found = last(sandbox)
-    assert found["query"] == query[: sent_requests.MAX_LENGTH - 1] + "…"
-    assert len(found["idempotencyKey"]) == sent_requests.MAX_LENGTH
+    assert found["query"] == query[: request_log.MAX_LENGTH - 1] + "…"
+    assert len(found["idempotencyKey"]) == request_log.MAX_LENGTH
 
 
 def test_odd_texts_are_kept_as_far_as_they_can_be(sandbox: PartnerClient) -> None:
     names = {f"f{n}": 1 for n in range(200)} | {"a\0b": 1, "\ud800": 1}
     assert_error(sandbox.post("/v1/users", names), 400)
-    assert len(last(sandbox)["fieldErrors"]) == sent_requests.MAX_FIELD_ERRORS
+    assert len(last(sandbox)["fieldErrors"]) == request_log.MAX_FIELD_ERRORS
     assert_error(sandbox.post("/v1/users", {"a\0b": 1}), 400)
     assert "a\N{REPLACEMENT CHARACTER}b" in {one["field"] for one in last(sandbox)["fieldErrors"]}
     headers = sandbox.headers("GET", "/v1/ping", b"", key=None, timestamp=None, secret=None)
@@ -246,9 +250,24 @@ def test_a_request_that_cannot_be_recorded_is_answered(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(sent_requests, "_row", fail)
+    monkeypatch.setattr(request_log, "_row", fail)
     assert sandbox.get("/v1/ping").status == 200
     assert "could not be recorded" in caplog.text
+
+
+def test_a_locked_table_fails_no_request_and_delays_it_for_a_moment(
+    committed_sandbox: PartnerClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with transaction.atomic(using=serving_role.OWNER), connections[serving_role.OWNER].cursor() as owner:
+        owner.execute("LOCK TABLE partners_sandboxrequest IN ACCESS EXCLUSIVE MODE")
+        begun = time.monotonic()
+        responses = [committed_sandbox.get("/v1/ping"), committed_sandbox.get("/v1/ping", secret="another")]
+        # Each would wait for the 60 seconds of the tests' connections.
+        assert time.monotonic() - begun < 60
+    assert [response.status for response in responses] == [200, 401]
+    assert caplog.text.count("could not be recorded") == 2
+    recorded = committed_sandbox.post("/v1/users", {})
+    assert [one["requestId"] for one in items(committed_sandbox)] == [recorded.header("X-Request-Id")]
 
 
 # Indexes
@@ -256,7 +275,7 @@ def test_a_request_that_cannot_be_recorded_is_answered(
 
 def test_the_list_and_the_look_up_use_their_indexes(sandbox: PartnerClient) -> None:
     partner_id = partner_of(sandbox).pk
-    rows = sent_requests.last_requests(partner_id)
+    rows = request_log.last_requests(partner_id)
     with plans.planning_without(*plans.UNORDERED):
         listed = rows[:25].explain()
         looked_up = rows.filter(request_id=uuid.uuid4()).explain()

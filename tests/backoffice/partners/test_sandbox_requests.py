@@ -13,8 +13,6 @@ from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.staff import ROLES, client_as, words
 
-pytestmark = pytest.mark.usefixtures("recorded")
-
 TITLE = "Latest requests"
 
 

@@ -16,17 +16,19 @@ from django.http.response import HttpResponseBase
 from partners.authentication import keys
 from partners.authentication.signed_request import SignedRequest
 from partners.db import statements
+from partners.db.statements import Query
 from partners.models import SandboxRequest
-from partners.recording.writer import BackgroundWriter
 from partners.signing.signatures import NotUtf8Error
 
-log = structlog.get_logger("partners.recording")
+log = structlog.get_logger("partners.request_log")
 
 KEPT = timedelta(hours=24)
 MAX_REQUESTS = 100
 # Of a path, a query or a key, in characters; of the fields with errors.
 MAX_LENGTH, MAX_FIELD_ERRORS = 2048, 100
 
+# The table may be locked by a migration, and the response is due.
+_LOCK_TIMEOUT = "SELECT set_config('lock_timeout', '500ms', true)"
 # All but the partner's last MAX_REQUESTS.
 _DELETE_OLDER = f"""
     DELETE FROM partners_sandboxrequest
@@ -37,11 +39,17 @@ _DELETE_OLDER = f"""
 
 
 def record(request: Any, response: HttpResponseBase, *, partner_id: int, arrived_at: float) -> None:
-    """Have a request written soon. Never fails and never waits. arrived_at: in seconds since the epoch."""
+    """Store a request and remove all but the partner's last ones. arrived_at: in seconds since the epoch.
+
+    Called when the request's transaction has ended and its response is made: it never fails, and waits for a lock for
+    half a second at most. The partner misses a line of a list, no more.
+    """
     try:
-        writer.submit(_row(request, response, partner_id, arrived_at))
+        with transaction.atomic():
+            statements.queue(Query(_LOCK_TIMEOUT, ()))
+            store(_row(request, response, partner_id, arrived_at))
     except Exception:
-        log.exception("request could not be recorded")
+        log.warning("request could not be recorded", exc_info=True)
 
 
 def last_requests(partner_id: int) -> QuerySet[SandboxRequest]:
@@ -50,15 +58,10 @@ def last_requests(partner_id: int) -> QuerySet[SandboxRequest]:
     return rows.order_by("-created_at", "-request_id")
 
 
-def write(rows: list[SandboxRequest]) -> None:
-    """Store requests, and remove all but the last ones of their partners. Raises Django's database errors."""
-    with transaction.atomic():
-        SandboxRequest.objects.bulk_create(rows, ignore_conflicts=True)
-        for partner_id in sorted({row.partner_id for row in rows}):
-            statements.run(_DELETE_OLDER, (partner_id, partner_id))
-
-
-writer = BackgroundWriter(write)
+def store(row: SandboxRequest) -> None:
+    """Store a request and remove all but the partner's last ones. Raises Django's database errors."""
+    row.save(force_insert=True)
+    statements.run(_DELETE_OLDER, (row.partner_id, row.partner_id))
 
 
 def _row(request: Any, response: HttpResponseBase, partner_id: int, arrived_at: float) -> SandboxRequest:

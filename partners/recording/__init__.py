@@ -1,1 +1,0 @@
-"""The requests that sandbox partners sent: contract, section 11."""
