@@ -66,7 +66,7 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="psi-bench-") as folder:
         path = Path(folder, "requests")
         with path.open("wb") as file:
-            workloads.write((make(dataset) for make in repeat(workload.make, count)), service.client, file)
+            workloads.write((make(dataset) for make in repeat(workload.make, count)), service.key, file)
         before = _processor_seconds(service, cluster)
         played = wrk.play(
             path,

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.cluster import Cluster
 from bench.errors import BenchError
 from bench.revision import Revision
-from partners.client import SignedClient
+from psi import Client
 
 # The partner of bench.load with the most users.
 PARTNER = "load-01"
@@ -83,18 +83,19 @@ class Seeded:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running service. pid: of its first process."""
+    """A running service. pid: of its first process. key: an API key and its secret."""
 
     seeded: Seeded
     pid: int
     port: int
-    client: SignedClient
+    key: tuple[str, str]
+    client: Client
 
 
 @contextmanager
 def serving(seeded: Seeded) -> Iterator[Service]:
     """Run the service of a seeded revision, in one process. Raises BenchError."""
-    api_key, secret = seeded.issue_key()
+    key = seeded.issue_key()
     port = _free_port()
     # Only revisions with a master process read the other three.
     environment = seeded.production(PORT=str(port), STAFF_PORT="0", INTERNAL_PORT=str(_free_port()), WEB_WORKERS="1")
@@ -111,7 +112,7 @@ def serving(seeded: Seeded) -> Iterator[Service]:
         )
     try:
         _await(process, port, log)
-        yield Service(seeded, process.pid, port, SignedClient(f"http://127.0.0.1:{port}", api_key, secret))
+        yield Service(seeded, process.pid, port, key, Client(f"http://127.0.0.1:{port}", *key))
     finally:
         process.terminate()
         try:

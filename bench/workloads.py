@@ -5,13 +5,14 @@ import random
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import IO, NamedTuple
 
 from bench.cluster import Cluster
 from bench.errors import BenchError
 from bench.service import PARTNER, Service
-from partners.client import METHODS_WITH_BODY, SignedClient
+from psi import Client, canonical_request, sign
 
 USERS = "/v1/users"
 LIST_LIMIT = 25
@@ -71,7 +72,7 @@ def read_dataset(service: Service, cluster: Cluster) -> Dataset:
     return Dataset(users, cursors, [*_cursors(service.client, USERS, LIST_LIMIT)])
 
 
-def _cursors(client: SignedClient, path: str, limit: int) -> Iterable[str]:
+def _cursors(client: Client, path: str, limit: int) -> Iterable[str]:
     cursor = None
     while True:
         response = client.send("GET", _page(path, limit, cursor))
@@ -86,11 +87,20 @@ def _cursors(client: SignedClient, path: str, limit: int) -> Iterable[str]:
         yield cursor
 
 
-def write(requests: Iterable[Request], client: SignedClient, file: IO[bytes]) -> None:
-    """Sign requests and write them for play.lua; they are valid for five minutes."""
-    for method, target, body, key in requests:
-        headers = client.headers(method, target, body, key)
-        if method in METHODS_WITH_BODY:
+def write(requests: Iterable[Request], key: tuple[str, str], file: IO[bytes]) -> None:
+    """Sign requests and write them for play.lua; they are valid for five minutes. key: an API key and its secret."""
+    api_key, secret = key
+    for method, target, body, idempotency_key in requests:
+        timestamp = datetime.now(UTC).isoformat()
+        canonical = canonical_request(method, target, timestamp, idempotency_key or "", body)
+        headers = {
+            "X-Api-Key": api_key,
+            "X-Request-Timestamp": timestamp,
+            "X-Request-Signature": sign(secret, canonical),
+        }
+        if idempotency_key is not None:
+            headers["Idempotency-Key"] = idempotency_key
+        if method != "GET":
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1", *map(": ".join, headers.items()), "", ""]
         raw = "\r\n".join(lines).encode() + body

@@ -9,10 +9,9 @@ import pytest
 
 from bench import workloads
 from bench.workloads import MIX, WORKLOADS, Dataset, Request
-from partners.client import SignedClient
 from partners.signing import signatures
 
-CLIENT = SignedClient("http://127.0.0.1:1", "psi_key_bench", "psi_secret_bench")
+KEY = ("psi_key_bench", "psi_secret_bench")
 DATASET = Dataset(
     ["load-00000001", "load-00000040"],
     [("load-00000001", "2026-01-15T10:30:00.0000000000000000000000001Z")],
@@ -28,7 +27,7 @@ def read(file: io.BytesIO) -> list[bytes]:
 
 def written(name: str, count: int) -> list[bytes]:
     file = io.BytesIO()
-    workloads.write((make(DATASET) for make in repeat(WORKLOADS[name].make, count)), CLIENT, file)
+    workloads.write((make(DATASET) for make in repeat(WORKLOADS[name].make, count)), KEY, file)
     return read(file)
 
 
@@ -54,7 +53,7 @@ def test_each_request_is_signed_as_it_is_written(name: str) -> None:
             headers.get("Idempotency-Key", ""),
             body,
         )
-        assert signatures.verify(CLIENT.secret, canonical, headers["X-Request-Signature"])
+        assert signatures.verify(KEY[1], canonical, headers["X-Request-Signature"])
         assert int(headers.get("Content-Length", 0)) == len(body)
 
 
@@ -85,7 +84,7 @@ def test_the_mix_has_the_declared_shares() -> None:
 def test_a_body_may_hold_line_feeds() -> None:
     file = io.BytesIO()
     requests = [Request("POST", "/v1/users", b'{\n\r\n\r\n"a": 1}', "key"), Request("GET", "/v1/ping")]
-    workloads.write(requests, CLIENT, file)
+    workloads.write(requests, KEY, file)
 
     first, second = read(file)
 

@@ -17,8 +17,8 @@ import pytest
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, checkout_server, programs
-from partners.client import SignedClient
 from partners.db import privileges
+from psi import Client
 from tests.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS
 from transactions.demo.people import external_id
@@ -135,7 +135,9 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
     conversions = int(row[0])
     server = start_server(**place.environment)
     try:
-        client = SignedClient(f"http://127.0.0.1:{server.port}", seeded["apiKey"], seeded["secret"])
+        base_url = f"http://127.0.0.1:{server.port}"
+        client = Client(base_url, seeded["apiKey"], seeded["secret"])
+        other_secret = Client(base_url, seeded["apiKey"], "another")
 
         def decide(user: str, status: str) -> None:
             place.manage(
@@ -148,7 +150,7 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
                 *("--field", "addressLine1", "--by", "demo-reviewer"),
             )
 
-        Walk(client, (external_id(1), conversions), decide, ask, lambda _: None).run()
+        Walk(client, other_secret, (external_id(1), conversions), decide, ask, lambda _: None).run()
     finally:
         server.process.terminate()
         server.process.wait(timeout=WAIT_SECONDS)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, programs
-from partners.client import SignedClient
+from psi import Client
 from tests.live.conftest import serving
 from tests.resilience.delivering import delivering
 from tests.resilience.test_backup import BACKUP, RESTORE, Place, run
@@ -44,7 +44,7 @@ def use_up_transactions(place: Place, next_id: int) -> None:
 def read(place: Place, key: dict[str, str], cursor: str = "") -> dict[str, Any]:
     """The feed after a cursor, once there are events, read from a service."""
     with delivering(place.documents.parent / "log", **place.environment), serving(**place.environment) as server:
-        client = SignedClient(f"http://127.0.0.1:{server.port}", key["apiKey"], key["secret"])
+        client = Client(f"http://127.0.0.1:{server.port}", key["apiKey"], key["secret"])
 
         def page() -> dict[str, Any]:
             reply = client.send("GET", f"/v1/events?limit=100&cursor={cursor}".removesuffix("&cursor="))

@@ -14,7 +14,7 @@ from django.db import close_old_connections
 from django.test import Client
 from rest_framework.test import APIClient
 
-from partners.signing import signatures
+from psi import canonical_request, sign
 from tests.support import drift, internal
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -54,18 +54,15 @@ class PartnerClient:
     def headers(
         self, method: str, target: str, body: bytes, *, key: str | None, timestamp: str | None, secret: str | None
     ) -> Headers:
-        path, _, query = target.partition("?")
         sent_at = timestamp if timestamp is not None else now()
         try:
-            canonical = signatures.canonical_request(
-                method, unquote_to_bytes(path), query.encode(), sent_at, key or "", body
-            )
-        except signatures.NotUtf8Error:
+            canonical = canonical_request(method, target, sent_at, key or "", body)
+        except UnicodeError:
             canonical = "none"
         headers = {
             "X-Api-Key": self.api_key,
             "X-Request-Timestamp": sent_at,
-            "X-Request-Signature": signatures.sign(secret or self.secret, canonical),
+            "X-Request-Signature": sign(secret or self.secret, canonical),
         }
         if key is not None:
             headers["Idempotency-Key"] = key

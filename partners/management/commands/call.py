@@ -1,20 +1,20 @@
 import base64
 import json
-import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from http.client import responses
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from partners.client import NoResponseError, Reply, SignedClient, encode_target, split_base_url
 from partners.management.base import Outcome, ServiceCommand
+from psi import Client, PsiError, Response, canonical_request
 
 API_KEY, SECRET = "PSI_API_KEY", "PSI_SECRET"
 
-_VISIBLE_ASCII = re.compile(r"[!-~]*")
+# What a request target must percent-encode (RFC 3986), a lone % included.
+_TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]")
 
 # Addresses to listen on, and the ones to call.
 _CALLABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what HOST may hold
@@ -31,28 +31,25 @@ class Command(ServiceCommand):
         parser.add_argument(
             "path",
             metavar="PATH",
-            type=_checked(encode_target),
+            type=encode_target,
             help="with the query, such as /v1/ping; percent-encoded or not",
         )
-        parser.add_argument("--api-key", type=_visible_ascii, metavar="K", help=f"default: ${API_KEY}")
+        parser.add_argument("--api-key", metavar="K", help=f"default: ${API_KEY}")
         parser.add_argument("--secret", metavar="S", help=f"default: ${SECRET}")
-        parser.add_argument("--base-url", type=_checked(_base_url), metavar="URL", help="default: HOST and PORT")
+        parser.add_argument("--base-url", metavar="URL", help="default: HOST and PORT")
         parser.add_argument("--data", default="", metavar="JSON", help="the body")
-        parser.add_argument("--idempotency-key", type=_visible_ascii, metavar="UUID", help="sent and signed unchanged")
+        parser.add_argument(
+            "--idempotency-key", type=_visible_ascii, metavar="UUID", default="", help="sent and signed unchanged"
+        )
 
     def perform(self, *, method: str, path: str, **options: Any) -> Outcome:
-        api_key = options["api_key"] or os.environ.get(API_KEY, "")
-        secret = options["secret"] or os.environ.get(SECRET, "")
-        if not (api_key and secret):
-            raise CommandError(f"Nothing to sign with: give --api-key and --secret, or set {API_KEY} and {SECRET}.")
-        if not _VISIBLE_ASCII.fullmatch(api_key):
-            raise CommandError(f"{API_KEY} contains invalid characters.")
-        client = SignedClient(options["base_url"] or default_base_url(), api_key, secret)
+        base_url = options["base_url"] or default_base_url()
         try:
-            reply = client.send(method, path, options["data"].encode(), options["idempotency_key"])
-        except NoResponseError as error:
-            raise CommandError(str(error)) from error
-        return _outcome(reply)
+            client = Client(base_url, options["api_key"], options["secret"])
+            response = client.send(method, path, options["data"], options["idempotency_key"])
+        except PsiError as error:
+            raise CommandError(f"{base_url}: {error}") from error
+        return _outcome(response)
 
 
 def default_base_url() -> str:
@@ -61,16 +58,28 @@ def default_base_url() -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
 
 
-def _outcome(reply: Reply) -> Outcome:
-    data: dict[str, Any] = {"status": reply.status, "headers": dict(reply.headers)}
-    status = f"{reply.status} {reply.reason}".rstrip()
+def encode_target(text: str) -> str:
+    """Percent-encode a path with its query where needed. Raises ArgumentTypeError."""
+    if not text.startswith("/"):
+        raise ArgumentTypeError("the path must begin with a slash, such as /v1/ping")
+    target = _TO_ENCODE.sub(lambda match: b"%%%02X" % match[0][0], text.encode()).decode()
     try:
-        data["body"] = shown = reply.body.decode()
+        canonical_request("GET", target, "", "", b"")
+    except UnicodeError:
+        raise ArgumentTypeError("the path and the query, percent-decoded, must be UTF-8") from None
+    return target
+
+
+def _outcome(response: Response) -> Outcome:
+    data: dict[str, Any] = {"status": response.status, "headers": dict(response.headers.items())}
+    status = f"{response.status} {responses.get(response.status, '')}".rstrip()
+    try:
+        data["body"] = shown = response.body.decode()
     except UnicodeDecodeError:
-        data |= {"body": base64.b64encode(reply.body).decode(), "bodyEncoding": "base64"}
-        shown = f"({len(reply.body)} bytes of {reply.header('Content-Type')}, not shown)"
+        data |= {"body": base64.b64encode(response.body).decode(), "bodyEncoding": "base64"}
+        shown = f"({len(response.body)} bytes of {response.headers['Content-Type']}, not shown)"
     try:
-        data["body"] = reply.json()
+        data["body"] = response.json()
         shown = json.dumps(data["body"], indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         pass  # not JSON: shown unchanged
@@ -84,23 +93,6 @@ def _method(text: str) -> str:
 
 
 def _visible_ascii(text: str) -> str:
-    if not _VISIBLE_ASCII.fullmatch(text):
+    if not re.fullmatch(r"[!-~]*", text):
         raise ArgumentTypeError("must be visible ASCII characters")
     return text
-
-
-def _base_url(text: str) -> str:
-    split_base_url(text)
-    return text
-
-
-def _checked(convert: Callable[[str], str]) -> Callable[[str], str]:
-    """`convert` as a type for argparse, which hides the text of other errors than ArgumentTypeError."""
-
-    def checked(text: str) -> str:
-        try:
-            return convert(text)
-        except ValueError as error:
-            raise ArgumentTypeError(str(error)) from None
-
-    return checked

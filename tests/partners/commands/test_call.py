@@ -12,8 +12,7 @@ import pytest
 from django.db import connections
 
 from partners.authentication import keys
-from partners.client import SignedClient, encode_target, split_base_url
-from partners.management.commands.call import default_base_url
+from partners.management.commands.call import default_base_url, encode_target
 from partners.models import Partner
 from tests.factories import user_body
 from tests.support.commands import outcome, printed, refusal, run
@@ -127,9 +126,7 @@ def test_a_wrong_secret_is_unauthorized(credentials: tuple[str, ...]) -> None:
 
 
 def test_the_secret_is_not_shown(credentials: tuple[str, ...]) -> None:
-    _, url, _, api_key, _, secret = credentials
-    assert secret not in repr(SignedClient(url, api_key, secret))
-    assert secret not in printed("call", "GET", "/v1/ping", *credentials)
+    assert credentials[-1] not in printed("call", "GET", "/v1/ping", *credentials)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +136,6 @@ def test_the_secret_is_not_shown(credentials: tuple[str, ...]) -> None:
         ("GET", "/v1/%FF"),
         ("GET", "/v1/ping?x=%C3"),
         ("G ET", "/v1/ping"),
-        ("GET", "/v1/ping", "--base-url", "localhost:8000"),
-        ("GET", "/v1/ping", "--base-url", "http://host:port"),
-        ("GET", "/v1/ping", "--api-key", "two\nlines"),
         ("GET", "/v1/ping", "--idempotency-key", "é"),
     ],
 )
@@ -149,6 +143,19 @@ def test_invalid_arguments_are_a_usage_error(arguments: tuple[str, ...]) -> None
     end = run("call", *arguments)
     assert (end.status, end.output) == (2, "")
     assert "Traceback" not in end.errors
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("--base-url", "localhost:8000"),
+        ("--base-url", "http://host:port"),
+        ("--api-key", "two\nlines"),
+    ],
+)
+def test_a_bad_setting_is_one_line(credentials: tuple[str, ...], name: str, value: str) -> None:
+    said = refusal("call", "GET", "/v1/ping", *credentials, name, value)
+    assert ("PSI_" + name[2:].upper().replace("-", "_")) in said
 
 
 class Rude(socketserver.BaseRequestHandler):
@@ -165,7 +172,7 @@ def test_no_answer_is_one_line(base_url: str) -> None:
         url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.handle_request)
         thread.start()
-        assert refusal("call", "GET", "/v1/ping", "--base-url", url, *signed).startswith(f"No response from {url}: ")
+        assert refusal("call", "GET", "/v1/ping", "--base-url", url, *signed).startswith(f"{url}: no response: ")
         thread.join()
     with socket.socket() as unused:  # nobody listens there
         unused.bind(("127.0.0.1", 0))
@@ -202,7 +209,6 @@ def test_a_target_is_encoded_where_it_must_be_and_only_there(typed: str, sent: s
 
 
 def test_a_path_of_the_base_url_is_sent_and_not_signed(credentials: tuple[str, ...]) -> None:
-    assert split_base_url("https://partners.example/gateway/").path == "/gateway/"
     # The service has no such path; had the prefix gone lost, it would have answered 200.
     response = outcome("call", "GET", "/ping", *credentials, "--base-url", f"{credentials[1]}/v1/")
     assert response["status"] == 401

@@ -18,10 +18,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.test.utils import override_settings
 
-from partners.client import NoResponseError, SignedClient
 from partners.management.base import ending_signals
 from partners.models import Partner
 from partners.webhooks import endpoints
+from psi import Client, NoResponseError, PsiError
 from transactions.demo.overdue import make_overdue
 from transactions.demo.people import OVERDUE, external_id
 from transactions.demo.receiver import Receiver, receiving
@@ -63,15 +63,18 @@ class Command(BaseCommand):
         make_overdue(partner.users.get(external_id=external_id(OVERDUE)))
         self.say("Starting the service …")
         with receiving() as receiver, _endpoint_removed(partner), _service(receiver) as (server, base_url):
-            client = SignedClient(base_url, seeded["apiKey"], seeded["secret"])
+            # The service is on this machine.
+            os.environ["no_proxy"] = "*"
+            client = Client(base_url, seeded["apiKey"], seeded["secret"])
+            other_secret = Client(base_url, seeded["apiKey"], "psi_secret_of_somebody_else")
             _wait_until_ready(server, client)
             conversions = partner.users.get(external_id=external_id(1)).conversions.count()
-            walk = Walk(client, (external_id(1), conversions), self.decide, self.ask, self.say)
+            walk = Walk(client, other_secret, (external_id(1), conversions), self.decide, self.ask, self.say)
             try:
                 walk.run()
                 walk.run_events(receiver, self.add_webhook)
                 walk.run_two(self.reinstate)
-            except (UnexpectedResponseError, NoResponseError) as error:
+            except (UnexpectedResponseError, PsiError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps passed: each response is what the contract says.\n")
             if keep_serving:
@@ -186,7 +189,7 @@ def _free_port(host: str, preferred: int) -> int:
     raise CommandError(f"No port is free on {host}.")
 
 
-def _wait_until_ready(server: subprocess.Popen[bytes], client: SignedClient) -> None:
+def _wait_until_ready(server: subprocess.Popen[bytes], client: Client) -> None:
     deadline = time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         with suppress(NoResponseError):
