@@ -11,7 +11,6 @@ from tests import factories
 from tests.partners.webhooks.conftest import authority, delivering, loopback, no_other_endpoint, receiver
 from tests.support.client import PartnerClient, Transport, in_process
 from tests.support.documents import faults, folder
-from tests.support.transports import transport
 from tests.transactions.conftest import line
 
 __all__ = (
@@ -23,7 +22,6 @@ __all__ = (
     "loopback",
     "no_other_endpoint",
     "receiver",
-    "transport",
 )
 
 

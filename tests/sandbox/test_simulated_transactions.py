@@ -16,11 +16,10 @@ from tests import factories
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.documents import folder
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User
 
-__all__ = ("folder", "transport")
+__all__ = ("folder",)
 
 USER = "/v1/users/ada"
 STATUS, TRANSACTIONS, DOCUMENTS = (f"/v1/sandbox/users/ada/{name}" for name in ("status", "transactions", "documents"))

@@ -12,10 +12,7 @@ from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from users.models import User, UserEvent
-
-__all__ = ("transport",)
 
 KEY = "3f1c2b7e-8d4a-4c55-9b1e-6a7f0e2d9c10"
 REPLAYED = "Idempotent-Replayed"

@@ -13,9 +13,6 @@ from tests import factories
 from tests.conftest import database_url
 from tests.support.client import PartnerClient, Transport
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
-
-__all__ = ("transport",)
 
 KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
 PATH = f"/v1/idempotency-keys/{KEY}"

@@ -15,9 +15,6 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
-
-__all__ = ("transport",)
 
 LIMIT = 64 * 1024
 MINOR = "2020-01-01"

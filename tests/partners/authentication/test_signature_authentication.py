@@ -17,10 +17,7 @@ from partners.signing import signatures
 from tests import factories
 from tests.support.client import Headers, PartnerClient, Response, in_process
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from users.models import User
-
-__all__ = ("transport",)
 
 NOT_VALID = "Invalid API key or signature."
 KEY, TIMESTAMP, SIGNATURE = "X-Api-Key", "X-Request-Timestamp", "X-Request-Signature"

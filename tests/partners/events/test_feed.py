@@ -20,11 +20,8 @@ from tests.support.events import add_events, make_older, place_events
 from tests.support.plans import generic_plan, nodes
 from tests.support.responses import assert_error, failing_fields
 from tests.support.round_trips import round_trips
-from tests.support.transports import transport
 from transactions import replica
 from users.models import Status, User
-
-__all__ = ("transport",)
 
 FEED = "/v1/events"
 EMPTY = {"nextCursor": "0000000000000000", "hasMore": False, "items": []}

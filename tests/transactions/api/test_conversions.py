@@ -9,10 +9,7 @@ import pytest
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from users.models import User
-
-__all__ = ("transport",)
 
 LIST = "/v1/users/ada/transactions"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -13,12 +13,9 @@ from partners.rfc_3339 import parse_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import failing_fields
-from tests.support.transports import transport
 from transactions.keyset import MAX_TIEBREAK, Position
 from transactions.models import Conversion
 from users.models import User
-
-__all__ = ("transport",)
 
 LIST = "/v1/users/ada/transactions"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -13,13 +13,10 @@ from structlog.testing import capture_logs
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, path_of
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from transactions.documents.downloads import CHUNK_BYTES, FaultError, respond
 from transactions.documents.storage.folder import DocumentFolder
 from transactions.models import Document
 from users.models import User
-
-__all__ = ("transport",)
 
 LIST = "/v1/users/ada/documents"
 

@@ -10,11 +10,8 @@ import pytest
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import NOON, add_document, add_documents
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from transactions.models import Document
 from users.models import User
-
-__all__ = ("transport",)
 
 LIST = "/v1/users/ada/documents"
 

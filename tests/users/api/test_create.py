@@ -10,10 +10,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error
-from tests.support.transports import transport
 from users.models import User
-
-__all__ = ("transport",)
 
 
 def test_a_created_user_is_answered_and_awaits_compliance(api: PartnerClient) -> None:

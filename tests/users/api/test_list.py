@@ -9,10 +9,7 @@ from partners.rfc_3339 import parse_timestamp
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from users.models import Status
-
-__all__ = ("transport",)
 
 USERS = "/v1/users"
 

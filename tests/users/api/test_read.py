@@ -11,10 +11,7 @@ from partners.rfc_3339 import parse_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error
-from tests.support.transports import transport
 from users.models import Status, User
-
-__all__ = ("transport",)
 
 DATE_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 

@@ -11,12 +11,9 @@ from tests import factories
 from tests.support.client import PartnerClient, Transport
 from tests.support.events import place_events
 from tests.support.responses import assert_error
-from tests.support.transports import transport
 from users.decisions.reasons import REASONS
 from users.models import Requirement, RequirementResponse, Status, StatusChange, User
 from users.models.status_reasons import STATUS_REASONS, status_reason
-
-__all__ = ("transport",)
 
 USER = "/v1/users/ada"
 SANDBOX_USER = "/v1/sandbox/users/ada"

@@ -10,11 +10,8 @@ from partners.rfc_3339 import parse_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error, failing_fields
-from tests.support.transports import transport
 from users.models import Status, User, UserEvent
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS
-
-__all__ = ("transport",)
 
 ADA = "/v1/users/ada"
 CHANGES = {
