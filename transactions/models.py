@@ -12,12 +12,13 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from partners.db.audit import entry_trigger, register
-from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
+from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
 from partners.models import Partner
 from transactions import events, patterns
 from transactions.timestamps import EARLIEST, LATEST
 from users.models import Staff, User
 from users.models.indexes import newest_of_each_mode
+from users.models.triggers import by_active_staff
 
 # Numbers are below it.
 NUMBER_LIMIT = 10**20
@@ -206,6 +207,7 @@ class Document(UserRow):
         permissions = (("download_document", gettext_noop("Can download documents")),)
         triggers = (
             *append_only(),
+            stamped("recorded_at"),
             PermanentTrigger(
                 name="event",
                 when=pgtrigger.After,
@@ -218,6 +220,7 @@ class Document(UserRow):
                 where="NOT context ? 'partner'",
                 object="NEW.document_id::text",
                 detail=json_object({"user": "NEW.user_id", "type": "NEW.type", "title": "NEW.title"}),
+                user="NEW.user_id",
             ),
         )
 
@@ -243,13 +246,8 @@ class DocumentWithdrawal(models.Model):
         constraints = (models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="withdrawal_reason_given"),)
         triggers = (
             *append_only(),
-            # Whatever the client says: Django names the column in each INSERT.
-            PermanentTrigger(
-                name="time",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Insert,
-                func="NEW.created_at := clock_timestamp(); RETURN NEW;",
-            ),
+            stamped("created_at"),
+            by_active_staff("by_id"),
             PermanentTrigger(
                 name="event",
                 when=pgtrigger.After,
@@ -261,6 +259,7 @@ class DocumentWithdrawal(models.Model):
                 object="(SELECT document_id::text FROM transactions_document WHERE id = NEW.document_id)",
                 detail=json_object({"reason": "NEW.reason"}),
                 actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
+                user="(SELECT user_id FROM transactions_document WHERE id = NEW.document_id)",
             ),
         )
 
@@ -312,6 +311,31 @@ class ImportRun(models.Model):
         )
         triggers = (
             *append_only(pgtrigger.Delete),
+            PermanentTrigger(
+                name="begins_now",
+                when=pgtrigger.Before,
+                operation=pgtrigger.Insert,
+                func=f"""
+                    IF NEW.state <> '{RunState.RUNNING.value}' THEN
+                        {refuse("An import begins running.")}
+                    END IF;
+                    NEW.started_at := clock_timestamp();
+                    NEW.updated_at := NEW.started_at;
+                    RETURN NEW;
+                """,
+            ),
+            PermanentTrigger(
+                name="times",
+                when=pgtrigger.Before,
+                operation=pgtrigger.Update,
+                func=f"""
+                    NEW.updated_at := clock_timestamp();
+                    IF NEW.state <> '{RunState.RUNNING.value}' THEN
+                        NEW.ended_at := NEW.updated_at;
+                    END IF;
+                    RETURN NEW;
+                """,
+            ),
             PermanentTrigger(
                 name="ended_stays",
                 when=pgtrigger.Before,

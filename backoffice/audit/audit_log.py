@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from backoffice.audit.entries import action_label, brief_detail, detail_lines, newest_first
+from backoffice.audit.entries import action_label, brief_detail, detail_lines, newest_first, of_external_id
 from backoffice.exports import downloads, spreadsheets
 from backoffice.lists.badges import icon_and_text
 from backoffice.lists.pages import ReadOnlyAdmin
@@ -59,13 +59,27 @@ class ObjectFilter(ExactFilter):
         super().__init__(request, *args)
 
 
+class ExternalIdFilter(ExactFilter):
+    """By the user whom it concerns, as partners name it. Beside an actor or an object it has no index."""
+
+    title, parameter_name = _("user: the external ID"), "externalId"
+
+    def __init__(self, request: HttpRequest, *args: Any) -> None:
+        self.is_indexed = not (request.GET.get("actor", "") + request.GET.get("object", "")).strip()
+        super().__init__(request, *args)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = (self.value() or "").strip()
+        return of_external_id(queryset, value) if value else queryset
+
+
 class ActionFilter(DropdownFilter):  # type: ignore[misc]
     """By what was done. Beside the others it has no index."""
 
     title, parameter_name = _("what"), "action"
 
     def __init__(self, request: HttpRequest, *args: Any) -> None:
-        self.is_indexed = not (request.GET.get("actor", "") + request.GET.get("object", "")).strip()
+        self.is_indexed = not any(request.GET.get(name, "").strip() for name in ("actor", "object", "externalId"))
         super().__init__(request, *args)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -121,7 +135,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     """Every act: by staff, by commands, and by partners without staff."""
 
     list_display = ("at", "who", "what", "whom", "in_brief")
-    list_filter = (ActorFilter, ActionFilter, ObjectFilter, SinceFilter, UntilFilter)
+    list_filter = (ActorFilter, ActionFilter, ObjectFilter, ExternalIdFilter, SinceFilter, UntilFilter)
     ordering = ("-at", "-id")
     fields = ("at", "who", "what", "whom", "in_detail")
     change_list_template = "admin/partners/auditentry/change_list.html"

@@ -1,10 +1,11 @@
 """The audit log for people: its lines in words, and in batches, newest first."""
 
+import heapq
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from partners.db.audit import ACTIONS, COLUMNS
 from partners.models import AuditEntry
+from partners.models.audit import EXTERNAL_ID
 from users.models import User
 
 BATCH_SIZE = 1_000
@@ -32,6 +34,7 @@ _NAMES = {
     "type": gettext_lazy("type"),
     "title": gettext_lazy("title"),
     "partner": gettext_lazy("partner"),
+    "externalId": gettext_lazy("external ID"),
     "user": gettext_lazy("user"),
     "export": gettext_lazy("export"),
     "filters": gettext_lazy("filters"),
@@ -65,6 +68,19 @@ def brief_detail(entry: AuditEntry) -> str:
     if detail.get("operator") == entry.actor:
         del detail["operator"]
     return "; ".join(detail_lines(AuditEntry(detail=detail)))
+
+
+def of_external_id(entries: QuerySet[AuditEntry], external_id: str) -> QuerySet[AuditEntry]:
+    """Those of these lines that concern a user of this externalId, of whatever partner."""
+    return entries.alias(external_id=EXTERNAL_ID).filter(external_id=external_id)
+
+
+def newest_first_about(entries: QuerySet[AuditEntry], name: str) -> Iterator[AuditEntry]:
+    """Those of these lines whose object has this name, or that concern a user of this externalId."""
+    # Two ranges of two indexes: for one condition the planner may read the whole log.
+    of_object = entries.filter(object=name)
+    of_user = of_external_id(entries, name).filter(~Q(object=name))
+    return heapq.merge(*map(newest_first, (of_object, of_user)), key=lambda entry: (entry.at, entry.pk), reverse=True)
 
 
 def newest_first(entries: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:

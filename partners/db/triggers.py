@@ -82,6 +82,16 @@ def append_only(*operations: Any) -> Sequence[pgtrigger.Trigger]:
     ]
 
 
+def stamped(*columns: str) -> PermanentTrigger:
+    """The trigger that sets when a row was written, whatever the client says: Django names the columns in an INSERT."""
+    return PermanentTrigger(
+        name="time",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        func=" ".join(f"NEW.{column} := clock_timestamp();" for column in columns) + " RETURN NEW;",
+    )
+
+
 def json_object(values: Mapping[str, str]) -> str:
     """The SQL of a JSON object. values: expressions by name."""
     arguments = ", ".join(f"'{name}', {expression}" for name, expression in values.items())

@@ -1,11 +1,13 @@
 """The audit log (partners/db/audit.py)."""
 
+import pgtrigger
 from django.db import models
 from django.db.models import Func, Q
+from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import register
-from partners.db.triggers import append_only
+from partners.db.triggers import PermanentTrigger, append_only, refuse
 
 
 class ActorKind(models.TextChoices):
@@ -14,6 +16,10 @@ class ActorKind(models.TextChoices):
     STAFF = "staff", _("Staff")
     OPERATOR = "operator", _("Operator")
     PARTNER = "partner", _("Partner")
+
+
+# Of what concerns a user, and of nothing else.
+EXTERNAL_ID = KeyTextTransform("externalId", "detail")
 
 
 class AuditEntry(models.Model):
@@ -48,8 +54,28 @@ class AuditEntry(models.Model):
             models.Index(fields=("actor", "at", "id"), name="audit_of_actor"),
             models.Index(fields=("object", "at", "id"), name="audit_of_object"),
             models.Index(fields=("action", "at", "id"), name="audit_of_action"),
+            models.Index(EXTERNAL_ID, "at", "id", name="audit_of_external_id"),
         )
-        triggers = append_only()
+        triggers = (
+            PermanentTrigger(
+                name="of_somebody",
+                when=pgtrigger.Before,
+                operation=pgtrigger.Insert,
+                # A name of staff always comes with its kind.
+                func=f"""
+                    IF (NEW.actor_kind IN ('', 'staff') AND NEW.actor <> '')
+                        AND (NEW.actor_kind = 'staff') <> EXISTS (
+                            SELECT FROM users_staff s WHERE s.username = NEW.actor)
+                        OR NEW.actor_kind = 'partner' AND NOT EXISTS (
+                            SELECT FROM partners_partner p WHERE p.slug = NEW.actor)
+                        OR NEW.actor_kind <> '' AND NEW.actor = '' THEN
+                        {refuse("An act is of an account or a partner that exists.")}
+                    END IF;
+                    RETURN NEW;
+                """,
+            ),
+            *append_only(),
+        )
 
     def __str__(self) -> str:
         return f"{self.action} {self.pk}"

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from django.db import connection
 from django.db.models import Model
 from django.db.transaction import atomic, set_rollback
 from django.test import Client
-from django.utils import timezone
 
 from backoffice.case.ask_confirmation import confirmation
 from backoffice.case.requirement_forms import AskForm
@@ -116,9 +114,9 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
     proposed, affiliate = create(isCiroAffiliate=True), create(isCiroAffiliate=True)
     colleague, left = factories.StaffFactory.create_batch(2, role="viewer")
     Staff.objects.filter(pk=left.pk).update(is_active=False)
-    Claim.objects.create(
-        user=held, staff=factories.StaffFactory.create(role="reviewer"), claimed_at=timezone.now() - timedelta(days=1)
-    )
+    absent = factories.StaffFactory.create(role="reviewer")
+    Claim.objects.create(user=held, staff=absent)
+    Staff.objects.filter(pk=absent.pk).update(is_active=False)
     factories.decide(changed, Status.ACTIVE)
     api.patch(f"/v1/users/{changed.external_id}", {"lastName": "King"})
     changed.refresh_from_db()

@@ -115,8 +115,8 @@ PROPOSAL_TRIGGERS = [
             SELECT * INTO present FROM users_user WHERE id = NEW.user_id;
             NEW.ended_at := clock_timestamp();
             IF NEW.state = 'approved' THEN
-                IF NEW.ended_by_id IS DISTINCT FROM (
-                    SELECT by_id FROM users_statuschange WHERE proposal_id = NEW.id) THEN
+                IF NOT EXISTS (
+                    SELECT FROM users_statuschange d WHERE d.proposal_id = NEW.id AND d.by_id = NEW.ended_by_id) THEN
                     {refuse("A proposal is approved by a decision that names it.")}
                 END IF;
             ELSIF NEW.state = 'expired' THEN
@@ -146,6 +146,7 @@ PROPOSAL_TRIGGERS = [
             {"changes": "jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status))"}
             | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')", "proposal": "NEW.id"}
         ),
+        user="NEW.user_id",
         actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
     ),
     PermanentTrigger(
@@ -159,6 +160,7 @@ PROPOSAL_TRIGGERS = [
             object="NEW.user_id::text",
             detail=json_object({"state": "NEW.state", "note": "nullif(NEW.note, '')", "proposal": "NEW.id"}),
             actor="(SELECT username FROM users_staff WHERE id = NEW.ended_by_id)",
+            user="NEW.user_id",
         )
         + "; RETURN NULL;",
     ),

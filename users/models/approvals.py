@@ -12,6 +12,7 @@ from django.utils.translation import pgettext_lazy
 from partners.db.triggers import append_only
 from users.models.approval_triggers import PROPOSAL_HOURS, PROPOSAL_TRIGGERS, RULE_TRIGGERS
 from users.models.statuses import Status
+from users.models.triggers import by_active_staff
 from users.models.user import Staff, User
 
 # How long a proposal may wait for the second person.
@@ -128,8 +129,12 @@ class Proposal(models.Model):
                 condition=Q(state="open", ended_at=None, ended_by=None) | Q(~Q(state="open"), ended_at__isnull=False),
                 name="proposal_ended_or_open",
             ),
+            models.CheckConstraint(
+                condition=Q(ended_by__isnull=False) | ~Q(state__in=(ProposalState.APPROVED, ProposalState.DECLINED)),
+                name="proposal_ended_by_somebody",
+            ),
         )
-        triggers = PROPOSAL_TRIGGERS
+        triggers = [by_active_staff("by_id"), *PROPOSAL_TRIGGERS]
 
     def __str__(self) -> str:
         return str(self.id)

@@ -6,8 +6,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.triggers import append_only
-from users.models.triggers import ACCESS_TRIGGERS, DECISION_BASIS_TRIGGERS
+from partners.db.triggers import append_only, stamped
+from users.models.triggers import ACCESS_TRIGGERS, DECISION_BASIS_TRIGGERS, by_active_staff
 from users.models.user import Staff, StatusChange, User
 
 
@@ -63,6 +63,7 @@ class Claim(models.Model):
     class Meta:
         verbose_name = _("claim")
         verbose_name_plural = _("claims")
+        triggers = (stamped("claimed_at"), by_active_staff("staff_id"))
 
     def __str__(self) -> str:
         return f"{self.user_id} by {self.staff_id}"
@@ -84,7 +85,7 @@ class CaseNote(models.Model):
         default_permissions = ("view",)
         indexes = (models.Index(fields=("user", "id"), name="case_note_of_user"),)
         constraints = (models.CheckConstraint(condition=Q(text__regex=r"\S"), name="case_note_given"),)
-        triggers = append_only()
+        triggers = [stamped("created_at"), by_active_staff("staff_id"), *append_only()]
 
     def __str__(self) -> str:
         # Nothing personal.

@@ -22,6 +22,8 @@ MAX_DUE_DAYS = 90
 # Statuses in which nothing is asked.
 ENDED = (Status.REJECTED, Status.CLOSED)
 _ENDED = ", ".join(f"'{status.value}'" for status in ENDED)
+# Statuses to which a decision closes all requirements.
+_ENDING = f"'{Status.ACTIVE.value}', {_ENDED}"
 
 _IS_CLOSED = "EXISTS (SELECT FROM users_requirementclosure c WHERE c.requirement_id = {id})"
 _IS_ANSWERED = "EXISTS (SELECT FROM users_requirementresponse a WHERE a.requirement_id = {id})"
@@ -132,6 +134,7 @@ REQUIREMENT_TRIGGERS = [
             | {"message": "nullif(NEW.message, '')", "dueInDays": "NEW.due_in_days"}
         ),
         actor=_BY,
+        user="NEW.user_id",
     ),
 ]
 
@@ -173,9 +176,16 @@ CLOSURE_TRIGGERS = [
         name="of_present",
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
-        func="""
+        func=f"""
             PERFORM FROM users_requirement r JOIN users_user u ON u.id = r.user_id
               WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;
+            -- `requirements_end` closes all of them with the decision: none is left to be closed by it later.
+            IF NEW.decision_id IS NOT NULL AND NOT EXISTS (
+                SELECT FROM users_requirement r JOIN users_statuschange d ON d.user_id = r.user_id
+                 WHERE r.id = NEW.requirement_id AND d.id = NEW.decision_id AND d.by_id = NEW.by_id
+                   AND d.to_status IN ({_ENDING}) AND d.created_at > r.created_at) THEN
+                {refuse("A decision closes what was asked about its user before, in the name of who decided.")}
+            END IF;
             NEW.created_at := clock_timestamp();
             RETURN NEW;
         """,
@@ -200,6 +210,7 @@ CLOSURE_TRIGGERS = [
         object="(SELECT r.user_id::text FROM users_requirement r WHERE r.id = NEW.requirement_id)",
         detail=json_object({"requirement": "NEW.requirement_id", "note": "nullif(NEW.note, '')"}),
         actor=_BY,
+        user="(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)",
     ),
 ]
 
@@ -222,7 +233,7 @@ DECISION_REQUIREMENT_TRIGGERS = [
         name="requirements_end",
         when=pgtrigger.After,
         operation=pgtrigger.Insert,
-        condition=pgtrigger.Condition(f"NEW.to_status IN ('{Status.ACTIVE.value}', {_ENDED})"),
+        condition=pgtrigger.Condition(f"NEW.to_status IN ({_ENDING})"),
         func=f"""
             IF (SELECT u.queue_section FROM users_user u WHERE u.id = NEW.user_id) <> {QueueSection.COMPLIANCE:d} THEN
                 INSERT INTO users_requirementclosure (requirement_id, by_id, decision_id)

@@ -21,6 +21,7 @@ from users.models.requirement_triggers import (
     REQUIREMENT_TRIGGERS,
     RESPONSE_TRIGGERS,
 )
+from users.models.triggers import by_active_staff
 from users.models.user import Staff, StatusChange, User
 
 MESSAGE_LENGTH = 500
@@ -80,7 +81,7 @@ class Requirement(models.Model):
             ),
             models.CheckConstraint(condition=Q(due_in_days__range=(1, MAX_DUE_DAYS)), name="requirement_due_in_days"),
         )
-        triggers = [*REQUIREMENT_TRIGGERS, *append_only()]
+        triggers = [by_active_staff("by_id"), *REQUIREMENT_TRIGGERS, *append_only()]
 
     def __str__(self) -> str:
         return f"{self.code} {self.pk}"
@@ -131,7 +132,7 @@ class RequirementClosure(models.Model):
         verbose_name = _("closed requirement")
         verbose_name_plural = _("closed requirements")
         default_permissions = ("view",)
-        triggers = [*CLOSURE_TRIGGERS, *append_only()]
+        triggers = [by_active_staff("by_id"), *CLOSURE_TRIGGERS, *append_only()]
 
     def __str__(self) -> str:
         return str(self.requirement_id)

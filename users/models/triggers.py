@@ -10,7 +10,7 @@ import pgtrigger
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import entry_trigger, register
-from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
+from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
 from partners.events.outbox import insert_entry, wire_time
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
@@ -128,9 +128,26 @@ STAFF_TRIGGERS = [
     ),
 ]
 
+
+def by_active_staff(column: str) -> PermanentTrigger:
+    """The trigger that refuses a row by an account that is disabled: it can do nothing. column: the account's."""
+    return PermanentTrigger(
+        name="by_active_staff",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        func=f"""
+            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.{column} AND s.is_active) THEN
+                {refuse("An active staff account does this.")}
+            END IF;
+            RETURN NEW;
+        """,
+    )
+
+
 _DECIDED = register("user.decided", _("Decision"))
 
 STATUS_CHANGE_TRIGGERS = [
+    by_active_staff("by_id"),
     PermanentTrigger(
         name="moves_from_present",
         when=pgtrigger.Before,
@@ -173,11 +190,14 @@ STATUS_CHANGE_TRIGGERS = [
             | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')"}
         ),
         actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
+        user="NEW.user_id",
     ),
     *append_only(),
 ]
 
 ACCESS_TRIGGERS = [
+    stamped("created_at"),
+    by_active_staff("staff_id"),
     PermanentTrigger(
         name="reviewed",
         when=pgtrigger.After,
@@ -197,6 +217,7 @@ ACCESS_TRIGGERS = [
             object="coalesce(NEW.user_id::text, '')",
             detail=json_object({"export": "nullif(NEW.detail, '')", "requestId": "nullif(NEW.request_id, '')"}),
             actor="(SELECT username FROM users_staff WHERE id = NEW.staff_id)",
+            user="NEW.user_id",
         )
         for kind, action, label in (
             ("reviewed", "user.reviewed", _("Change reviewed")),

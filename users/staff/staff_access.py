@@ -72,12 +72,14 @@ def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> tuple[int,
     staff = _lock(staff, by)
     if not staff.is_active:
         raise ValidationError(_("The account is disabled already."))
+    # A disabled account releases nothing.
+    released = claims.release_all(holder=staff, by=by)
     staff.is_active = False
     staff.save(update_fields=["is_active"])
     if staff.password_is_one_time:
         # Its invitation must not be valid again once the account is enabled.
         _take_password(staff)
-    ended, released = sessions.end_all(staff.pk), claims.release_all(holder=staff, by=by)
+    ended = sessions.end_all(staff.pk)
     _record(DISABLED, staff, reason, sessions=ended, claims=released)
     return ended, released
 

@@ -1,11 +1,13 @@
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from backoffice.audit.entries import detail_lines, newest_first
+from backoffice.audit.entries import detail_lines, newest_first, newest_first_about
+from partners.db.audit import ACTIONS
 from partners.management.base import Outcome, ServiceCommand
 from partners.models import AuditEntry
 from partners.rfc_3339 import format_timestamp, parse_timestamp
@@ -16,19 +18,45 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--since", metavar="T", help="only what was done since then, in RFC 3339 (default: all)")
+        parser.add_argument("--until", metavar="T", help="only what was done before then (default: all)")
         parser.add_argument("--actor", metavar="NAME", help="a staff username, an operator, or a partner's slug")
+        parser.add_argument("--action", metavar="ACTION", help="only this, such as user.decided")
+        parser.add_argument(
+            "--object",
+            metavar="TEXT",
+            help="whom or what: a user's externalId or userId, a staff username, a slug, a key's prefix, an id",
+        )
 
-    def perform(self, *, since: str | None, actor: str | None, **_: Any) -> Outcome:
-        entries = AuditEntry.objects.all()
-        if since is not None:
-            try:
-                entries = entries.filter(at__gte=parse_timestamp(since))
-            except ValueError:
-                raise CommandError("--since must be an RFC 3339 date-time, such as 2026-01-31T12:00:00Z.") from None
-        if actor is not None:
-            entries = entries.filter(actor=actor)
-        records = map(_record, newest_first(entries))
+    def perform(
+        self,
+        *,
+        since: str | None,
+        until: str | None,
+        actor: str | None,
+        action: str | None,
+        object: str | None,  # noqa: A002 - the option's name
+        **_: Any,
+    ) -> Outcome:
+        if action is not None and action not in ACTIONS:
+            raise CommandError(f"--action must be one of {', '.join(sorted(ACTIONS))}.")
+        given = {
+            "at__gte": _time("--since", since),
+            "at__lt": _time("--until", until),
+            "actor": actor,
+            "action": action,
+        }
+        entries = AuditEntry.objects.filter(**{name: value for name, value in given.items() if value is not None})
+        records = map(_record, newest_first(entries) if object is None else newest_first_about(entries, object))
         return Outcome(_json(records), map(_line, records))
+
+
+def _time(option: str, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return parse_timestamp(value)
+    except ValueError:
+        raise CommandError(f"{option} must be an RFC 3339 date-time, such as 2026-01-31T12:00:00Z.") from None
 
 
 def _record(entry: AuditEntry) -> dict[str, str]:

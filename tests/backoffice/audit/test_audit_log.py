@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.core.management.base import CommandError
 from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
@@ -15,6 +16,8 @@ from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, nodes, planning_without
 from tests.support.staff import client_as, client_of
+from transactions.documents.withdrawing import withdraw
+from users.requirements.requirements import close_requirement
 
 # pghistory makes them.
 ApiKeyEvent: Any = apps.get_model("partners", "ApiKeyEvent")
@@ -100,6 +103,54 @@ def test_audit_log_command() -> None:
     assert outcome("audit_log", "--since", "2999-01-01T00:00:00Z") == {"entries": []}
 
 
+def test_what_concerns_a_user_names_the_partner_and_the_external_id() -> None:
+    user = factories.UserFactory.create(partner__slug="acme", external_id="customer-7")
+    requirement = factories.RequirementFactory.create(user=user)
+    close_requirement(requirement_id=requirement.pk, by=requirement.by)
+    factories.StatusChangeFactory.create(user=user)
+    factories.AccessRecordFactory.create(user=user, kind="reviewed")
+    document = factories.DocumentFactory.create(user=user)
+    withdraw(document=document, by=factories.StaffFactory.create(role="reviewer"), reason="Wrong.", source="x")
+    entries = AuditEntry.objects.filter(action__regex="^(user|requirement|document)")
+    assert set(entries.values_list("action", flat=True)) == {
+        *("requirement.opened", "requirement.closed", "user.decided", "user.reviewed"),
+        *("document.published", "document.withdrawn"),
+    }
+    assert {(one.detail["partner"], one.detail["externalId"]) for one in entries} == {("acme", "customer-7")}
+
+
+def test_audit_log_command_finds_by_action_object_and_time() -> None:
+    user = factories.UserFactory.create(external_id="customer-7")
+    factories.StatusChangeFactory.create(user=user)
+    printed("create_partner", "acme", "--name", "Acme")
+
+    def actions(*options: str) -> list[str]:
+        return [one["action"] for one in outcome("audit_log", *options)["entries"]]
+
+    assert actions("--action", "partner.created", "--object", "acme") == ["partner.created"]
+    assert actions("--object", "customer-7") == actions("--object", str(user.pk)) == ["user.decided"]
+    assert actions("--object", "customer-7", "--action", "partner.created") == []
+    decided_at = AuditEntry.objects.get(action="user.decided").at.isoformat()
+    assert actions("--until", decided_at, "--object", "customer-7") == []
+    assert actions("--since", decided_at, "--object", "customer-7") == ["user.decided"]
+
+
+@pytest.mark.parametrize("options", [("--action", "made.up"), ("--until", "yesterday"), ("--since", "1")])
+def test_a_wrong_option_is_told_in_a_line(options: tuple[str, str]) -> None:
+    with pytest.raises(CommandError, match=f"{options[0]} must be"):
+        printed("audit_log", *options)
+
+
+def test_the_page_finds_by_the_external_id() -> None:
+    user = factories.UserFactory.create(external_id="customer-7")
+    factories.StatusChangeFactory.create(user=user)
+    other = factories.UserFactory.create(external_id="customer-8")
+    factories.StatusChangeFactory.create(user=other)
+    page = client_as("auditor").get("/admin/partners/auditentry/?externalId=customer-7").content.decode()
+    assert str(user.pk) in page
+    assert str(other.pk) not in page
+
+
 def test_sign_ins() -> None:
     staff = factories.StaffFactory.create(role="viewer")
     staff.set_password("correct horse battery")
@@ -130,7 +181,10 @@ def test_a_new_account_has_a_line_for_its_role() -> None:
     assert lines == ["staff.created", "staffRole.created"]
 
 
-@pytest.mark.parametrize("condition", ["true", "actor = 'olivia'", "object = 'acme'", "action = 'partner.created'"])
+@pytest.mark.parametrize(
+    "condition",
+    ["true", "actor = 'olivia'", "object = 'acme'", "action = 'partner.created'", "detail ->> 'externalId' = '7'"],
+)
 def test_a_page_is_read_in_the_order_of_an_index(condition: str) -> None:
     with planning_without(*UNORDERED) as cursor:
         cursor.execute(

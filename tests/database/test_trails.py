@@ -1,0 +1,353 @@
+"""Rows that are kept for good say who, when and because of what: as the serving role, each such column is tried.
+
+A forged value is refused, or the database's own is stored instead. A new table or column must be in a line here.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.apps import apps
+from django.db import DatabaseError, IntegrityError, ProgrammingError, connection, models, transaction
+
+from partners.db import privileges
+from partners.models import Partner
+from tests import factories
+from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from users.decisions import proposals
+from users.models import Proposal, Requirement, RequirementClosure, Staff, StatusChange, User
+
+pytestmark = pytest.mark.django_db
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class World:
+    """Two users of two partners, and who works on them."""
+
+    user: User
+    other: User
+    staff: Staff
+    disabled: Staff
+    requirement: Requirement
+    decision_of_other: StatusChange
+    proposal: Proposal
+
+
+@pytest.fixture
+def world(partner: Partner) -> Iterator[World]:
+    user = factories.UserFactory.create(partner=partner)
+    other = factories.UserFactory.create()
+    staff, disabled = reviewer(), reviewer()
+    requirement = factories.RequirementFactory.create(user=user, by=staff)
+    of_other = factories.StatusChangeFactory.create(user=other, by=staff)
+    waiting = factories.UserFactory.create(partner=partner)
+    with no_rules_left():
+        set_rule("always", "suspended", "active")
+        for status in ("active", "suspended"):
+            factories.StatusChangeFactory.create(user=waiting, to_status=status)
+        proposal = proposals.propose(user=waiting, to_status="active", by=staff, reason="Seen.")
+        Staff.objects.filter(pk=disabled.pk).update(is_active=False)
+        yield World(user, other, staff, disabled, requirement, of_other, proposal)
+
+
+def conversion(world: World) -> dict[str, Any]:
+    columns = factories.columns_of(factories.ConversionFactory, user=world.user)
+    del columns["user"], columns["partner"]
+    return columns | {"user_id": world.user.pk, "partner_id": world.user.partner_id}
+
+
+def document(world: World) -> dict[str, Any]:
+    columns = factories.columns_of(factories.DocumentFactory, user=world.user)
+    del columns["user"], columns["partner"]
+    ids = {"user_id": world.user.pk, "partner_id": world.user.partner_id, "document_id": uuid4()}
+    return columns | ids
+
+
+def suspended(world: World) -> User:
+    """A user whom one person may reopen only with a second."""
+    user: User = factories.UserFactory.create()
+    for status in ("active", "suspended"):
+        factories.StatusChangeFactory.create(user=user, to_status=status)
+    return user
+
+
+def decided(world: World) -> StatusChange:
+    """A decision whose basis is not recorded yet."""
+    columns = {"from_status": "pendingCompliance", "to_status": "active", "reason": "Seen."}
+    return StatusChange.objects.create(user=factories.UserFactory.create(), by=world.staff, **columns)
+
+
+NO_DETAIL = {"request_id": "", "detail": ""}
+# A row of each table, as the service writes it.
+ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
+    "users_user": lambda w: {
+        "id": uuid4(),
+        "partner_id": w.user.partner_id,
+        "external_id": "new",
+        **factories.columns_of(factories.ProfileFactory),
+    },
+    "users_statuschange": lambda w: {
+        "user_id": factories.UserFactory.create().pk,
+        "from_status": "pendingCompliance",
+        "to_status": "active",
+        "by_id": w.staff.pk,
+        "reason": "Seen.",
+    },
+    "users_proposal": lambda w: {
+        "id": uuid4(),
+        "user_id": suspended(w).pk,
+        "from_status": "suspended",
+        "to_status": "active",
+        "by_id": w.staff.pk,
+        "reason": "Seen.",
+    },
+    "users_requirement": lambda w: {
+        "id": uuid4(),
+        "user_id": w.user.pk,
+        "code": "purposeOfUse",
+        "fields": [],
+        "due_in_days": 14,
+        "by_id": w.staff.pk,
+    },
+    "users_requirementresponse": lambda w: {"requirement_id": w.requirement.pk, "note": "For rent."},
+    "users_requirementclosure": lambda w: {"requirement_id": w.requirement.pk, "by_id": w.staff.pk},
+    "users_accessrecord": lambda w: {"kind": "opened", "user_id": w.user.pk, "staff_id": w.staff.pk, **NO_DETAIL},
+    "users_casenote": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk, "text": "Called."},
+    "users_claim": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk},
+    "users_decisionbasis": lambda w: {"decision_id": decided(w).pk, "was_shown": False, "data": "{}"},
+    "transactions_conversion": conversion,
+    "transactions_document": document,
+    "transactions_documentwithdrawal": lambda w: {
+        "document_id": factories.DocumentFactory.create(user=w.user).pk,
+        "by_id": w.staff.pk,
+        "reason": "Wrong.",
+    },
+    "transactions_importrun": lambda _w: {"source": "-"},
+    "partners_auditentry": lambda w: {
+        "actor": w.staff.username,
+        "actor_kind": "staff",
+        "action": "user.exported",
+        "object": "",
+        "detail": "{}",
+    },
+    "django_admin_log": lambda w: {
+        "action_time": datetime.now(UTC),
+        "user_id": w.staff.pk,
+        "object_repr": "One",
+        "action_flag": 2,
+        "change_message": "",
+    },
+}
+# Of tables whose rows change: their history has who, when and why.
+WITH_HISTORY = {"partners_partner", "partners_apikey"}
+
+Value = Callable[[World], Any]
+
+
+def always(value: Any) -> Value:
+    return lambda _world: value
+
+
+def disabled_account(world: World) -> Any:
+    return world.disabled.pk
+
+
+# What is tried in the columns that say who, when and because of what.
+FORGED: dict[tuple[str, str], Value] = {
+    **dict.fromkeys(
+        [
+            *(("users_user", name) for name in ("created_at", "updated_at", "status_since", "profile_changed_at")),
+            *(("users_user", name) for name in ("identity_changed_at", "section_since", "requirements_due_at")),
+            ("users_user", "answered_at"),
+            *(("users_statuschange", name) for name in ("created_at", "since")),
+            *(("users_proposal", name) for name in ("created_at", "user_updated_at", "ended_at")),
+            *(("users_requirement", name) for name in ("created_at", "due_at")),
+            *(("users_requirementresponse", "created_at"), ("users_requirementclosure", "created_at")),
+            *(("users_accessrecord", "created_at"), ("users_casenote", "created_at"), ("users_claim", "claimed_at")),
+            ("users_decisionbasis", "created_at"),
+            *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
+            ("transactions_documentwithdrawal", "created_at"),
+            *(("transactions_importrun", name) for name in ("started_at", "updated_at", "ended_at")),
+            *(("partners_auditentry", "at"), ("django_admin_log", "action_time")),
+        ],
+        always(LONG_AGO),
+    ),
+    **dict.fromkeys(
+        [
+            *((table, "by_id") for table in ("users_statuschange", "users_proposal", "users_requirement")),
+            *((table, "by_id") for table in ("users_requirementclosure", "transactions_documentwithdrawal")),
+            *((table, "staff_id") for table in ("users_accessrecord", "users_casenote", "users_claim")),
+            *(("users_decisionbasis", "staff_id"), ("django_admin_log", "user_id")),
+        ],
+        disabled_account,
+    ),
+    **dict.fromkeys(
+        [
+            (table, "is_sandbox")
+            for table in (
+                *("users_user", "users_statuschange", "users_decisionbasis"),
+                *("transactions_conversion", "transactions_document"),
+            )
+        ],
+        lambda _w: True,
+    ),
+    **dict.fromkeys(
+        [(table, "partner_id") for table in ("users_statuschange", "transactions_conversion", "transactions_document")],
+        lambda w: w.other.partner_id,
+    ),
+    ("users_user", "partner_wait"): always("9 days"),
+    ("users_statuschange", "partner_wait"): always("9 days"),
+    ("users_statuschange", "proposal_id"): lambda w: w.proposal.pk,
+    ("users_proposal", "ended_by_id"): lambda w: w.staff.pk,
+    ("users_proposal", "state"): always("approved"),
+    ("users_requirement", "profile_event"): always(1),
+    ("users_requirementresponse", "profile_event"): always(1),
+    ("users_requirementresponse", "context"): always(json.dumps({"staff": "ada"})),
+    ("users_requirementclosure", "decision_id"): lambda w: w.decision_of_other.pk,
+    ("users_decisionbasis", "open_seconds"): always(600),
+    # Beside the decision, which is the reason for the row.
+    ("users_decisionbasis", "review_id"): lambda w: factories.AccessRecordFactory.create(user=w.user).pk,
+    ("users_decisionbasis", "decision_id"): always(0),
+    ("partners_auditentry", "actor"): always("nobody"),
+    ("partners_auditentry", "actor_kind"): always(""),
+}
+# What a row is about, and times that are the partner's data.
+SUBJECTS = {
+    ("users_user", "partner_id"),
+    *((table, "user_id") for table in ROWS if table.startswith(("users_", "transactions_"))),
+    *(("users_requirementresponse", "requirement_id"), ("users_requirementclosure", "requirement_id")),
+    ("transactions_documentwithdrawal", "document_id"),
+    *(("transactions_conversion", "created_at"), ("transactions_document", "created_at")),
+    ("django_admin_log", "content_type_id"),
+}
+
+
+def stores(row: dict[str, Any], table: str, column: str) -> bool:
+    """Whether the table takes this row with this value of the column: not another one, nor a refusal."""
+    names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s",
+            [table, column],
+        )
+        statement = f"INSERT INTO {table} ({names}) VALUES ({marks}) RETURNING {column} = %s::{cursor.fetchone()[0]}"
+        try:
+            with transaction.atomic():
+                cursor.execute(statement, [*row.values(), row[column]])
+        except IntegrityError:
+            return False
+        except ProgrammingError as error:
+            if not isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
+                raise
+            return False
+        return bool(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("table", ROWS)
+def test_a_row_as_the_service_writes_it_is_accepted(table: str, world: World) -> None:
+    row = ROWS[table](world)
+    names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+
+
+@pytest.mark.parametrize(("table", "column"), FORGED, ids=[".".join(pair) for pair in FORGED])
+def test_a_forged_value_is_refused_or_replaced(table: str, column: str, world: World) -> None:
+    assert not stores(ROWS[table](world) | {column: FORGED[table, column](world)}, table, column)
+
+
+# w: the world.
+ENDS = {
+    "approved by nobody": "UPDATE users_proposal SET state = 'approved' WHERE id = '{w.proposal.pk}'",
+    "approved without a decision": (
+        "UPDATE users_proposal SET state = 'approved', ended_by_id = {w.staff.pk} WHERE id = '{w.proposal.pk}'"
+    ),
+    "declined by nobody": "UPDATE users_proposal SET state = 'declined', note = 'No.' WHERE id = '{w.proposal.pk}'",
+    "declined without a note": (
+        "UPDATE users_proposal SET state = 'declined', ended_by_id = {w.staff.pk} WHERE id = '{w.proposal.pk}'"
+    ),
+    "expired at once": "UPDATE users_proposal SET state = 'expired' WHERE id = '{w.proposal.pk}'",
+    "overtaken by nothing": "UPDATE users_proposal SET state = 'overtaken' WHERE id = '{w.proposal.pk}'",
+    "ended without an end": "UPDATE users_proposal SET ended_by_id = {w.staff.pk} WHERE id = '{w.proposal.pk}'",
+    "proposed by another": "UPDATE users_proposal SET by_id = {w.disabled.pk} WHERE id = '{w.proposal.pk}'",
+    "closed by another user's decision": (
+        "INSERT INTO users_requirementclosure (requirement_id, by_id, decision_id)"
+        " VALUES ('{w.requirement.pk}', {w.staff.pk}, {w.decision_of_other.pk})"
+    ),
+    "an import that begins ended": (
+        "INSERT INTO transactions_importrun (source, state, ended_at) VALUES ('-', 'complete', now())"
+    ),
+    "a claim moved to another": "UPDATE users_claim SET staff_id = {w.disabled.pk}",
+    "an act of no kind by staff": (
+        "INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)"
+        " VALUES ('{w.staff.username}', '', 'user.exported', '', '{{}}')"
+    ),
+    "an act of an unknown partner": (
+        "INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)"
+        " VALUES ('nobody', 'partner', 'user.exported', '', '{{}}')"
+    ),
+}
+
+
+@pytest.mark.parametrize("statement", ENDS.values(), ids=ENDS)
+def test_an_end_without_who_and_why_is_refused(statement: str, world: World) -> None:
+    with pytest.raises(DatabaseError) as refused, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement.format(w=world))
+    assert getattr(refused.value.__cause__, "sqlstate", "")[:2] in {"23", "42"}, refused.value
+
+
+def test_a_closure_names_only_a_decision_that_closed_it(world: World) -> None:
+    """An earlier one of the same user, or one that closes nothing, closes no requirement."""
+    user = factories.UserFactory.create(status="active")
+    later = factories.RequirementFactory.create(user=user, by=world.staff)
+    earlier = StatusChange.objects.get(user=user)
+    suspension = factories.StatusChangeFactory.create(user=user, to_status="suspended", by=world.staff)
+    for decision in (earlier, suspension):
+        with pytest.raises(DatabaseError, match="A decision closes"), transaction.atomic():
+            RequirementClosure.objects.create(requirement=later, by=world.staff, decision=decision)
+    closing = factories.StatusChangeFactory.create(user=user, to_status="closed", by=world.staff)
+    assert RequirementClosure.objects.get(requirement=later).decision == closing
+
+
+def test_an_import_ends_when_it_ends(world: World) -> None:
+    run = factories.ImportRunFactory.create()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE transactions_importrun SET state = 'complete', ended_at = %s, updated_at = %s WHERE id = %s",
+            [LONG_AGO, LONG_AGO, run.pk],
+        )
+    run.refresh_from_db()
+    assert run.started_at <= run.updated_at == run.ended_at
+
+
+def kept_for_good() -> dict[str, type[models.Model]]:
+    """The tables to which the serving role adds rows that it cannot remove, nor replace; and claims."""
+    found = {"users_claim"}
+    for table, granted in privileges.declared(connection).items():
+        kinds = {one.split(" ")[0] for one in granted}
+        if "INSERT" in kinds and "DELETE" not in kinds and "UPDATE" not in granted:
+            found.add(table)
+    of_table = {model._meta.db_table: model for model in apps.get_models() if not model._meta.proxy}
+    return {table: of_table[table] for table in found}
+
+
+def test_every_table_and_column_is_here() -> None:
+    kept = kept_for_good()
+    assert set(kept) == set(ROWS) | WITH_HISTORY
+    telling = (models.DateTimeField, models.DurationField, models.ForeignKey)
+    columns = {
+        (table, field.column)
+        for table, model in kept.items()
+        if table not in WITH_HISTORY
+        for field in model._meta.concrete_fields
+        if isinstance(field, telling)
+    }
+    assert columns - set(FORGED) - SUBJECTS == set()
+    assert not {pair for pair in set(FORGED) | SUBJECTS if pair[0] not in ROWS}
