@@ -12,11 +12,13 @@ from partners.monitoring import health
 from partners.monitoring.database_gauges import DatabaseCollector, sessions
 from partners.monitoring.redis_gauge import RedisCollector
 from partners.monitoring.request_context import request_context
+from partners.monitoring.service_gauges import feeds_and_purge
 from partners.webhooks.metrics import webhooks
 from transactions.imports.metrics import imports
+from users.cases.metrics import cases
 from users.decisions.proposal_metrics import proposals
 
-REGISTRY.register(DatabaseCollector(sessions, imports, webhooks, proposals))
+REGISTRY.register(DatabaseCollector(sessions, feeds_and_purge, imports, webhooks, proposals, cases))
 REGISTRY.register(RedisCollector())
 
 

@@ -9,7 +9,7 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Register the events of conversions and documents."""
+        """Register the events of conversions and documents, and the check of the storage."""
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
         from transactions.api.serializers import (  # noqa: PLC0415
@@ -17,6 +17,7 @@ class TransactionsConfig(AppConfig):
             RecordedTransactionsSerializer,
             WithdrawnDocumentSerializer,
         )
+        from transactions.documents import installation  # noqa: F401, PLC0415 - it registers its check
 
         DATA_SERIALIZERS[EventType.TRANSACTIONS_RECORDED] = RecordedTransactionsSerializer
         DATA_SERIALIZERS[EventType.DOCUMENT_PUBLISHED] = PublishedDocumentSerializer

@@ -20,6 +20,7 @@ class UsersConfig(AppConfig):
             RequirementsChangedSerializer,
             StatusChangedSerializer,
         )
+        from users.staff import installation  # noqa: F401, PLC0415 - it registers its checks
         from users.staff.roles import sync_roles  # noqa: PLC0415
         from users.staff_login import sessions, sign_ins  # noqa: PLC0415
 

@@ -1,10 +1,11 @@
 """The role that the service connects as, which can change neither history, stored conversions nor the schema."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from partners.db import privileges
@@ -113,16 +114,23 @@ def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
         yield _compose("GRANT " + ", ".join(granted) + " ON {} TO {}", table, role)
 
 
-def _require_no_more(role: str) -> None:
-    connection = connections[OWNER]
+def differences(connection: BaseDatabaseWrapper, role: str) -> tuple[list[str], list[str]]:
+    """The declared privileges that the role lacks, and those that it has beyond them."""
+    declared = {table: privileges.normalised(listed) for table, listed in privileges.declared(connection).items()}
     with connection.cursor() as cursor:
-        granted = {table: privileges.normalised(listed) for table, listed in privileges.declared(connection).items()}
-        excess = [
-            f"{privilege} on {table}"
-            for table, held in privileges.effective(cursor, role).items()
-            for privilege in sorted(held - granted.get(table, set()))
-        ]
-        excess += privileges.other_privileges(cursor, role)
+        held = privileges.effective(cursor, role)
+        other = privileges.other_privileges(cursor, role)
+    return _beyond(declared, held), [*_beyond(held, declared), *other]
+
+
+def _beyond(more: Mapping[str, set[str]], less: Mapping[str, set[str]]) -> list[str]:
+    return [
+        f"{privilege} on {table}" for table, some in more.items() for privilege in sorted(some - less.get(table, set()))
+    ]
+
+
+def _require_no_more(role: str) -> None:
+    _, excess = differences(connections[OWNER], role)
     if excess:
         raise ImproperlyConfigured(
             f"The role {role} of DATABASE_URL has further privileges ({', '.join(excess[:3])}): it owns tables or the"

@@ -14,7 +14,7 @@ Source = Callable[[Session], Iterable[Metric]]
 
 _SESSIONS = """
     SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = 'partner-service' GROUP BY 1
+     WHERE datname = current_database() AND application_name ~ '^partner-service(-deliverer)?$' GROUP BY 1
 """
 
 

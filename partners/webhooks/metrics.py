@@ -1,4 +1,4 @@
-"""Events and webhooks for metrics: read at each scrape, whichever machine sends them."""
+"""Webhooks for metrics: read at each scrape, whichever machine sends them."""
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
@@ -21,33 +21,19 @@ _DISABLED = """
     SELECT disabled_reason, count(*) FROM partners_webhookendpoint
      WHERE disabled_reason <> '' AND removed_at IS NULL GROUP BY 1
 """
-_FEED_LAG = """
-    SELECT extract(epoch FROM now() - created_at)::float8 FROM partners_outboxentry ORDER BY id LIMIT 1
-"""
-_STOPPED = """
-    SELECT slug FROM partners_eventfeed JOIN partners_partner ON id = partner_id WHERE stopped_at IS NOT NULL
-"""
 
 
 def webhooks(database: Session) -> list[Metric]:
-    """Deliveries that wait, failing and disabled endpoints, the lag of the feeds, and those that stopped."""
+    """Deliveries that wait, failing and disabled endpoints."""
     disabled = GaugeMetricFamily("psi_webhooks_disabled", "Disabled webhooks.", labels=["reason"])
     for reason, count in database.execute(_DISABLED).fetchall():
         disabled.add_metric([reason], count)
-    stopped = GaugeMetricFamily("psi_event_feed_stopped", "Feeds that a failure stopped.", labels=["partner"])
-    for (slug,) in database.execute(_STOPPED).fetchall():
-        stopped.add_metric([slug], 1)
     pending, due_seconds, failing = database.execute(_DELIVERIES).fetchone() or (0, 0.0, 0)
-    lag = database.execute(_FEED_LAG).fetchone() or (0.0,)
     return [
         disabled,
-        stopped,
         GaugeMetricFamily("psi_webhooks_failing", "Active webhooks whose latest attempt failed.", value=failing),
         GaugeMetricFamily("psi_webhook_deliveries_pending", "Deliveries to active webhooks.", value=pending),
         GaugeMetricFamily(
             "psi_webhook_oldest_due_seconds", "How long the oldest delivery has been due.", value=due_seconds
-        ),
-        GaugeMetricFamily(
-            "psi_event_feed_lag_seconds", "The age of the oldest event that is not in its feed.", value=max(0.0, *lag)
         ),
     ]

@@ -67,7 +67,16 @@ OURS = sorted(
 )
 # They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.
 READING = {
-    *("audit_log", "call", "deliver_events", "explain_signature", "list_api_keys", "list_imports", "list_partners"),
+    *(
+        "audit_log",
+        "call",
+        "deliver_events",
+        "doctor",
+        "explain_signature",
+        "list_api_keys",
+        "list_imports",
+        "list_partners",
+    ),
     *("list_approval_rules", "list_proposals", "list_requirements", "list_staff", "list_webhooks"),
 }
 

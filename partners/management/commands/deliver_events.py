@@ -1,7 +1,10 @@
 import asyncio
 from typing import Any
 
+from django.db import connections
+
 from partners.management.base import Outcome, ServiceCommand, ending_signals
+from partners.monitoring.installation import DELIVERER
 from partners.webhooks.delivering import Deliverer
 
 
@@ -12,6 +15,8 @@ class Command(ServiceCommand):
     )
 
     def perform(self, **_: Any) -> Outcome:
+        # By which `doctor` knows its sessions.
+        connections.settings["default"]["OPTIONS"]["application_name"] = DELIVERER
         attempts = asyncio.run(_deliver())
         return Outcome({"attempts": attempts}, [f"Attempts made: {attempts}."])
 

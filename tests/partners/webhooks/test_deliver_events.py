@@ -23,6 +23,7 @@ from partners.models import (
     WebhookEndpoint,
     WebhookSecret,
 )
+from partners.monitoring import installation
 from partners.webhooks import endpoints
 from partners.webhooks.delivering import send_test
 from tests.conftest import database_url
@@ -168,6 +169,11 @@ def test_a_signal_ends_it_when_the_sends_under_way_have_ended(
     assert 2 <= len(receiver.requests) <= 3
     assert delivered(committed_partner, len(receiver.requests))()
     assert not WebhookDelivery.objects.filter(endpoint__partner=committed_partner).exclude(leased_until=None)
+
+
+def test_doctor_knows_a_running_process(committed_partner: Partner, process: Any) -> None:
+    with process():
+        wait_until(lambda: installation._deliverer().result == "ok")
 
 
 def test_a_killed_process_loses_nothing(

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from partners.db import serving_role
 from partners.models import Partner, WebhookEndpoint
+from partners.monitoring.service_gauges import feeds_and_purge
 from partners.webhooks import endpoints
 from partners.webhooks.metrics import webhooks
 from tests.conftest import database_url
@@ -17,7 +18,8 @@ from users.models import Status
 def scraped() -> dict[str, float]:
     """The samples by name, with the label's value."""
     with psycopg.connect(database_url(serving_role.SERVING)) as database:
-        samples = [sample for metric in webhooks(database) for sample in metric.samples]
+        metrics = [*webhooks(database), *feeds_and_purge(database)]
+    samples = [sample for metric in metrics for sample in metric.samples]
     return {
         "".join((sample.name, *(f":{value}" for value in sample.labels.values()))): sample.value for sample in samples
     }
