@@ -23,6 +23,7 @@ from partners.authentication import keys
 from partners.db import serving_role
 from partners.models import Partner
 from partners.monitoring import health, installation, probes
+from partners.monitoring.found import Found, Result
 from partners.monitoring.proxy_check import check_proxy
 from tests import factories
 from tests.conftest import database_url
@@ -66,7 +67,7 @@ def test_each_check_has_a_line_and_what_fails_says_what_to_do() -> None:
 
 
 def test_without_a_failure_the_exit_status_is_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    ok = installation.Found(installation.Result.WARNING, "Hm.", "See.")
+    ok = Found(Result.WARNING, "Hm.", "See.")
     monkeypatch.setattr(installation, "_settings", lambda: iter(()))
     monkeypatch.setattr(installation, "_checks", {"one": lambda: ok})
     end = run("doctor")
