@@ -128,8 +128,9 @@ class WebhookTestResultSerializer(serializers.Serializer[Any]):
     )
     error = serializers.CharField(
         allow_null=True,
-        help_text="Why there was no response, for programs: timeout, dns, address, connect, tls, protocol, secret,"
-        " internal. Values may be added. Null with a response.",
+        help_text="Why there was no response, for programs: timeout, dns, connect, tlsExpired, tlsName,"
+        " tlsSelfSigned, tlsIssuer, tlsProtocol, tls, protocol, secret, internal. Values may be added. Null with a"
+        " response.",
     )
 
 

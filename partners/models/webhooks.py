@@ -64,6 +64,8 @@ class WebhookEndpoint(models.Model):
     last_success_at = models.DateTimeField(_("last success"), null=True, editable=False)
     # The first failure after the last success.
     failing_since = models.DateTimeField(_("failing since"), null=True, editable=False)
+    # The first days of failures since then, in UTC: as many as disabling needs (partners/webhooks/results.py).
+    failing_days = ArrayField(models.DateField(), db_default=[], default=list, editable=False)
     removed_at = models.DateTimeField(_("removed at"), null=True, editable=False)
     # Deliveries of events up to this position of the feed exist.
     position = models.BigIntegerField(default=0, editable=False)
@@ -74,8 +76,8 @@ class WebhookEndpoint(models.Model):
         "SELECT",
         "INSERT",
         (
-            "UPDATE (url, types, description, disabled_reason, disabled_at, last_success_at, failing_since, removed_at,"
-            " position, fan_out_after)"
+            "UPDATE (url, types, description, disabled_reason, disabled_at, last_success_at, failing_since,"
+            " failing_days, removed_at, position, fan_out_after)"
         ),
         "DELETE",
     )

@@ -108,15 +108,14 @@ def check_addresses(url: str, seconds: float = SET_UP_SECONDS) -> None:
     seconds: how long the look-up may take.
     """
     target = parse(url)
+    found: list[Address] = []
     try:
-        addresses = _look_up(target.host, target.port).result(seconds)
-    except (OSError, TimeoutError):
-        raise ValidationError(_("The URL's host name cannot be resolved."), code="notAllowed") from None
-    try:
-        require_global(addresses)
-    except RefusedAddressError:
-        message = _("The URL's host name has an address that is not public.")
-        mark = _THIS_MACHINE if any(map(_is_loopback, addresses)) else None
+        found = _look_up(target.host, target.port).result(seconds)
+        require_global(found)
+    except (OSError, TimeoutError, RefusedAddressError):
+        # One text, as callers could otherwise find out which names exist inside.
+        message = _("The URL's host name does not resolve to public addresses alone.")
+        mark = _THIS_MACHINE if any(map(_is_loopback, found)) else None
         raise ValidationError(message, code="notAllowed", params=mark) from None
 
 

@@ -81,12 +81,12 @@ class Deliverer:
         for relay in self._relays:
             relay.start()
         with self._thread:
-            async with Sender() as sender:
-                while not self._stopping:
-                    if not await self._cycle(sender):
-                        await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
-                await self._end()
-                await self._in_thread(_close_connection)
+            sender = Sender()
+            while not self._stopping:
+                if not await self._cycle(sender):
+                    await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
+            await self._end()
+            await self._in_thread(_close_connection)
 
     async def _cycle(self, sender: Sender) -> bool:
         """Run a cycle in the database; return whether to run the next at once."""
@@ -221,12 +221,8 @@ def finish_test(job: Job, *, seconds: float | None = None) -> Outcome:
 
     seconds: that the attempt may take, by default as long as any attempt.
     """
-
-    async def attempt() -> Outcome:
-        async with Sender() as sender:
-            return await sender.attempt(job.lease, job.secrets, seconds)
-
-    outcome = asyncio.run_coroutine_threadsafe(attempt(), _loop_of_tests()).result()
+    attempt = Sender().attempt(job.lease, job.secrets, seconds)
+    outcome = asyncio.run_coroutine_threadsafe(attempt, _loop_of_tests()).result()
     record(job.lease, outcome)
     return outcome
 
@@ -235,7 +231,7 @@ def finish_test(job: Job, *, seconds: float | None = None) -> Outcome:
 def _loop_of_tests() -> asyncio.AbstractEventLoop:
     """The event loop of this process's tests, in a thread of its own.
 
-    It outlives each: a connection under TLS closes some time after its last response, up to 30 s.
+    It outlives each: a connection under TLS closes some time after its last response, up to a second.
     """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="webhook-tests", daemon=True).start()

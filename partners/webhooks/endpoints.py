@@ -154,9 +154,10 @@ def enable(endpoint: WebhookEndpoint) -> WebhookEndpoint:
         changed = _lock(endpoint)
         if not changed.is_active:
             deliveries.skip_due(endpoint=changed)
-            changed.disabled_reason, changed.disabled_at, changed.failing_since = "", None, None
+            changed.disabled_reason, changed.disabled_at = "", None
+            changed.failing_since, changed.failing_days = None, []
             changed.position = _end_of_feed(changed.partner_id)
-            changed.save(update_fields=["disabled_reason", "disabled_at", "failing_since", "position"])
+            changed.save(update_fields=["disabled_reason", "disabled_at", "failing_since", "failing_days", "position"])
     return changed
 
 

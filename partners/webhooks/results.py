@@ -1,7 +1,7 @@
 """Records results of attempts: a delivery ends or waits, an endpoint may be disabled (contract, section 10)."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import structlog
@@ -21,6 +21,8 @@ log = structlog.get_logger("partners.webhooks.results")
 MAX_ATTEMPTS_KEPT = 20
 # Without a success while attempts fail; then the endpoint is disabled.
 MAX_FAILING = timedelta(days=5)
+# On so many days (of UTC) attempts must have failed then: an endpoint without events for days is not disabled by one.
+MIN_FAILING_DAYS = 3
 # A busy endpoint's last success is not written with each.
 _SUCCESS_PRECISION = timedelta(seconds=1)
 _OK, _GONE = range(200, 300), 410
@@ -55,7 +57,8 @@ def record_all(results: Iterable[tuple[Lease, Outcome]]) -> int:
     """Record results of attempts, in one transaction; return the number of those whose lease was still held.
 
     Others are ignored: another process has made the attempt since, or staff ended the delivery. A delivery ends, or
-    waits for its next attempt. An endpoint that responds with 410, or fails for MAX_FAILING, is disabled.
+    waits for its next attempt. An endpoint that responds with 410, or fails for MAX_FAILING on
+    MIN_FAILING_DAYS, is disabled.
     """
     held: list[tuple[Lease, Outcome]] = []
     with transaction.atomic():
@@ -97,21 +100,28 @@ def _end_attempt(lease: Lease, outcome: Outcome) -> bool:
 
 def _update_health(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> None:
     """Update last success and failing since, and disable the endpoint where that is due."""
-    before = {"failing_since": endpoint.failing_since, "last_success_at": endpoint.last_success_at}
+    before = _health(endpoint)
     for outcome in outcomes:
         if outcome.is_success:
-            endpoint.failing_since = None
+            endpoint.failing_since, endpoint.failing_days = None, []
             if endpoint.last_success_at is None or outcome.at - endpoint.last_success_at >= _SUCCESS_PRECISION:
                 endpoint.last_success_at = outcome.at
         else:
             endpoint.failing_since = endpoint.failing_since or outcome.at
+            days = {*endpoint.failing_days, outcome.at.astimezone(UTC).date()}
+            endpoint.failing_days = sorted(days)[:MIN_FAILING_DAYS]
     reason = _disabling_reason(endpoint, outcomes)
-    changed: dict[str, Any] = {"failing_since": endpoint.failing_since, "last_success_at": endpoint.last_success_at}
+    changed = _health(endpoint)
     if reason:
         changed |= {"disabled_reason": reason, "disabled_at": Now()}
         log.warning("webhook disabled", webhook=str(endpoint.pk), reason=reason)
     if reason or changed != before:
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(**changed)
+
+
+def _health(endpoint: WebhookEndpoint) -> dict[str, Any]:
+    names = ("failing_since", "failing_days", "last_success_at")
+    return {name: getattr(endpoint, name) for name in names}
 
 
 def _disabling_reason(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> str:
@@ -120,6 +130,7 @@ def _disabling_reason(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> str
     if any(outcome.status == _GONE for outcome in outcomes):
         return DisabledReason.GONE.value
     latest = max(outcome.at for outcome in outcomes)
-    if endpoint.failing_since and latest - endpoint.failing_since >= MAX_FAILING:
+    is_long = endpoint.failing_since is not None and latest - endpoint.failing_since >= MAX_FAILING
+    if is_long and len(endpoint.failing_days) >= MIN_FAILING_DAYS:
         return DisabledReason.FAILING.value
     return ""

@@ -3,6 +3,9 @@
 An attempt resolves the host name once, checks every address, and connects to these very addresses, with the name for
 TLS and `Host`. No proxy, no redirect, no cookie, and no connection of an earlier attempt, whose address was checked
 then.
+
+The head of the response is the result, whatever its body does, so a client that reads framed bodies does not fit:
+aiohttp and h11 refuse heads that frame the body wrongly. `http_response.py` reads it.
 """
 
 import asyncio
@@ -12,18 +15,16 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
-import aiohttp
 import structlog
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohappyeyeballs import start_connection
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from yarl import URL
 
 from partners.webhooks import addresses
-from partners.webhooks.aiohttp_internals import BoundedResponse
 from partners.webhooks.attempt_headers import attempt_headers
+from partners.webhooks.http_response import MAX_HEAD_BYTES, Head, MalformedResponseError, read_head, skip_body
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
 from partners.webhooks.schedule import parse_retry_after
@@ -33,54 +34,39 @@ log = structlog.get_logger("partners.webhooks.sending")
 USER_AGENT = "partner-service-webhooks/1"
 # The time of an attempt, name look-up and response included.
 TIMEOUT_SECONDS = 15.0
-# How much of the response is read; none of it is kept.
-MAX_RESPONSE_BYTES = 64 * 1024
-_CHUNK_BYTES = 16 * 1024
+# The next address is tried beside one that has not responded for so long (RFC 8305).
+_NEXT_ADDRESS_SECONDS = 0.25
+# How long the other side may take to close TLS, after the attempt.
+_CLOSING_SECONDS = 1.0
 _RETRY_AFTER_STATUSES = (429, 503)
-# No compression: the limit is of what is read.
-_SKIPPED_HEADERS = ("Accept-Encoding",)
 # In this order, since most are kinds of later ones.
 _ERRORS: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "timeout"),
     (addresses.RefusedAddressError, "address"),
     (ValidationError, "address"),
-    (aiohttp.ClientConnectorDNSError, "dns"),
-    (aiohttp.ClientSSLError, "tls"),
-    (ssl.SSLError, "tls"),
-    (aiohttp.ServerDisconnectedError, "protocol"),
+    (socket.gaierror, "dns"),
+    (ssl.SSLError, "tlsProtocol"),
+    (MalformedResponseError, "protocol"),
     (OSError, "connect"),
-    (aiohttp.ClientError, "protocol"),
 )
+# OpenSSL's codes of verification (X509_V_ERR_…).
+_CERTIFICATE_ERRORS = {
+    10: "tlsExpired",
+    18: "tlsSelfSigned",
+    # Without an intermediate certificate, or by an authority that is not trusted: OpenSSL cannot tell them apart.
+    20: "tlsIssuer",
+    21: "tlsIssuer",
+    # The receiver sent its authority's own certificate, which is not trusted.
+    19: "tlsIssuer",
+    62: "tlsName",
+}
 
 
 class Sender:
-    """Makes attempts, any number at once, in one event loop; a context manager."""
+    """Makes attempts, any number at once, in one event loop."""
 
     def __init__(self) -> None:
-        connector = aiohttp.TCPConnector(
-            resolver=_CheckingResolver(),
-            use_dns_cache=False,
-            force_close=True,
-            limit=0,
-            ssl=ssl.create_default_context(cafile=settings.WEBHOOK_CA_BUNDLE or None),
-        )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            response_class=BoundedResponse,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            # TIMEOUT_SECONDS limits an attempt as a whole.
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            headers={"Content-Type": "application/json", "User-Agent": USER_AGENT},
-            skip_auto_headers=_SKIPPED_HEADERS,
-            auto_decompress=False,
-            trust_env=False,
-        )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._session.close()
+        self._tls = ssl.create_default_context(cafile=settings.WEBHOOK_CA_BUNDLE or None)
 
     async def attempt(self, lease: Lease, secrets: Sequence[str], seconds: float | None = None) -> Outcome:
         """Send a delivery once and log the result. It raises nothing but a cancellation.
@@ -91,8 +77,7 @@ class Sender:
         result: dict[str, Any]
         try:
             if secrets:
-                async with asyncio.timeout(TIMEOUT_SECONDS if seconds is None else seconds):
-                    result = await self._post(lease, secrets, at)
+                result = await self._post(lease, secrets, at, TIMEOUT_SECONDS if seconds is None else seconds)
             else:
                 # None can be decrypted.
                 result = {"error": "secret"}
@@ -109,52 +94,78 @@ class Sender:
         )
         return outcome
 
-    async def _post(self, lease: Lease, secrets: Sequence[str], at: datetime) -> dict[str, Any]:
+    async def _post(self, lease: Lease, secrets: Sequence[str], at: datetime, seconds: float) -> dict[str, Any]:
+        """Return the status and `Retry-After`. Raises one of _ERRORS."""
+        deadline = asyncio.get_running_loop().time() + seconds
         target, body = addresses.parse(lease.url), lease.body
         headers = attempt_headers(event_id=lease.event_id, at=at, body=body, secrets=secrets)
-        url = URL(target.url, encoded=True)
-        async with self._session.post(url, data=body.encode(), headers=headers, allow_redirects=False) as response:
-            await _read(response)
-            after = response.headers.get("Retry-After", "") if response.status in _RETRY_AFTER_STATUSES else ""
-            retry_after = parse_retry_after(after, now=datetime.now(UTC)) if after else None
-            return {"status": response.status, "retry_after": retry_after}
+        async with asyncio.timeout_at(deadline):
+            reader, writer = await self._connect(target)
+        try:
+            writer.write(_request(target, headers, body.encode()))
+            async with asyncio.timeout_at(deadline):
+                head = await read_head(reader)
+            # The receiver's server may report a failure otherwise.
+            with suppress(OSError):
+                async with asyncio.timeout_at(deadline):
+                    await skip_body(reader, head)
+        finally:
+            writer.close()
+        return {"status": head.status, "retry_after": _retry_after(head)}
 
-
-class _CheckingResolver(AbstractResolver):
-    """Gives the connector the checked addresses of a host, which it connects to without a second look-up."""
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address),
-                port=port,
-                family=socket.AF_INET if address.version == 4 else socket.AF_INET6,  # noqa: PLR2004
-                proto=socket.IPPROTO_TCP,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+    async def _connect(self, target: addresses.Target) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to the addresses that were checked, without a second look-up."""
+        found = await addresses.resolve(target.host, target.port)
+        connected = await start_connection(
+            [_address_info(one, target.port) for one in found],
+            happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
+            interleave=1,
+        )
+        try:
+            return await asyncio.open_connection(
+                sock=connected,
+                ssl=self._tls,
+                server_hostname=target.host,
+                ssl_shutdown_timeout=_CLOSING_SECONDS,
+                limit=MAX_HEAD_BYTES,
             )
-            for address in await addresses.resolve(host, port)
-        ]
-
-    async def close(self) -> None:
-        """Do nothing: it has nothing open."""
+        except BaseException:
+            connected.close()
+            raise
 
 
-async def _read(response: aiohttp.ClientResponse) -> None:
-    """Read the response, up to MAX_RESPONSE_BYTES: a receiver's server may report a failure otherwise.
+def _address_info(address: addresses.Address, port: int) -> Any:
+    """The address as `socket.getaddrinfo` writes it."""
+    if address.version == 4:  # noqa: PLR2004
+        return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port))
+    return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port, 0, 0))
 
-    One that breaks off has its status all the same.
-    """
-    left = MAX_RESPONSE_BYTES
-    with suppress(aiohttp.ClientError):
-        while left > 0 and (chunk := await response.content.read(min(left, _CHUNK_BYTES))):
-            left -= len(chunk)
+
+def _request(target: addresses.Target, headers: dict[str, str], body: bytes) -> bytes:
+    """Return the request. `addresses.parse` leaves no character in the URL that could end a line."""
+    _scheme, _, authority, path = target.url.split("/", 3)
+    lines = {
+        "Host": authority,
+        "Accept": "*/*",
+        "Connection": "close",
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "Content-Length": str(len(body)),
+        **headers,
+    }
+    head = [f"POST /{path} HTTP/1.1", *map(": ".join, lines.items()), "", ""]
+    return "\r\n".join(head).encode("ascii") + body
+
+
+def _retry_after(head: Head) -> Any:
+    after = head.headers.get("Retry-After", "") if head.status in _RETRY_AFTER_STATUSES else ""
+    return parse_retry_after(after, now=datetime.now(UTC)) if after else None
 
 
 def _code(error: Exception) -> str:
     """Return the code of an error, as in `WebhookDelivery.attempts`."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _CERTIFICATE_ERRORS.get(error.verify_code, "tls")
     for kind, code in _ERRORS:
         if isinstance(error, kind):
             return code

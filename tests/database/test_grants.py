@@ -36,8 +36,8 @@ GRANTS = {
     "partners_webhookendpoint": ADD
     | {
         (
-            "UPDATE (description, disabled_at, disabled_reason, failing_since, fan_out_after, last_success_at,"
-            " position, removed_at, types, url)"
+            "UPDATE (description, disabled_at, disabled_reason, failing_days, failing_since, fan_out_after,"
+            " last_success_at, position, removed_at, types, url)"
         ),
         "DELETE",
     },

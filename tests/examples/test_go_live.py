@@ -237,5 +237,5 @@ def test_a_webhook_whose_receiver_is_not_trusted_is_told_and_removed(
     walk.settings |= {"TLS_CERT": str(tmp_path / "cert.pem"), "TLS_KEY": str(tmp_path / "key.pem")}
     exit_status, lines, _complaint = walk.run("step09_webhook")
     assert exit_status == 1
-    assert lines[1:] == ["test: status none, error tls", "webhook removed"]
+    assert lines[1:] == ["test: status none, error tlsSelfSigned", "webhook removed"]
     assert sandbox.get("/v1/sandbox/webhooks").json() == {"items": []}

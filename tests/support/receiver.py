@@ -16,14 +16,14 @@ from transactions.demo.receiver import Received
 
 
 class Reply(NamedTuple):
-    """A response. wait, after: called before it, and before its connection is closed. interim: responses before it."""
+    """A response. wait, after: called before it, and before its connection is closed. raw: all of it, instead."""
 
     status: int = 204
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
     body: bytes = b""
     wait: Callable[[], object] = lambda: None
     after: Callable[[], object] = lambda: None
-    interim: int = 0
+    raw: bytes | None = None
 
 
 class Receiver(demo_receiver.Receiver):
@@ -32,8 +32,8 @@ class Receiver(demo_receiver.Receiver):
     name: the host in its URL.
     """
 
-    def __init__(self, *arguments: Any, name: str, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, *arguments: Any, name: str) -> None:
+        super().__init__(*arguments)
         self.name = name
         self.reply: Callable[[Received], Reply] = lambda _: Reply()
         self.open = self.most_open = 0
@@ -62,7 +62,15 @@ class Receiver(demo_receiver.Receiver):
         finally:
             with self._lock:
                 self.open -= 1
-        handler.wfile.write(b"HTTP/1.1 102 Processing\r\n\r\n" * reply.interim)
+        if reply.raw is None:
+            self._respond(handler, reply)
+        else:
+            handler.wfile.write(reply.raw)
+        handler.wfile.flush()
+        reply.after()
+
+    @staticmethod
+    def _respond(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
         handler.send_response(reply.status)
         for name, value in reply.headers.items():
             handler.send_header(name, value)
@@ -70,8 +78,6 @@ class Receiver(demo_receiver.Receiver):
             handler.send_header("Content-Length", str(len(reply.body)))
         handler.end_headers()
         handler.wfile.write(reply.body)
-        handler.wfile.flush()
-        reply.after()
 
 
 @dataclass(frozen=True)
@@ -88,8 +94,8 @@ class Authority:
         return cls(ca, bundle)
 
     @contextmanager
-    def receiver(self, name: str = "localhost", *, certified: str | None = None) -> Iterator[Receiver]:
-        """Start a receiver. certified: the name in its certificate, if another."""
-        receiver = Receiver(self.ca, self.bundle, name=name, certified=certified or name)
+    def receiver(self, name: str = "localhost", *, certificate: trustme.LeafCert | None = None) -> Iterator[Receiver]:
+        """Start a receiver. certificate: instead of one for its name."""
+        receiver = Receiver(certificate or self.ca.issue_cert(name), self.bundle, name=name)
         with receiver.running():
             yield receiver

@@ -38,10 +38,10 @@ class Receiver(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, authority: trustme.CA, authorities: Path, *, certified: str = "localhost") -> None:
+    def __init__(self, certificate: trustme.LeafCert, authorities: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert(certified).configure_cert(context)
+        certificate.configure_cert(context)
         # Handshakes in the threads of requests: a silent client does not occupy the listener.
         self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.authorities = authorities
@@ -107,6 +107,6 @@ def receiving() -> Iterator[Receiver]:
         certificate = authority.issue_cert("localhost")
         certificate.cert_chain_pems[0].write_to_path(str(authorities.with_name("cert.pem")))
         certificate.private_key_pem.write_to_path(str(authorities.with_name("key.pem")))
-        receiver = Receiver(authority, authorities)
+        receiver = Receiver(certificate, authorities)
         with receiver.running():
             yield receiver

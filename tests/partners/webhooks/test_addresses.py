@@ -257,7 +257,7 @@ def test_urls_that_are_allowed(url: str, called: str, host: str, port: int) -> N
 )
 def test_one_address_that_is_not_global_is_enough(monkeypatch: pytest.MonkeyPatch, found: list[str]) -> None:
     host_has(monkeypatch, found)
-    with pytest.raises(ValidationError, match="not public"):
+    with pytest.raises(ValidationError, match="public addresses alone"):
         addresses.check_addresses("https://hooks.example.com/")
     with pytest.raises(addresses.RefusedAddressError):
         asyncio.run(addresses.resolve("hooks.example.com", 443))
@@ -276,7 +276,7 @@ def test_a_name_without_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(ValidationError, match="cannot be resolved"):
+    with pytest.raises(ValidationError, match="public addresses alone"):
         addresses.check_addresses("https://hooks.example.com/")
 
 

@@ -380,15 +380,40 @@ def test_five_days_without_a_success_disable(partner: Partner, endpoint: Webhook
     now = timezone.now()
     first, second = leases.lease(limit=10)
     record(first, outcome(500, at=now - timedelta(days=5)))
-    record(second, outcome(500, at=now - timedelta(seconds=1)))
+    record(second, outcome(500, at=now - timedelta(days=2)))
+    third, fourth = leases.lease(limit=10)
+    record(third, outcome(500, at=now - timedelta(seconds=1)))
     endpoint.refresh_from_db()
     assert endpoint.is_active
     assert endpoint.failing_since == now - timedelta(days=5)
 
-    record(leases.lease(limit=10)[0], outcome(500, at=now))
+    record(fourth, outcome(500, at=now))
     endpoint.refresh_from_db()
     assert endpoint.disabled_reason == DisabledReason.FAILING
     assert endpoint.disabled_at is not None
+
+
+@pytest.mark.parametrize("days", [[10, 10, 10, 0], [5, 0, 0, 0]])
+def test_failures_on_two_days_do_not_disable(partner: Partner, endpoint: WebhookEndpoint, days: list[int]) -> None:
+    """An endpoint that had no events for days."""
+    make(partner, users=4)
+    now = timezone.now()
+    for ago in days:
+        record(leases.lease(limit=10)[0], outcome(500, at=now - timedelta(days=ago)))
+        expire()
+    endpoint.refresh_from_db()
+    assert endpoint.is_active
+    assert endpoint.failing_days == sorted({(now - timedelta(days=ago)).date() for ago in days})
+
+
+def test_a_success_forgets_the_days_of_failures(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner, users=5)
+    now = timezone.now()
+    for status, ago in ((500, 9), (500, 8), (200, 7), (500, 6), (500, 0)):
+        record(leases.lease(limit=10)[0], outcome(status, at=now - timedelta(days=ago)))
+        expire()
+    endpoint.refresh_from_db()
+    assert endpoint.is_active
 
 
 def test_a_success_begins_the_five_days_again(partner: Partner, endpoint: WebhookEndpoint) -> None:

@@ -11,14 +11,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from partners.webhooks import sending
-from partners.webhooks.aiohttp_internals import MAX_INTERIM_RESPONSES
+from partners.webhooks import http_response, sending
 from partners.webhooks.attempt_headers import attempt_headers
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
@@ -39,8 +45,8 @@ def attempt(url: str, *secrets: str, times: int = 1) -> Outcome:
     """Make an attempt, in a loop of its own; return the last result."""
 
     async def run() -> Outcome:
-        async with Sender() as sender:
-            return [await sender.attempt(lease(url), secrets or (SECRET,)) for _ in range(times)][-1]
+        sender = Sender()
+        return [await sender.attempt(lease(url), secrets or (SECRET,)) for _ in range(times)][-1]
 
     return asyncio.run(run())
 
@@ -134,6 +140,12 @@ def test_the_request_is_of_standard_webhooks(public: Receiver) -> None:
     }
 
 
+@pytest.mark.parametrize("path", ["/", "/a//b", "/hooks?", "/?a=%2F//b"])
+def test_the_path_is_sent_as_it_was_written(public: Receiver, path: str) -> None:
+    attempt(f"https://hooks.example.com:{public.port}{path}")
+    assert [request.path for request in public.requests] == [path]
+
+
 def test_each_secret_in_force_signs(public: Receiver) -> None:
     attempt(public.url, SECRET, OTHER_SECRET)
     (request,) = public.requests
@@ -183,32 +195,92 @@ def test_no_cookie_is_kept(public: Receiver) -> None:
 
 def test_a_small_part_of_an_endless_answer_is_read(public: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    original = sending._read
+    original = asyncio.StreamReader.read
 
-    async def measured(response: Any) -> None:
-        await original(response)
-        read.append(response.content.total_bytes)
+    async def measured(reader: Any, count: int = -1) -> bytes:
+        chunk = await original(reader, count)
+        read.append(len(chunk))
+        return chunk
 
-    monkeypatch.setattr(sending, "_read", measured)
+    monkeypatch.setattr(asyncio.StreamReader, "read", measured)
     public.reply = lambda _: Reply(200, {"Content-Length": str(1 << 40)}, bytes(8 << 20))
     assert attempt(public.url).status == 200
-    # What the receiver sent before it noticed is in a buffer.
-    assert sending.MAX_RESPONSE_BYTES <= read[0] < 1 << 20
+    assert sum(read) == http_response.MAX_BODY_BYTES
 
 
-def test_an_answer_that_breaks_off_has_its_status(public: Receiver) -> None:
-    public.reply = lambda _: Reply(200, {"Content-Length": "10"})
+BODIES = {
+    "broken off": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12",
+    "a body of a 204": b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a length beside chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nno chunk\r\n",
+    "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1",
+    "no number": b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+    "other codings": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+    "many headers": b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: 1\r\n" % one for one in range(3000)) + b"\r\n",
+    "odd headers": b"HTTP/1.1 200 OK\r\nno colon\r\n: no name\r\nX: \xff\x00\r\n folded\r\n\r\n",
+    "line feeds": b"HTTP/1.0 200\nX: 1\n\n",
+    "interim responses": b"HTTP/1.1 102 Processing\r\n\r\n" * 16 + b"HTTP/1.1 200 OK\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", BODIES.values(), ids=BODIES)
+def test_a_success_is_one_by_its_head_whatever_the_body_does(public: Receiver, sent: bytes) -> None:
+    public.reply = lambda _: Reply(raw=sent)
     assert attempt(public.url).is_success
 
 
-def test_interim_responses_are_skipped_and_bounded(public: Receiver) -> None:
-    public.reply = lambda _: Reply(interim=MAX_INTERIM_RESPONSES)
-    assert attempt(public.url).status == 204
-    public.reply = lambda _: Reply(interim=MAX_INTERIM_RESPONSES + 1)
+MALFORMED = {
+    "nothing": b"",
+    "another protocol": b"220 mail.example ESMTP\r\n\r\n",
+    "no status": b"HTTP/1.1 OK\r\n\r\n",
+    "a status of two digits": b"HTTP/1.1 20 OK\r\n\r\n",
+    "a head that breaks off": b"HTTP/1.1 200 OK\r\nX: 1\r\n",
+    "a status line that breaks off": b"HTTP/1.1 200 OK",
+    "a long head": b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 11_000 + b"\r\n",
+    "a long line": b"HTTP/1.1 200 OK\r\nX: " + b"1" * 66_000 + b"\r\n\r\n",
+    "endless interim responses": b"HTTP/1.1 102 Processing\r\n\r\n" * 3000 + b"HTTP/1.1 200 OK\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", MALFORMED.values(), ids=MALFORMED)
+def test_what_is_no_response_is_a_failure(public: Receiver, sent: bytes) -> None:
+    public.reply = lambda _: Reply(raw=sent)
     assert attempt(public.url).error == "protocol"
 
 
-@pytest.mark.parametrize("place", ["answer", "body", "name"])
+def test_a_body_that_is_held_open_is_a_success_in_time(public: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "TIMEOUT_SECONDS", 0.5)
+    end = threading.Event()
+    # Of two bytes, one.
+    public.reply = lambda _: Reply(200, {"Content-Length": "2"}, b"1", after=lambda: end.wait(WAIT_SECONDS))
+    begun = time.monotonic()
+    assert attempt(public.url).is_success
+    assert time.monotonic() - begun < WAIT_SECONDS / 2
+    end.set()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n12",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n12\r\n0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+    ],
+)
+def test_a_connection_that_is_kept_open_does_not_prolong_the_attempt(public: Receiver, sent: bytes) -> None:
+    end = threading.Event()
+    public.reply = lambda _: Reply(raw=sent, after=lambda: end.wait(WAIT_SECONDS))
+    begun = time.monotonic()
+    assert attempt(public.url).is_success
+    assert time.monotonic() - begun < sending.TIMEOUT_SECONDS / 2
+    end.set()
+
+
+def test_the_next_address_is_called_where_one_is_not_reached(public: Receiver, names: Names) -> None:
+    names.responses["hooks.example.com"] = [["127.0.0.2", "127.0.0.1"]]
+    assert attempt(public.url).status == 204
+
+
+@pytest.mark.parametrize("place", ["answer", "head", "name"])
 def test_an_attempt_has_one_time_limit(
     public: Receiver, names: Names, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -216,9 +288,8 @@ def test_an_attempt_has_one_time_limit(
     end = threading.Event()
     if place == "answer":
         public.reply = lambda _: Reply(wait=lambda: end.wait(WAIT_SECONDS))
-    elif place == "body":
-        # Of two bytes, one.
-        public.reply = lambda _: Reply(200, {"Content-Length": "2"}, b"1", after=lambda: end.wait(WAIT_SECONDS))
+    elif place == "head":
+        public.reply = lambda _: Reply(raw=b"HTTP/1.1 200 OK\r\nX:", after=lambda: end.wait(WAIT_SECONDS))
     else:
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: end.wait(WAIT_SECONDS))
     begun = time.monotonic()
@@ -236,15 +307,13 @@ def test_a_hanging_look_up_delays_no_other(public: Receiver, names: Names, monke
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
 
     async def run() -> None:
-        async with Sender() as sender:
-            hanging = [
-                asyncio.create_task(sender.attempt(lease("https://hanging.example/"), [SECRET])) for _ in range(100)
-            ]
-            await asyncio.sleep(0)
-            assert (await sender.attempt(lease(public.url), [SECRET])).status == 204
-            for task in hanging:
-                task.cancel()
-            await asyncio.gather(*hanging, return_exceptions=True)
+        sender = Sender()
+        hanging = [asyncio.create_task(sender.attempt(lease("https://hanging.example/"), [SECRET])) for _ in range(100)]
+        await asyncio.sleep(0)
+        assert (await sender.attempt(lease(public.url), [SECRET])).status == 204
+        for task in hanging:
+            task.cancel()
+        await asyncio.gather(*hanging, return_exceptions=True)
 
     asyncio.run(run())
     end.set()
@@ -260,21 +329,56 @@ def test_errors_have_codes(public: Receiver, authority: Authority, names: Names,
         closed.bind(("127.0.0.1", 0))
         assert result(f"https://closed.example:{closed.getsockname()[1]}/") == "connect"
     names.responses["other.example"] = [["127.0.0.1"]]
-    assert result(f"https://other.example:{public.port}/") == "tls"
+    assert result(f"https://other.example:{public.port}/") == "tlsName"
     with Authority.create(tmp_path).receiver("hooks.example.com") as stranger:
-        assert result(stranger.url) == "tls"
+        assert result(stranger.url) == "tlsIssuer"
         assert stranger.requests == []
     with plain_server(b"SSH-2.0-OpenSSH\r\n") as port:
-        assert result(f"https://hooks.example.com:{port}/") == "tls"
-    public.reply = lambda _: Reply(200, {"Transfer-Encoding": "chunked", "Content-Length": "1"}, b"no chunk\r\n")
-    assert result(public.url) == "protocol"
+        assert result(f"https://hooks.example.com:{port}/") == "tlsProtocol"
     assert result("https://10.0.0.1/") == "address"
     assert asyncio.run(without_secrets(public.url)).error == "secret"
 
 
+def test_a_certificate_s_error_says_which(authority: Authority, names: Names, loopback: None, tmp_path: Path) -> None:
+    def result(certificate: trustme.LeafCert) -> str:
+        with authority.receiver("hooks.example.com", certificate=certificate) as receiver:
+            error = attempt(receiver.url).error
+            assert receiver.requests == []
+        return error
+
+    names.responses["hooks.example.com"] = [["127.0.0.1"]]
+    expired = authority.ca.issue_cert("hooks.example.com", not_after=datetime.now(UTC) - timedelta(days=1))
+    assert result(expired) == "tlsExpired"
+    assert result(authority.ca.issue_cert("www.example.com")) == "tlsName"
+    chained = authority.ca.create_child_ca().issue_cert("hooks.example.com")
+    alone = trustme.LeafCert(chained.private_key_pem.bytes(), chained.cert_chain_pems[0].bytes(), [])
+    assert result(alone) == "tlsIssuer"
+    assert result(self_signed("hooks.example.com")) == "tlsSelfSigned"
+    early = authority.ca.issue_cert("hooks.example.com", not_before=datetime.now(UTC) + timedelta(days=1))
+    assert result(early) == "tls"
+
+
+def self_signed(name: str) -> trustme.LeafCert:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    return trustme.LeafCert(pem, made.public_bytes(Encoding.PEM), [])
+
+
 async def without_secrets(url: str) -> Outcome:
-    async with Sender() as sender:
-        return await sender.attempt(lease(url), [])
+    return await Sender().attempt(lease(url), [])
 
 
 @contextmanager
