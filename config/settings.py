@@ -42,6 +42,8 @@ types.require(
 PARTNER_RATE_LIMIT: str = env("PARTNER_RATE_LIMIT", cast=types.rate, default="600/minute")
 CLOCK_SKEW_SECONDS: int = env("CLOCK_SKEW_SECONDS", cast=types.whole_number(1, 3600), default=300)
 COMPLIANCE_TIME_ZONE: str = env("COMPLIANCE_TIME_ZONE", cast=types.time_zone, default="America/Toronto")
+# For how many years the records of a user are kept after the end (docs/operations.md, "Records").
+RETENTION_YEARS: int = env("RETENTION_YEARS", cast=types.whole_number(5, 50), default=5)
 REDIS_URL: str = env("REDIS_URL", cast=types.redis_url, default="")
 
 # Webhooks. PEM file of the certificate authorities to trust instead of the system's; empty: the system's.

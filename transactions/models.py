@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from partners.db.audit import entry_trigger, register
+from partners.db.endings import WITH_USER, Ending
 from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
 from partners.models import Partner
 from transactions import events, patterns
@@ -83,6 +84,7 @@ class UserRow(models.Model):
     recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    ending = WITH_USER
 
     class Meta:
         abstract = True
@@ -214,6 +216,12 @@ class Document(UserRow):
                 operation=pgtrigger.Insert,
                 func=f"{events.DOCUMENT_PUBLISHED}; RETURN NULL;",
             ),
+            PermanentTrigger(
+                name="file_goes",
+                when=pgtrigger.After,
+                operation=pgtrigger.Delete,
+                func="INSERT INTO transactions_erasedfile (storage_name) VALUES (OLD.storage_name); RETURN NULL;",
+            ),
             entry_trigger(
                 f"'{_PUBLISHED}'",
                 # Simulated documents are the sandbox partner's own.
@@ -228,6 +236,19 @@ class Document(UserRow):
         return str(self.document_id)
 
 
+class ErasedFile(models.Model):
+    """The file of a document that went with its user, until the storage has deleted it (transactions/erasing.py)."""
+
+    storage_name = models.CharField(max_length=100, primary_key=True)
+
+    # A trigger inserts, and `erase_due` deletes, as the owner.
+    serving_privileges = ("SELECT",)
+    ending = Ending(expires="when the storage has deleted the file")
+
+    def __str__(self) -> str:
+        return self.storage_name
+
+
 class DocumentWithdrawal(models.Model):
     """The end of a document that was published by mistake: the partner no longer sees it. Never changed."""
 
@@ -239,6 +260,7 @@ class DocumentWithdrawal(models.Model):
     created_at = models.DateTimeField(_("withdrawn at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("withdrawal")
@@ -299,6 +321,7 @@ class ImportRun(models.Model):
         "INSERT",
         "UPDATE (state, updated_at, ended_at, bytes_read, line, imported, unchanged, rejected)",
     )
+    ending = Ending(kept="how many lines each import had; none of their content")
 
     class Meta:
         constraints = (

@@ -19,6 +19,7 @@ class UsersConfig(AppConfig):
         from users.api.serializers import (  # noqa: PLC0415
             RequirementsChangedSerializer,
             StatusChangedSerializer,
+            UserErasedSerializer,
         )
         from users.staff import installation  # noqa: F401, PLC0415 - it registers its checks
         from users.staff.roles import sync_roles  # noqa: PLC0415
@@ -26,6 +27,7 @@ class UsersConfig(AppConfig):
 
         DATA_SERIALIZERS[EventType.STATUS_CHANGED] = StatusChangedSerializer
         DATA_SERIALIZERS[EventType.REQUIREMENTS_CHANGED] = RequirementsChangedSerializer
+        DATA_SERIALIZERS[EventType.USER_ERASED] = UserErasedSerializer
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.staff.roles")
         user_logged_in.connect(sessions.start, dispatch_uid="users.staff_login")
         user_logged_in.connect(sign_ins.record_sign_in, dispatch_uid="users.sign_ins")

@@ -6,7 +6,7 @@
 export interface AddedWebhook {
   webhookId: string;
   url: string;
-  types: Array<"user.statusChanged" | "user.requirementsChanged" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn" | (string & {})>;
+  types: Array<"user.statusChanged" | "user.requirementsChanged" | "user.erased" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn" | (string & {})>;
   description: string;
   state: "active" | "disabled" | (string & {});
   secret: string;
@@ -93,7 +93,7 @@ export interface DocumentWithdrawnEvent {
 }
 
 /** An event, by its type. It contains no personal data but the externalId. */
-export type Event = StatusChangedEvent | RequirementsChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent;
+export type Event = StatusChangedEvent | RequirementsChangedEvent | UserErasedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent;
 
 /** A page of the feed. */
 export interface EventPage {
@@ -145,7 +145,7 @@ export interface NewUser {
 /** A webhook to be added. */
 export interface NewWebhook {
   url: string;
-  types?: Array<"user.statusChanged" | "user.requirementsChanged" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn">;
+  types?: Array<"user.statusChanged" | "user.requirementsChanged" | "user.erased" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn">;
   description?: string;
 }
 
@@ -349,6 +349,20 @@ export interface UserChanges {
   isCiroAffiliate?: boolean;
 }
 
+/** The user that is no more: its records have reached the end of their retention. */
+export interface UserErased {
+  userId: string;
+  externalId: string;
+}
+
+/** An event of the type user.erased. */
+export interface UserErasedEvent {
+  eventId: string;
+  type: "user.erased";
+  createdAt: string;
+  data: UserErased;
+}
+
 /** A page of users. */
 export interface UserPage {
   nextCursor: string | null;
@@ -370,7 +384,7 @@ export interface UserSummary {
 export interface Webhook {
   webhookId: string;
   url: string;
-  types: Array<"user.statusChanged" | "user.requirementsChanged" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn" | (string & {})>;
+  types: Array<"user.statusChanged" | "user.requirementsChanged" | "user.erased" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn" | (string & {})>;
   description: string;
   state: "active" | "disabled" | (string & {});
 }

@@ -57,8 +57,8 @@ _FIND_WRITE = """
      WHERE partner_id = %s AND key = %s::uuid AND completed_at > now() - %s::interval
 """
 _STORE_SIGNATURE = f"""
-    INSERT INTO partners_usedsignature (partner_id, signature, signed_at)
-    VALUES (%s, %s::bytea, %s::timestamptz)
+    INSERT INTO partners_usedsignature (partner_id, signature, signed_at, path)
+    VALUES (%s, %s::bytea, %s::timestamptz, %s)
         ON CONFLICT DO NOTHING
  RETURNING {history_context.SET_CONTEXT}
 """
@@ -160,7 +160,7 @@ def _perform_without_key(request: PartnerRequest, effect: Effect, *, refuse_sign
     context = _context(request)
     if refuse_signature_reuse:
         signature = request.auth
-        values = (request.user.partner_id, signature.value, signature.signed_at, context)
+        values = (request.user.partner_id, signature.value, signature.signed_at, request.canonical_path, context)
         first: Query[statements.Row] = Query(_STORE_SIGNATURE, values, check=_require_stored)
     else:
         first = Query(_SET_CONTEXT, (context,))

@@ -13,6 +13,7 @@ import pgtrigger
 from django.db import DEFAULT_DB_ALIAS, models
 
 from partners.db import statements
+from partners.db.endings import Ending
 from partners.db.history_context import PRESENT
 from partners.db.statements import Query
 from partners.db.triggers import DeleteEvent, InsertEvent, PermanentTrigger, UpdateEvent, append_only, json_object
@@ -26,6 +27,7 @@ COLUMNS: dict[str, Any] = {}
 
 # Who acts, by the names in the context, the first that is there; the kind of actor with it.
 _ACTORS = {"staff": "staff", "by": "staff", "operator": "operator", "partner": "partner"}
+_HISTORY_ENDING = Ending(kept="who changed it stays known; no user is in it")
 # What the context has beside the actor.
 _CIRCUMSTANCES = ("operator", "command", "key", "requestId", "source", "reason")
 
@@ -148,6 +150,7 @@ def tracked(
                 # pghistory's own is a 32-bit integer.
                 "pgh_id": models.BigAutoField(primary_key=True),
                 "serving_privileges": ("SELECT",),
+                "ending": _HISTORY_ENDING,
             },
             meta={
                 "default_permissions": (),

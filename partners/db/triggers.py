@@ -68,15 +68,26 @@ def refuse(message: str) -> str:
     return f"RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';"
 
 
+# While a user is erased, the row that stays has no counts yet (users/sql/erase.sql): in no other transaction, and not
+# after the statement that inserted it. The depth: what else such a statement deletes by itself is refused.
+_IS_ERASING = """
+    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;
+    """
+
+
 def append_only(*operations: Any) -> Sequence[pgtrigger.Trigger]:
-    """Triggers that refuse UPDATE and DELETE, or only `operations`, and TRUNCATE."""
+    """Triggers that refuse UPDATE and DELETE, or only `operations`, and TRUNCATE.
+
+    Rows go with their user: the function that erases one may delete them, and nobody else.
+    """
     return [
         PermanentTrigger(
             name=f"no_{str(operation).lower()}",
             when=pgtrigger.Before,
             operation=operation,
             level=pgtrigger.Statement if operation is pgtrigger.Truncate else pgtrigger.Row,
-            func=refuse("This table refuses it: its rows are kept for good."),
+            func=(_IS_ERASING if operation is pgtrigger.Delete else "")
+            + refuse("This table refuses it: its rows are kept for good."),
         )
         for operation in (*(operations or (pgtrigger.Update, pgtrigger.Delete)), pgtrigger.Truncate)
     ]

@@ -76,6 +76,12 @@ PAGE: dict[str, Any] = {
             "createdAt": "2026-01-31T15:20:00.000000Z",
             "data": {**_USER, "documentId": "5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4"},
         },
+        {
+            "eventId": "3f7c1a52-9e0d-4b86-a1c4-7d2e5b9f8c60",
+            "type": EventType.USER_ERASED.value,
+            "createdAt": "2031-02-03T09:00:00.000000Z",
+            "data": _USER,
+        },
     ],
 }
 PARAMETERS = [

@@ -9,6 +9,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
+from types import FrameType
 from typing import Any, BinaryIO, NamedTuple
 
 from django.core.exceptions import NON_FIELD_ERRORS, ImproperlyConfigured, ValidationError
@@ -21,6 +22,8 @@ from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 from partners.whole_numbers import parse_whole_number
 
+# A shell adds the signal's number to it.
+STATUS_OF_SIGNALS = 128
 # The keys are SQLSTATEs.
 _REFUSALS = {
     "25006": "The database is read-only: does DATABASE_URL name a standby?",
@@ -138,6 +141,25 @@ def ending_signals() -> list[signal.Signals]:
     """
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+@contextmanager
+def collected_signals() -> Iterator[list[signal.Signals]]:
+    """Collect the first signal instead of ending the process. A second one ends it."""
+    received: list[signal.Signals] = []
+    signals = ending_signals()
+
+    def collect(number: int, _frame: FrameType | None) -> None:
+        received.append(signal.Signals(number))
+        for each in signals:
+            signal.signal(each, signal.SIG_DFL)
+
+    before = {each: signal.signal(each, collect) for each in signals}
+    try:
+        yield received
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def standard_input() -> BinaryIO:

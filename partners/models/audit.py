@@ -7,6 +7,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import register
+from partners.db.endings import Ending
 from partners.db.triggers import PermanentTrigger, append_only, refuse
 
 
@@ -40,6 +41,7 @@ class AuditEntry(models.Model):
 
     # The time is the database's.
     serving_privileges = ("SELECT", "INSERT (actor, actor_kind, action, object, detail)")
+    ending = Ending(with_user=True, where="object = ANY(ids)", kept="acts on anything else, and the erasures")
 
     class Meta:
         verbose_name = _("audit log entry")

@@ -10,6 +10,7 @@ from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from partners.db.endings import Ending
 from partners.models.partner import Partner
 
 
@@ -18,6 +19,7 @@ class EventType(models.TextChoices):
 
     STATUS_CHANGED = "user.statusChanged", _("Status changed")
     REQUIREMENTS_CHANGED = "user.requirementsChanged", _("Requirements changed")
+    USER_ERASED = "user.erased", _("User erased")
     TRANSACTIONS_RECORDED = "user.transactionsRecorded", _("Transactions recorded")
     DOCUMENT_PUBLISHED = "user.documentPublished", _("Document published")
     DOCUMENT_WITHDRAWN = "user.documentWithdrawn", _("Document withdrawn")
@@ -45,6 +47,12 @@ class OutboxEntry(models.Model):
 
     # Triggers insert and EventFeed's functions delete, as the owner.
     serving_privileges = ("SELECT",)
+    # Those of several users lose the one (users/sql/erase.sql).
+    ending = Ending(
+        with_user=True,
+        where="partner_id = erased.partner_id AND erased.id = ALL(user_ids)",
+        expires="when the relay takes them",
+    )
 
     class Meta:
         verbose_name_plural = "outbox entries"
@@ -71,6 +79,7 @@ class Event(models.Model):
     position = models.BigIntegerField(_("position"))
 
     serving_privileges = ("SELECT",)
+    ending = Ending(with_user=True, where="user_id = erased.id", expires="after 30 days")
 
     class Meta:
         verbose_name = _("event")
@@ -80,6 +89,8 @@ class Event(models.Model):
             # Also the feed's index.
             models.UniqueConstraint(fields=("partner", "position"), name="event_position"),
         )
+        # Those of a user that is erased.
+        indexes = (models.Index(fields=("user_id",), name="event_of_user"),)
 
     def __str__(self) -> str:
         return f"{self.type} {self.event_id}"
@@ -99,6 +110,7 @@ class EventFeed(models.Model):
 
     serving_privileges = ("SELECT",)
     # They alone change feeds: code in the service can add no event, and hide none.
+    ending = Ending(kept="the numbers of the feed's ends")
     serving_functions = ("partners_place_events(bigint, bigint[])", "partners_purge_events(bigint, integer)")
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import Labels, tracked
+from partners.db.endings import Ending
 from partners.db.triggers import PermanentTrigger, refuse
 from partners.rates import parse_rate
 
@@ -97,6 +98,7 @@ class Partner(models.Model):
 
     # What setup_database_roles grants the serving role.
     serving_privileges = ("SELECT", "INSERT", "UPDATE (name, enabled, rate_limit)")
+    ending = Ending(kept="a business, whose users it is")
 
     class Meta:
         verbose_name = _("partner")
@@ -200,6 +202,7 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)")
+    ending = Ending(kept="histories name keys; a key is a business's")
 
     class Meta:
         verbose_name = _("API key")

@@ -3,7 +3,11 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from partners.db.endings import Ending
 from partners.models.partner import Partner
+
+# SQL of the canonical paths of a user.
+_OF_USER = "{0} = address OR starts_with({0}, address || '/')"
 
 
 class IdempotencyRecord(models.Model):
@@ -27,6 +31,12 @@ class IdempotencyRecord(models.Model):
         "UPDATE (fingerprint, method, path, status, body, location, completed_at)",
         "DELETE",
     )
+    # Of a registration, the Location is the user's path.
+    ending = Ending(
+        with_user=True,
+        where=f"partner_id = erased.partner_id AND ({_OF_USER.format('coalesce(location, path)')})",
+        expires="after 24 hours",
+    )
 
     class Meta:
         indexes = (models.Index(fields=("completed_at",), name="idempotency_completed_at"),)
@@ -42,8 +52,15 @@ class UsedSignature(models.Model):
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
     signature = models.BinaryField(max_length=32)
     signed_at = models.DateTimeField(help_text="The request's own timestamp.")
+    # The canonical path, by which it goes with the user; empty in rows of the version before.
+    path = models.TextField(db_default="")
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")
+    ending = Ending(
+        with_user=True,
+        where=f"partner_id = erased.partner_id AND ({_OF_USER.format('path')})",
+        expires="after 2 hours",
+    )
 
     class Meta:
         indexes = (models.Index(fields=("signed_at",), name="used_signature_signed_at"),)
@@ -75,6 +92,7 @@ class SandboxRequest(models.Model):
     diagnosis = models.JSONField(null=True)
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")
+    ending = Ending(expires="after 24 hours; none of a real user")
 
     class Meta:
         verbose_name = _("sandbox request")

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import Labels, tracked
+from partners.db.endings import WITH_USER, Ending
 from partners.models.events import Event, EventType
 from partners.models.partner import Partner
 
@@ -81,6 +82,7 @@ class WebhookEndpoint(models.Model):
         ),
         "DELETE",
     )
+    ending = Ending(expires="once it is removed and its last delivery has gone")
 
     class Meta:
         verbose_name = _("webhook")
@@ -128,6 +130,7 @@ class WebhookSecret(models.Model):
     expires_at = models.DateTimeField(null=True)
 
     serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at)", "DELETE")
+    ending = Ending(expires="with its webhook")
 
     def __str__(self) -> str:
         return f"secret of {self.endpoint_id}"
@@ -175,6 +178,7 @@ class WebhookDelivery(models.Model):
         "UPDATE (state, attempts, attempt_count, next_attempt_at, leased_until, ended_at)",
         "DELETE",
     )
+    ending = WITH_USER._replace(expires="after 30 days")
 
     class Meta:
         verbose_name = _("webhook delivery")

@@ -170,6 +170,8 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("PARTNER_RATE_LIMIT", "many", "600/minute"),
         ("CLOCK_SKEW_SECONDS", "0", "from 1 to 3600"),
         ("CLOCK_SKEW_SECONDS", "5m", "from 1 to 3600"),
+        ("RETENTION_YEARS", "4", "from 5 to 50"),
+        ("RETENTION_YEARS", "51", "from 5 to 50"),
         ("COMPLIANCE_TIME_ZONE", "Toronto", "America/Toronto"),
         ("COMPLIANCE_TIME_ZONE", "../../etc/passwd", "America/Toronto"),
         ("REDIS_URL", "localhost:6379", "redis://"),

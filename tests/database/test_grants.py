@@ -64,6 +64,11 @@ GRANTS = {
     "users_requirementresponse": READ | {"INSERT (context, created_at, note, profile_event, requirement_id)"},
     "users_requirementclosure": ADD,
     "users_accessrecord": ADD,
+    "users_hold": ADD,
+    "users_holdrelease": ADD,
+    # Its insert erases a user, which the owner alone does.
+    "users_erasure": READ,
+    "transactions_erasedfile": READ,
     "users_casenote": ADD,
     "users_decisionbasis": READ
     | {"INSERT (created_at, data, decision_id, is_sandbox, open_seconds, review_id, staff_id, was_shown)"},

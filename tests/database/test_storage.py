@@ -22,7 +22,7 @@ MIGRATIONS = tuple(f"{app}.migrations.0002_storage" for app in APPS)
 NOT_DISTRIBUTED = (
     *("partners_partner", "partners_apikey", "users_staff", "users_accessrecord", "transactions_importrun"),
     *("partners_webhookendpoint", "partners_webhooksecret", "partners_webhookdelivery"),
-    *("partners_partnerevent", "partners_auditentry", "users_secondfactor", "mfa_authenticator"),
+    *("partners_partnerevent", "partners_auditentry", "users_secondfactor", "mfa_authenticator", "django_admin_log"),
 )
 
 _UNIQUE = """

@@ -20,7 +20,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from users.decisions import proposals
-from users.models import Proposal, Requirement, RequirementClosure, Staff, StatusChange, User
+from users.models import Hold, Proposal, Requirement, RequirementClosure, Staff, StatusChange, User
 
 pytestmark = pytest.mark.django_db
 
@@ -84,6 +84,11 @@ def decided(world: World) -> StatusChange:
     return StatusChange.objects.create(user=factories.UserFactory.create(), by=world.staff, **columns)
 
 
+def held(world: World) -> Hold:
+    """A hold by somebody else."""
+    return Hold.objects.create(user=world.user, by=reviewer(), reason="Litigation.")
+
+
 NO_DETAIL = {"request_id": "", "detail": ""}
 # A row of each table, as the service writes it.
 ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
@@ -120,6 +125,8 @@ ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
     "users_requirementclosure": lambda w: {"requirement_id": w.requirement.pk, "by_id": w.staff.pk},
     "users_accessrecord": lambda w: {"kind": "opened", "user_id": w.user.pk, "staff_id": w.staff.pk, **NO_DETAIL},
     "users_casenote": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk, "text": "Called."},
+    "users_hold": lambda w: {"id": uuid4(), "user_id": w.user.pk, "by_id": w.staff.pk, "reason": "Litigation."},
+    "users_holdrelease": lambda w: {"hold_id": held(w).pk, "by_id": w.staff.pk, "reason": "It has ended."},
     "users_claim": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk},
     "users_decisionbasis": lambda w: {"decision_id": decided(w).pk, "was_shown": False, "data": "{}"},
     "transactions_conversion": conversion,
@@ -171,6 +178,7 @@ FORGED: dict[tuple[str, str], Value] = {
             *(("users_requirement", name) for name in ("created_at", "due_at")),
             *(("users_requirementresponse", "created_at"), ("users_requirementclosure", "created_at")),
             *(("users_accessrecord", "created_at"), ("users_casenote", "created_at"), ("users_claim", "claimed_at")),
+            *(("users_hold", "created_at"), ("users_holdrelease", "created_at")),
             ("users_decisionbasis", "created_at"),
             *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
             ("transactions_documentwithdrawal", "created_at"),
@@ -182,6 +190,7 @@ FORGED: dict[tuple[str, str], Value] = {
     **dict.fromkeys(
         [
             *((table, "by_id") for table in ("users_statuschange", "users_proposal", "users_requirement")),
+            *((table, "by_id") for table in ("users_hold", "users_holdrelease")),
             *((table, "by_id") for table in ("users_requirementclosure", "transactions_documentwithdrawal")),
             *((table, "staff_id") for table in ("users_accessrecord", "users_casenote", "users_claim")),
             *(("users_decisionbasis", "staff_id"), ("django_admin_log", "user_id")),
@@ -222,6 +231,7 @@ FORGED: dict[tuple[str, str], Value] = {
 SUBJECTS = {
     ("users_user", "partner_id"),
     *((table, "user_id") for table in ROWS if table.startswith(("users_", "transactions_"))),
+    ("users_holdrelease", "hold_id"),
     *(("users_requirementresponse", "requirement_id"), ("users_requirementclosure", "requirement_id")),
     ("transactions_documentwithdrawal", "document_id"),
     *(("transactions_conversion", "created_at"), ("transactions_document", "created_at")),

@@ -26,6 +26,7 @@ from tests.support.documents import add_document
 from tests.support.staff import client_as
 from users.decisions import proposals
 from users.models import Staff, User
+from users.records.holds import place_hold
 
 pytestmark = pytest.mark.django_db
 
@@ -78,6 +79,7 @@ READING = {
         "list_partners",
     ),
     *("list_approval_rules", "list_proposals", "list_requirements", "list_staff", "list_webhooks"),
+    *("list_holds", "retention_report"),
 }
 
 Arguments = Callable[["World"], list[str]]
@@ -111,6 +113,13 @@ class World:
         return str(factories.RequirementFactory.create(user=user, by=by).pk)
 
 
+    @property
+    def hold(self) -> str:
+        """One of the first."""
+        user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
+        return str(place_hold(user_id=user.pk, by=by, reason="Litigation.").pk)
+
+
 COMMANDS: dict[str, Arguments] = {
     "create_partner": lambda _w: ["new", "--name", "New"],
     "set_partner": lambda w: [w.partner, "--disable"],
@@ -126,6 +135,9 @@ COMMANDS: dict[str, Arguments] = {
     "decline_proposal": lambda w: [w.proposal, "--by", w.second, "--note", "Not the same person."],
     "request_information": lambda w: [w.partner, w.user, "--code", "purposeOfUse", "--by", w.staff],
     "close_requirement": lambda w: [w.requirement, "--by", w.second],
+    "hold_user": lambda w: [w.partner, w.user, "--reason", "Litigation.", "--by", w.staff],
+    "release_hold": lambda w: [w.hold, "--reason", "It has ended.", "--by", w.second],
+    "erase_due": lambda w: ["--confirm", "0", "--by", w.staff],
     "set_approval_rule": lambda _w: ["suspended", "active", "never"],
     "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
     "withdraw_document": lambda w: [str(w.document), "--reason", "Another person's.", "--by", w.staff],
@@ -144,7 +156,7 @@ COMMANDS: dict[str, Arguments] = {
 }
 OF_TWO = {"propose_user_status", "approve_proposal", "decline_proposal"}
 # They write by other connections or processes; each has a test of its own for its line.
-ELSEWHERE = {"set_approval_rule", "setup_database_roles", "seed_demo", "test_webhook"}
+ELSEWHERE = {"erase_due", "set_approval_rule", "setup_database_roles", "seed_demo", "test_webhook"}
 
 
 def test_every_command_is_here() -> None:

@@ -235,6 +235,13 @@ class StatusChangedSerializer(serializers.Serializer[Any]):
     updatedAt = InstantField(help_text=UPDATED_AT_HELP)
 
 
+class UserErasedSerializer(serializers.Serializer[Any]):
+    """The user that is no more: its records have reached the end of their retention."""
+
+    userId = serializers.UUIDField(help_text=USER_ID_HELP)
+    externalId = ExternalIdField()
+
+
 class RequirementsChangedSerializer(serializers.Serializer[Any]):
     """The data of user.requirementsChanged."""
 

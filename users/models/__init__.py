@@ -20,6 +20,7 @@ from users.models.requirements import (
     RequirementResponse,
     RequirementState,
 )
+from users.models.retention import Erasure, Hold, HoldRelease
 from users.models.staff_history import SecondFactor, StaffRole
 from users.models.statuses import Status
 from users.models.user import Staff, StatusChange, User, UserEvent
@@ -35,6 +36,9 @@ __all__ = (
     "Claim",
     "Condition",
     "DecisionBasis",
+    "Erasure",
+    "Hold",
+    "HoldRelease",
     "Proposal",
     "ProposalState",
     "QueueSection",

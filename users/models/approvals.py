@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from partners.db.endings import WITH_USER, Ending
 from partners.db.triggers import append_only
 from users.models.approval_triggers import PROPOSAL_HOURS, PROPOSAL_TRIGGERS, RULE_TRIGGERS
 from users.models.statuses import Status
@@ -45,6 +46,7 @@ class ApprovalRule(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT",)
+    ending = Ending(kept="which moves took two people, and when")
 
     class Meta:
         verbose_name = _("approval rule")
@@ -109,6 +111,7 @@ class Proposal(models.Model):
         "INSERT",
         "UPDATE (state, ended_by_id, note)",
     )
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("proposal")

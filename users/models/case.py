@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
+from partners.db.endings import WITH_USER
 from partners.db.triggers import append_only, stamped
 from users.models.triggers import ACCESS_TRIGGERS, DECISION_BASIS_TRIGGERS, by_active_staff
 from users.models.user import Staff, StatusChange, User
@@ -59,6 +60,7 @@ class Claim(models.Model):
     claimed_at = models.DateTimeField(_("claimed at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("claim")
@@ -78,6 +80,7 @@ class CaseNote(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("case note")
@@ -120,6 +123,7 @@ class AccessRecord(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    ending = WITH_USER._replace(kept="exports of lists, which are no user's")
 
     class Meta:
         verbose_name = _("access record")
@@ -171,6 +175,7 @@ class DecisionBasis(models.Model):
         "SELECT",
         "INSERT (decision_id, review_id, staff_id, is_sandbox, was_shown, data, open_seconds, created_at)",
     )
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("basis of a decision")

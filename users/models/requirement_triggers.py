@@ -14,14 +14,12 @@ from partners.db.triggers import PermanentTrigger, json_object, refuse
 from partners.events.outbox import insert_entry
 from partners.models import EventType
 from users.models.requirement_columns import QueueSection
-from users.models.statuses import Status
+from users.models.statuses import ENDED_STATUSES, Status
 
 MAX_REQUIREMENTS = 10
 MAX_DUE_DAYS = 90
 
-# Statuses in which nothing is asked.
-ENDED = (Status.REJECTED, Status.CLOSED)
-_ENDED = ", ".join(f"'{status.value}'" for status in ENDED)
+_ENDED = ", ".join(f"'{status.value}'" for status in ENDED_STATUSES)
 # Statuses to which a decision closes all requirements.
 _ENDING = f"'{Status.ACTIVE.value}', {_ENDED}"
 

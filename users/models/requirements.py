@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from partners.db.endings import WITH_USER
 from partners.db.triggers import append_only
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirement_triggers import (
@@ -68,6 +69,7 @@ class Requirement(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("requirement")
@@ -100,6 +102,7 @@ class RequirementResponse(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT (requirement_id, note, context, profile_event, created_at)")
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("response of the partner")
@@ -127,11 +130,16 @@ class RequirementClosure(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("closed requirement")
         verbose_name_plural = _("closed requirements")
         default_permissions = ("view",)
+        indexes = (
+            # For the foreign key, when a user is erased.
+            models.Index(fields=("decision",), condition=Q(decision__isnull=False), name="closure_of_decision"),
+        )
         triggers = [by_active_staff("by_id"), *CLOSURE_TRIGGERS, *append_only()]
 
     def __str__(self) -> str:

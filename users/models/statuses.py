@@ -14,6 +14,9 @@ class Status(models.TextChoices):
     CLOSED = "closed", _("Closed")
 
 
+# Nothing is asked of a user in these, and the clock of the retention runs (docs/operations.md, "Records").
+ENDED_STATUSES = (Status.REJECTED, Status.CLOSED)
+
 # The allowed moves, by present status. A trigger is made from it too: a change needs a migration.
 TRANSITIONS: dict[Status, tuple[Status, ...]] = {
     Status.PENDING_COMPLIANCE: (Status.ACTIVE, Status.REJECTED),

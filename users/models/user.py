@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from partners.db.audit import Labels, tracked
+from partners.db.endings import WITH_USER, Ending
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.json_rules import has_visible_character
 from partners.models import Partner
@@ -26,7 +27,7 @@ from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS
 from users.models.indexes import newest_of_each_mode
 from users.models.requirement_columns import REQUIREMENT_COLUMNS, QueueSection, RequirementColumns
 from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
-from users.models.statuses import Status
+from users.models.statuses import ENDED_STATUSES, Status
 from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
 models.CharField.register_lookup(Length)
@@ -54,6 +55,7 @@ class Staff(AbstractUser):
 
     # Never deleted: decisions refer to it.
     serving_privileges = ("SELECT", "INSERT", "UPDATE")
+    ending = Ending(kept="who decided stays known")
 
     class Meta:
         verbose_name = _("staff member")
@@ -124,6 +126,7 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
         f"INSERT (id, partner_id, external_id, {', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
         f"UPDATE ({', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
     )
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("user")
@@ -168,6 +171,12 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
                 fields=("is_sandbox", "identity_changed_at", "id"),
                 condition=Q(status="active", identity_changed_at__isnull=False),
                 name="user_identity_changed",
+            ),
+            # Those whose retention has run out, or will (users/records/retention.py).
+            models.Index(
+                fields=("status_since", "id"),
+                condition=Q(is_sandbox=False, status__in=ENDED_STATUSES),
+                name="user_retention",
             ),
             # Search and risk flags. Prefixes need the pattern operators: a plain index serves LIKE only in locale C.
             models.Index(F("is_sandbox"), OpClass(Lower("email"), "text_pattern_ops"), name="user_email_prefix"),
@@ -241,6 +250,7 @@ class UserEvent(
     )
 
     serving_privileges = ("SELECT",)
+    ending = WITH_USER
 
     def __str__(self) -> str:
         return f"{capfirst(self.change)} {self.pgh_id}"
@@ -302,6 +312,7 @@ class StatusChange(models.Model):
             " partner_wait, partner_id, is_sandbox, created_at)"
         ),
     )
+    ending = WITH_USER
 
     class Meta:
         verbose_name = _("decision")

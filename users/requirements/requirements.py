@@ -29,8 +29,9 @@ from users.models import (
     User,
 )
 from users.models.columns import PROFILE_COLUMNS
-from users.models.requirement_triggers import ENDED, MAX_DUE_DAYS, MAX_REQUIREMENTS
+from users.models.requirement_triggers import MAX_DUE_DAYS, MAX_REQUIREMENTS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
+from users.models.statuses import ENDED_STATUSES
 from users.requirements.requirement_wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
@@ -87,7 +88,7 @@ def open_requirement(
 
 def why_not_asked(user: User) -> str:
     """Why the partner cannot be asked anything about this user; empty if it can."""
-    if user.status in ENDED:
+    if user.status in ENDED_STATUSES:
         return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
     if user.queue_section != QueueSection.COMPLIANCE and not_closed(user).count() >= MAX_REQUIREMENTS:
         return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}

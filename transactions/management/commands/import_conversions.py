@@ -1,4 +1,3 @@
-import signal
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -7,7 +6,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import IO, Any, NoReturn
 
 from django.core.management.base import CommandError
@@ -16,14 +14,18 @@ from django.db.models.functions import Now
 from tqdm import tqdm
 
 from partners.db import statements
-from partners.management.base import Outcome, ServiceCommand, ending_signals, unreachable
+from partners.management.base import (
+    STATUS_OF_SIGNALS,
+    Outcome,
+    ServiceCommand,
+    collected_signals,
+    unreachable,
+)
 from transactions.imports.importer import Importer, Rejected
 from transactions.imports.sources import Interrupted, OtherFormatError, Source
 from transactions.imports.staging import Database, Rehearsal
 from transactions.models import ImportRun, RunState
 
-# A shell adds the signal's number to it.
-STATUS_OF_SIGNALS = 128
 # By default Python switches threads every 5 ms. The thread that stores waits that long after each statement, which
 # makes a third of a batch's time.
 SWITCH_SECONDS = 0.0005
@@ -60,7 +62,7 @@ class Command(ServiceCommand):
     def perform(self, **options: Any) -> Outcome:
         self.is_dry_run = options["dry_run"]
         with ExitStack() as stack:
-            self.signals = stack.enter_context(_collected_signals())
+            self.signals = stack.enter_context(collected_signals())
             try:
                 self.source = stack.enter_context(
                     closing(Source(options["file"], interrupted=lambda: bool(self.signals)))
@@ -153,25 +155,6 @@ def _finish(worker: Executor, run: int, state: RunState, **fields: int) -> None:
 
     with suppress(DatabaseError, InterfaceError):
         worker.submit(record).result()
-
-
-@contextmanager
-def _collected_signals() -> Iterator[list[signal.Signals]]:
-    """Collect the first signal instead of ending the process. A second one ends it."""
-    received: list[signal.Signals] = []
-    signals = ending_signals()
-
-    def collect(number: int, _frame: FrameType | None) -> None:
-        received.append(signal.Signals(number))
-        for each in signals:
-            signal.signal(each, signal.SIG_DFL)
-
-    before = {each: signal.signal(each, collect) for each in signals}
-    try:
-        yield received
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ class AddedWebhook(TypedDict):
 
     webhookId: str
     url: str
-    types: list[Literal["user.statusChanged", "user.requirementsChanged", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"] | str]
+    types: list[Literal["user.statusChanged", "user.requirementsChanged", "user.erased", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"] | str]
     description: str
     state: Literal["active", "disabled"] | str
     secret: str
@@ -161,7 +161,7 @@ class NewWebhook(TypedDict):
     """A webhook to be added."""
 
     url: str
-    types: NotRequired[list[Literal["user.statusChanged", "user.requirementsChanged", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"]]]
+    types: NotRequired[list[Literal["user.statusChanged", "user.requirementsChanged", "user.erased", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"]]]
     description: NotRequired[str]
 
 
@@ -391,6 +391,22 @@ class UserChanges(TypedDict):
     isCiroAffiliate: NotRequired[bool]
 
 
+class UserErased(TypedDict):
+    """The user that is no more: its records have reached the end of their retention."""
+
+    userId: str
+    externalId: str
+
+
+class UserErasedEvent(TypedDict):
+    """An event of the type user.erased."""
+
+    eventId: str
+    type: Literal["user.erased"]
+    createdAt: str
+    data: UserErased
+
+
 class UserPage(TypedDict):
     """A page of users."""
 
@@ -415,7 +431,7 @@ class Webhook(TypedDict):
 
     webhookId: str
     url: str
-    types: list[Literal["user.statusChanged", "user.requirementsChanged", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"] | str]
+    types: list[Literal["user.statusChanged", "user.requirementsChanged", "user.erased", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"] | str]
     description: str
     state: Literal["active", "disabled"] | str
 
@@ -454,7 +470,7 @@ class WithdrawnDocument(TypedDict):
 Closing = dict[str, Any]
 
 
-Event = StatusChangedEvent | RequirementsChangedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent
+Event = StatusChangedEvent | RequirementsChangedEvent | UserErasedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent
 
 
 WebhookTest = dict[str, Any]

@@ -1,0 +1,225 @@
+"""The commands of the retention: retention_report, holds, erase_due (docs/operations.md, "Records")."""
+
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.files.storage import storages
+from django.db import connections
+from pytest_django import Settings
+
+from partners.db import serving_role
+from partners.models import AuditEntry, Partner
+from tests import factories
+from tests.conftest import database_url
+from tests.support.ageing import date_back
+from tests.support.commands import outcome, printed, refusal, run
+from tests.support.documents import add_document, path_of
+from transactions.documents.downloads import STORAGE
+from transactions.management.commands import erase_due
+from transactions.models import ErasedFile
+from users.models import Erasure, Hold, HoldRelease, Staff, Status, User
+from users.records import holds, retention
+
+pytestmark = pytest.mark.usefixtures("committed_partner")
+LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def owner_closed() -> Iterator[None]:
+    yield
+    connections[serving_role.OWNER].close()
+
+
+@pytest.fixture
+def by(committed_partner: Partner) -> Staff:
+    staff: Staff = factories.StaffFactory.create(username=f"r-{uuid.uuid4().hex[:12]}")
+    return staff
+
+
+@pytest.fixture
+def other(committed_partner: Partner) -> Staff:
+    staff: Staff = factories.StaffFactory.create(username=f"o-{uuid.uuid4().hex[:12]}")
+    return staff
+
+
+def old_users(partner: Partner, count: int) -> list[User]:
+    users = [
+        factories.UserFactory.create(partner=partner, external_id=f"old-{uuid.uuid4()}", status=Status.REJECTED)
+        for _ in range(count)
+    ]
+    for number, user in enumerate(users):
+        date_back(user.pk, LONG_AGO + timedelta(days=number))
+    return users
+
+
+def erase(partner: Partner, by: Staff, *arguments: str) -> Any:
+    return outcome("erase_due", "--partner", partner.slug, "--by", by.username, *arguments)
+
+
+def test_the_report_says_who_is_due(committed_partner: Partner, by: Staff, settings: Settings) -> None:
+    first, second = old_users(committed_partner, 2)
+    holds.place_hold(user_id=second.pk, by=by, reason="Litigation.")
+    factories.UserFactory.create(partner=committed_partner, external_id="of-today", status=Status.REJECTED)
+    listed = [one for one in outcome("retention_report")["users"] if one["partner"] == committed_partner.slug]
+    assert listed == [
+        {
+            "partner": committed_partner.slug,
+            "externalId": user.external_id,
+            "userId": str(user.pk),
+            "dueAt": due_at,
+            "held": held,
+        }
+        for user, due_at, held in (
+            (first, "2020-06-01T00:00:00.000000Z", False),
+            (second, "2020-06-02T00:00:00.000000Z", True),
+        )
+    ]
+    report = outcome("retention_report")
+    assert report["due"] == len(report["users"])
+    assert report["held"] == sum(one["held"] for one in report["users"])
+    assert first.external_id in printed("retention_report")
+    settings.RETENTION_YEARS = 50
+    assert outcome("retention_report") == {"due": 0, "held": 0, "users": []}
+
+
+def test_the_report_looks_ahead(committed_partner: Partner) -> None:
+    [user] = old_users(committed_partner, 1)
+    date_back(user.pk, datetime.now(UTC) - timedelta(days=5 * 365 - 10))
+
+    def listed(days: int) -> list[str]:
+        return [one["externalId"] for one in outcome("retention_report", f"--within-days={days}")["users"]]
+
+    assert user.external_id not in listed(0)
+    assert user.external_id not in listed(9)
+    assert user.external_id in listed(13)
+
+
+def test_a_rehearsal_changes_nothing(committed_partner: Partner, by: Staff) -> None:
+    users = old_users(committed_partner, 2)
+    assert erase(committed_partner, by) == {"due": 2, "held": 0, "erased": 0}
+    assert User.objects.filter(pk__in=[user.pk for user in users]).count() == 2
+
+
+@pytest.mark.parametrize("number", ["1", "3", "0"])
+def test_another_number_than_is_due_is_refused(number: str, committed_partner: Partner, by: Staff) -> None:
+    users = old_users(committed_partner, 2)
+    told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", number, "--by", by.username)
+    assert told == f"Not {number} but 2 are due now: nothing was erased."
+    assert User.objects.filter(pk__in=[user.pk for user in users]).count() == 2
+
+
+def test_what_is_due_is_erased_and_what_is_held_stays(committed_partner: Partner, by: Staff) -> None:
+    first, held, last = old_users(committed_partner, 3)
+    holds.place_hold(user_id=held.pk, by=by, reason="Litigation.")
+    assert erase(committed_partner, by, "--confirm", "3") == {"due": 3, "held": 1, "erased": 2}
+    assert set(User.objects.filter(partner=committed_partner).values_list("pk", flat=True)) == {held.pk}
+    assert Erasure.objects.filter(pk__in=(first.pk, last.pk), by=by, partner=committed_partner).count() == 2
+    entry = AuditEntry.objects.get(object=str(first.pk))
+    assert (entry.action, entry.actor, entry.detail["command"]) == ("user.erased", by.username, "erase_due")
+    assert erase(committed_partner, by, "--confirm", "1") == {"due": 1, "held": 1, "erased": 0}
+
+
+def test_the_files_go_with_their_documents(committed_partner: Partner, by: Staff, folder: Path) -> None:
+    [user] = old_users(committed_partner, 1)
+    document = add_document(user, created_at=LONG_AGO)
+    assert path_of(folder, document).exists()
+    assert erase(committed_partner, by, "--confirm", "1")["erased"] == 1
+    assert not path_of(folder, document).exists()
+    assert not ErasedFile.objects.exists()
+
+
+def test_files_that_could_not_be_deleted_go_in_the_next_run(
+    committed_partner: Partner, by: Staff, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [user] = old_users(committed_partner, 1)
+    document = add_document(user, created_at=LONG_AGO)
+
+    def fail(name: str) -> None:
+        raise OSError("The storage is away.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storages[STORAGE], "delete", fail)
+        told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "1", "--by", by.username)
+    assert told == "1 of 1 were erased; 1 files could not be deleted: run it again once the storage works."
+    assert path_of(folder, document).exists()
+    assert erase(committed_partner, by, "--confirm", "0")["erased"] == 0
+    assert not path_of(folder, document).exists()
+
+
+def test_a_run_is_stopped_between_two_users_and_resumed(
+    committed_partner: Partner, by: Staff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old_users(committed_partner, 3)
+    erase_one = retention.erase
+
+    def stopped(*arguments: Any, **named: Any) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        return erase_one(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erase_due, "erase", stopped)
+        end = run("erase_due", "--partner", committed_partner.slug, "--confirm", "3", "--by", by.username)
+    assert end.status == 128 + signal.SIGINT
+    assert "Stopped by SIGINT: 1 of 3 were erased" in end.errors
+    assert erase(committed_partner, by, "--confirm", "2") == {"due": 2, "held": 0, "erased": 2}
+
+
+def test_a_user_whom_others_keep_locked_is_left(committed_partner: Partner, by: Staff) -> None:
+    locked, _free = old_users(committed_partner, 2)
+    with psycopg.connect(database_url(serving_role.SERVING)) as session:
+        session.execute("SELECT FROM users_user WHERE id = %s FOR NO KEY UPDATE", (locked.pk,))
+        assert erase(committed_partner, by, "--confirm", "2") == {"due": 2, "held": 0, "erased": 1}
+    assert erase(committed_partner, by, "--confirm", "1")["erased"] == 1
+
+
+def test_a_disabled_account_erases_nothing(committed_partner: Partner, by: Staff) -> None:
+    Staff.objects.filter(pk=by.pk).update(is_active=False)
+    assert refusal("erase_due", "--by", by.username) == f"{by.username} is disabled."
+
+
+def test_a_hold_is_placed_by_one_and_released_by_another(committed_partner: Partner, by: Staff, other: Staff) -> None:
+    [user] = old_users(committed_partner, 1)
+    arguments = ("--reason", "A production order.", "--by", by.username)
+    hold = outcome("hold_user", committed_partner.slug, user.external_id, *arguments)["holdId"]
+    [listed] = [one for one in outcome("list_holds")["holds"] if one["holdId"] == hold]
+    assert listed["reason"] == "A production order."
+    assert (listed["by"], listed["releasedBy"], listed["releasedAt"]) == (by.username, None, None)
+    own = refusal("release_hold", hold, "--reason", "Done.", "--by", by.username)
+    assert own == "You placed this hold: another person releases it."
+    assert outcome("release_hold", hold, "--reason", "Done.", "--by", other.username) == {"holdId": hold}
+    again = refusal("release_hold", hold, "--reason", "Done.", "--by", other.username)
+    assert again == "This hold has been released already."
+    assert hold not in {one["holdId"] for one in outcome("list_holds")["holds"]}
+    [listed] = [one for one in outcome("list_holds", "--all")["holds"] if one["holdId"] == hold]
+    assert listed["releasedBy"] == other.username
+    assert Hold.objects.get(pk=hold).release == HoldRelease.objects.get(pk=hold)
+    assert set(AuditEntry.objects.filter(object=str(user.pk)).values_list("action", flat=True)) >= {
+        "user.held",
+        "user.released",
+    }
+
+
+def test_who_may_not_decide_holds_nobody(committed_partner: Partner) -> None:
+    [user] = old_users(committed_partner, 1)
+    auditor = factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role="auditor")
+    arguments = ("--reason", "Seen.", "--by", auditor.username)
+    assert "may not decide" in refusal("hold_user", committed_partner.slug, user.external_id, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("release_hold", str(uuid.UUID(int=1)), "--reason", "Done."), "There is no hold"),
+        (("hold_user", "nobody", "x", "--reason", "Seen."), "Partner 'nobody' not found."),
+        (("erase_due", "--partner", "nobody"), "Partner 'nobody' not found."),
+    ],
+)
+def test_what_is_not_there(arguments: tuple[str, ...], told: str, by: Staff) -> None:
+    assert told in refusal(*arguments, "--by", by.username)

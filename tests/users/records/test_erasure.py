@@ -1,0 +1,205 @@
+"""Erasing a user: docs/operations.md, "Records". The database is the guard, whoever calls it."""
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connections
+from psycopg.errors import IntegrityConstraintViolation, RestrictViolation
+
+from partners.db import serving_role
+from partners.models import AuditEntry, Event, Mode, OutboxEntry, Partner
+from tests import factories
+from tests.conftest import database_url
+from tests.support.ageing import date_back
+from users.models import Erasure, Hold, HoldRelease, Staff, Status, StatusChange, User, UserEvent
+from users.records import holds
+
+pytestmark = pytest.mark.usefixtures("committed_partner")
+LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
+ERASE = "INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, %s)"
+
+
+@pytest.fixture
+def staff(committed_partner: Partner) -> Staff:
+    return factories.StaffFactory.create(username=f"r-{uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture
+def owner(committed_partner: Partner) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as session:
+        yield session
+
+
+def old_user(partner: Partner, status: Status = Status.CLOSED, since: datetime = LONG_AGO) -> User:
+    user: User = factories.UserFactory.create(partner=partner, external_id=f"old-{uuid.uuid4()}", status=status)
+    date_back(user.pk, since)
+    return user
+
+
+def erase(owner: psycopg.Connection, user: User, staff: Staff, years: int = 5) -> None:
+    owner.execute(ERASE, (user.pk, staff.pk, years))
+
+
+def test_what_is_left_of_a_user(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
+    user = old_user(committed_partner)
+    factories.add_conversions(user, [LONG_AGO, LONG_AGO - timedelta(days=1)])
+    erase(owner, user, staff)
+    left = Erasure.objects.get(pk=user.pk)
+    assert (left.partner, left.by, left.years) == (committed_partner, staff, 5)
+    assert left.due_at == LONG_AGO.replace(year=2020)
+    assert left.rows["users_user"] == 1
+    assert left.rows["transactions_conversion"] == 2
+    assert left.rows["users_statuschange"] == 2
+    assert not User.objects.filter(pk=user.pk).exists()
+    assert not UserEvent.objects.filter(pgh_obj_id=user.pk).exists()
+    assert not StatusChange.objects.filter(user_id=user.pk).exists()
+    [entry] = AuditEntry.objects.filter(object=str(user.pk))
+    assert (entry.action, entry.actor) == ("user.erased", staff.username)
+    assert entry.detail["rows"] == left.rows
+    [event] = OutboxEntry.objects.filter(partner=committed_partner)
+    assert (event.type, event.user_ids) == ("user.erased", [user.pk])
+    assert event.data == {"externalId": user.external_id, "userId": str(user.pk)}
+
+
+@pytest.mark.parametrize("status", [Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED])
+def test_the_clock_stands_in_these_statuses(
+    status: Status, committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+) -> None:
+    user = old_user(committed_partner, status)
+    with pytest.raises(IntegrityConstraintViolation, match="not due"):
+        erase(owner, user, staff)
+    assert User.objects.filter(pk=user.pk).exists()
+
+
+@pytest.mark.parametrize("add", [factories.add_conversions, factories.add_documents])
+def test_the_newest_row_starts_the_clock(
+    add: Callable[..., Any], committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+) -> None:
+    user = old_user(committed_partner)
+    add(user, [datetime.now(UTC) - timedelta(days=5 * 365)])
+    with pytest.raises(IntegrityConstraintViolation, match="not due"):
+        erase(owner, user, staff)
+
+
+def test_the_years_are_those_of_the_calendar(
+    committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+) -> None:
+    user = old_user(committed_partner, Status.REJECTED, datetime(2016, 2, 29, 7, tzinfo=UTC))
+    erase(owner, user, staff)
+    assert Erasure.objects.get(pk=user.pk).due_at == datetime(2021, 2, 28, 7, tzinfo=UTC)
+
+
+def test_less_than_the_law_asks_is_refused(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation, match="years_of_the_law"):
+        erase(owner, old_user(committed_partner), staff, years=4)
+
+
+def test_a_held_user_stays_until_another_person_releases_it(
+    committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+) -> None:
+    user, other = old_user(committed_partner), factories.StaffFactory.create(username=f"o-{uuid.uuid4().hex[:12]}")
+    first, second = (holds.place_hold(user_id=user.pk, by=staff, reason="Litigation.") for _ in range(2))
+    for hold in (first, second):
+        with pytest.raises(IntegrityConstraintViolation, match="are held"):
+            erase(owner, user, staff)
+        holds.release_hold(hold_id=hold.pk, by=other, reason="It has ended.")
+    erase(owner, user, staff)
+    assert not Hold.objects.filter(pk__in=(first.pk, second.pk)).exists()
+    assert not HoldRelease.objects.filter(pk__in=(first.pk, second.pk)).exists()
+
+
+def test_users_of_a_sandbox_are_out_of_this(owner: psycopg.Connection, staff: Staff) -> None:
+    user = old_user(factories.PartnerFactory.create(slug=f"s-{uuid.uuid4()}", mode=Mode.SANDBOX))
+    with pytest.raises(IntegrityConstraintViolation, match="not due"):
+        erase(owner, user, staff)
+
+
+def test_nobody_is_erased_twice(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
+    user = old_user(committed_partner)
+    erase(owner, user, staff)
+    with pytest.raises(IntegrityConstraintViolation, match="no such user"):
+        erase(owner, user, staff)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM users_user WHERE id = %(other)s",
+        "DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
+        "DELETE FROM users_statuschange WHERE user_id = %(due)s",
+        "DELETE FROM partners_auditentry WHERE object = %(other)s::text",
+        "DELETE FROM users_erasure",
+        "UPDATE users_erasure SET rows = '{}'",
+        "UPDATE users_erasure SET erased_at = now() - interval '1 day'",
+        "TRUNCATE users_erasure",
+        # After, and in the statement of, an erasure.
+        "{erase}; DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
+        "WITH erased AS ({erase}) DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
+        "{erase}; UPDATE users_erasure SET rows = '{{}}'; DELETE FROM users_user WHERE id = %(other)s",
+    ],
+)
+def test_the_owner_deletes_nothing_else(
+    statement: str, committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+) -> None:
+    gone, due, other = (old_user(committed_partner) for _ in range(3))
+    erase(owner, gone, staff)
+    erase_due = "INSERT INTO users_erasure (user_id, by_id, years) VALUES (%(due)s, %(by)s, 5)"
+    values = {"due": due.pk, "other": other.pk, "by": staff.pk}
+    with (
+        psycopg.ClientCursor(owner) as cursor,
+        owner.transaction(),
+        pytest.raises((IntegrityConstraintViolation, RestrictViolation)),
+    ):
+        cursor.execute(statement.replace("{erase}", erase_due).replace("{{}}", "{}"), values)
+    assert User.objects.filter(pk__in=(due.pk, other.pk)).count() == 2
+    assert UserEvent.objects.filter(pgh_obj_id=other.pk).exists()
+
+
+def test_the_serving_role_erases_nobody(committed_partner: Partner, staff: Staff) -> None:
+    user = old_user(committed_partner)
+    with (
+        psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as session,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        session.execute(ERASE, (user.pk, staff.pk, 5))
+
+
+def test_others_of_a_shared_entry_keep_theirs(
+    committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+) -> None:
+    user, other = old_user(committed_partner), old_user(committed_partner)
+    OutboxEntry.objects.filter(partner=committed_partner)
+    conversions = [
+        factories.ConversionFactory.build(user=one, created_at=LONG_AGO, conversion_id=f"cv-{uuid.uuid4()}")
+        for one in (user, other, user)
+    ]
+    factories.insert_conversions(conversions)
+    erase(owner, user, staff)
+    [entry] = OutboxEntry.objects.filter(partner=committed_partner, type="user.transactionsRecorded")
+    assert (entry.user_ids, entry.external_ids, entry.size) == ([other.pk], [other.external_id], 1)
+    assert entry.times == [LONG_AGO]
+
+
+def test_a_writer_is_waited_for(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
+    """A hold that is being placed is seen; one that comes later finds no user."""
+    user = old_user(committed_partner)
+    placed = threading.Event()
+    with psycopg.connect(database_url(serving_role.SERVING)) as session, ThreadPoolExecutor(1) as pool:
+        session.execute(
+            "INSERT INTO users_hold (id, user_id, by_id, reason, created_at)"
+            " VALUES (gen_random_uuid(), %s, %s, 'Seen.', now())",
+            (user.pk, staff.pk),
+        )
+        placed.set()
+        erasing = pool.submit(erase, owner, user, staff)
+        session.commit()
+        with pytest.raises(IntegrityConstraintViolation, match="are held"):
+            erasing.result()
+    assert not Event.objects.filter(user_id=user.pk, type="user.erased").exists()
+    connections.close_all()

@@ -1,0 +1,27 @@
+"""Deletes the files of documents that went with their users, after the commit."""
+
+import structlog
+from django.core.files.storage import storages
+
+from transactions.documents.downloads import STORAGE
+from transactions.models import ErasedFile
+
+log = structlog.get_logger("transactions.documents.erased_files")
+
+
+def delete_files(*, using: str) -> int:
+    """Delete them; returns how many are left, because the storage failed: for the next run.
+
+    using: the alias of the owner's connection.
+    """
+    left = 0
+    for erased in ErasedFile.objects.using(using).order_by("storage_name"):
+        try:
+            # A file that is not there is no failure.
+            storages[STORAGE].delete(erased.storage_name)
+        except OSError as error:
+            left += 1
+            log.warning("a file of an erased document is left", file=erased.storage_name, exc_info=error)
+        else:
+            erased.delete()
+    return left

@@ -1,0 +1,30 @@
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import CommandError
+
+from partners.management.base import Outcome, ServiceCommand
+from users.decisions.compliance import DecisionRefusedError
+from users.management.base import uuid_argument
+from users.models import Hold
+from users.records.holds import release_hold
+from users.staff.staff import find_staff
+
+
+class Command(ServiceCommand):
+    help = "Ends a hold on a user's records, by another account than the one that placed it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("hold_id", metavar="HOLD_ID", type=uuid_argument, help="the hold's id")
+        parser.add_argument("--reason", required=True, help="stored with the user's records")
+        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+
+    def perform(self, *, hold_id: UUID, reason: str, by: str, **_: Any) -> Outcome:
+        try:
+            release_hold(hold_id=hold_id, by=find_staff(by), reason=reason)
+        except Hold.DoesNotExist:
+            raise CommandError(f"There is no hold {hold_id}.") from None
+        except DecisionRefusedError as error:
+            raise CommandError(str(error)) from error
+        return Outcome({"holdId": str(hold_id)}, [f"Hold {hold_id} is released."])

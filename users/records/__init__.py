@@ -1,0 +1,1 @@
+"""How the records of users end: docs/operations.md, "Records: kept, held, erased"."""

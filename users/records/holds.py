@@ -1,0 +1,58 @@
+"""Holds: what keeps a user's records whatever the clock says. One person places them, another releases them."""
+
+from uuid import UUID
+
+from django.db import IntegrityError, models, transaction
+from django.utils.translation import gettext as _
+
+from partners.db import history_context
+from users.decisions.compliance import DecisionRefusedError, check_reason, require_permission
+from users.models import Hold, HoldRelease, Staff, User
+
+
+def is_held(user: User) -> bool:
+    """Whether a hold keeps the user's records."""
+    return in_force(user.holds.all()).exists()
+
+
+def in_force(holds: models.QuerySet[Hold]) -> models.QuerySet[Hold]:
+    """Those of the holds that nobody has released."""
+    return holds.filter(release=None)
+
+
+def place_hold(*, user_id: UUID, by: Staff, reason: str, source: str = "") -> Hold:
+    """Keep the records of a real user until another person releases the hold.
+
+    by: an active account that may decide. reason: 1 to 2000 characters, which stay with the user.
+    source: the origin that the history names, such as a request's id.
+    Raises DecisionRefusedError, User.DoesNotExist; nothing has changed then.
+    """
+    require_permission(by)
+    reason = reason.strip()
+    check_reason(reason, "")
+    with transaction.atomic():
+        # Waits for an erasure; then there is no such user.
+        user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+        if user.is_sandbox:
+            raise DecisionRefusedError(_("The records of sandbox users have no retention: there is nothing to hold."))
+        history_context.set_context(staff=by.get_username(), source=source)
+        return Hold.objects.create(user=user, by=by, reason=reason)
+
+
+def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> HoldRelease:
+    """End a hold. The arguments are those of place_hold; `by` is another account than the one that placed it.
+
+    Raises DecisionRefusedError, Hold.DoesNotExist; nothing has changed then.
+    """
+    require_permission(by)
+    reason = reason.strip()
+    check_reason(reason, "")
+    hold = Hold.objects.select_related("by").get(pk=hold_id)
+    if hold.by_id == by.pk:
+        raise DecisionRefusedError(_("You placed this hold: another person releases it."))
+    try:
+        with transaction.atomic():
+            history_context.set_context(staff=by.get_username(), source=source)
+            return HoldRelease.objects.create(hold=hold, by=by, reason=reason)
+    except IntegrityError:
+        raise DecisionRefusedError(_("This hold has been released already.")) from None
