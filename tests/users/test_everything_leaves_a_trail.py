@@ -112,7 +112,6 @@ class World:
         user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
         return str(factories.RequirementFactory.create(user=user, by=by).pk)
 
-
     @property
     def hold(self) -> str:
         """One of the first."""
