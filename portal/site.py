@@ -9,7 +9,7 @@ from django.urls import reverse
 from portal.doctor import page as doctor_page
 from portal.guide import changelog, go_live, guide
 from portal.markdown import markdown
-from portal.reference import countries
+from portal.reference import countries, postman
 from portal.reference import pages as reference
 
 
@@ -74,6 +74,14 @@ def pages() -> tuple[Page, ...]:
             reverse("docs_doctor"),
             doctor_page.page,
             "why a request got a 401; accepts JSON by POST",
+        ),
+        Page(
+            "Postman",
+            reverse("docs_postman"),
+            f"{reverse('docs_postman')}.md",
+            postman.page,
+            shows_address=True,
+            about="all operations in Postman, signed by a script",
         ),
         _page("Changelog", reverse("docs_changelog"), changelog.page, "changes by release"),
     )

@@ -121,11 +121,9 @@ def doctor(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def postman_json(request: HttpRequest) -> HttpResponse:
-    """The Postman collection for the address of this request."""
-    disposition = 'attachment; filename="partner-service.postman_collection.json"'
-    content = postman.collection_bytes(_base_url(request))
-    return public(content, _JSON, shared=False, disposition=disposition)
+def postman_page(request: HttpRequest) -> HttpResponse:
+    """How to use the API with Postman."""
+    return public(postman.page(_base_url(request)), shared=False)
 
 
 @require_safe

@@ -1,4 +1,4 @@
-// Signs the request before Postman sends it, with the collection's variables apiKey and secret.
+// Pre-request script of the collection: signs each request with the variables apiKey and secret.
 // Postman's sandbox declares names such as CryptoJS, which cannot be declared again.
 
 const hashes = require("crypto-js");
@@ -24,10 +24,28 @@ const apiKey = pm.variables.get("apiKey");
 const secret = pm.variables.get("secret");
 if (!apiKey || !secret) throw new Error("Set the collection's variables apiKey and secret.");
 
+// A run of the whole collection must not replace the key that runs it, or the secret of a webhook in use.
+if (/\/rotate(-secret)?$/.test(url.getPath()) && pm.variables.get("allowRotation") !== "true") {
+  console.log("Not sent: set the variable allowRotation to true to replace a key or a secret.");
+  pm.execution.skipRequest();
+}
+
+// Ids in the path are those of earlier responses, kept in variables of the same names.
+url.variables.each((one) => {
+  const kept = pm.variables.get(one.key);
+  if (kept) one.value = encodeURIComponent(kept);
+});
+
+// A failure is simulated only if the variable fault names one, such as conflict.
+headers.remove("X-Sandbox-Fault");
+const fault = pm.variables.get("fault");
+if (fault) headers.upsert({key: "X-Sandbox-Fault", value: fault});
+
 const isWrite = method === "POST" || method === "PATCH";
 const timestamp = new Date().toISOString();
-const keyHeader = headers.find((one) => one.key.toLowerCase() === "idempotency-key" && !one.disabled);
-const idempotencyKey = keyHeader ? resolved(keyHeader.value) : "";
+// Each write has a key of its own, unless the variable retryKey has that of an earlier one.
+const takesKey = headers.find((one) => one.key.toLowerCase() === "idempotency-key");
+const idempotencyKey = takesKey ? pm.variables.get("retryKey") || resolved("{{$guid}}") : "";
 const content = isWrite && body ? resolved(body.raw) : "";
 const canonical = [
   method,
@@ -40,7 +58,9 @@ const canonical = [
 
 // Send exactly what is signed: without variables.
 if (content) body.update({mode: "raw", raw: content});
-if (keyHeader) keyHeader.value = idempotencyKey;
+headers.remove("Idempotency-Key");
+if (idempotencyKey) headers.upsert({key: "Idempotency-Key", value: idempotencyKey});
+if (idempotencyKey) pm.collectionVariables.set("idempotencyKey", idempotencyKey);
 headers.upsert({key: "X-Api-Key", value: apiKey});
 headers.upsert({key: "X-Request-Timestamp", value: timestamp});
 headers.upsert({key: "X-Request-Signature", value: hashes.HmacSHA256(canonical, secret).toString()});

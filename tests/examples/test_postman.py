@@ -1,68 +1,92 @@
-"""The Postman collection: an item for each operation, and a script that signs as the vectors say."""
+"""The scripts of the Postman page: they sign as the vectors say, and what replaces a key is not sent unless allowed."""
 
 import json
 from typing import Any
 
-from portal import openapi
 from portal.reference import postman
 from tests.examples.languages import NODE, Workshop
 from tests.examples.published import API_KEY, SECRET, VECTORS
+from tests.portal.reading import read
 
-COLLECTION = json.loads(postman.collection_bytes("https://partners.example"))
-REQUESTS: list[dict[str, Any]] = [one["request"] for folder in COLLECTION["item"] for one in folder["item"]]
-
-
-def test_it_is_of_format_2_1_and_holds_nothing_secret() -> None:
-    assert COLLECTION["info"]["schema"].endswith("/collection/v2.1.0/collection.json")
-    values = {one["key"]: one["value"] for one in COLLECTION["variable"]}
-    assert values == {"baseUrl": "https://partners.example", "apiKey": "", "secret": ""}
+KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
+CREDENTIALS = {"apiKey": API_KEY, "secret": SECRET}
 
 
-def test_every_operation_is_an_item_with_its_parameters() -> None:
-    described = {
-        (method.upper(), path): operation
-        for path, methods in openapi.document()["paths"].items()
-        for method, operation in methods.items()
+def request(method: str = "GET", path: str = "/v1/ping", **more: Any) -> dict[str, Any]:
+    made = {"method": method, "path": path, "query": "", "body": "", "headers": {}, "pathVariables": []}
+    made |= {"timestamp": "2026-01-15T10:30:00Z", "guid": KEY, "response": {}}
+    return made | more | {"variables": CREDENTIALS | more.get("variables", {})}
+
+
+def sent(place: Workshop, *requests: dict[str, Any]) -> list[Any]:
+    """What becomes of each request; None of one that is not sent."""
+    given = {"sign": postman.SIGN.read_text(), "remember": postman.REMEMBER.read_text(), "requests": requests}
+    done = place.built(NODE).run(("node", "postman.mjs"), given=json.dumps(given).encode())
+    assert done.stderr == b""
+    found: list[Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_page_has_both_scripts_and_the_address() -> None:
+    page = read("/docs/postman")
+    assert {postman.SIGN.read_text().strip(), postman.REMEMBER.read_text().strip()} <= {
+        one.strip() for one in page.code
     }
-    assert len(REQUESTS) == len(described)
-    for request in REQUESTS:
-        path = "/" + "/".join(
-            f"{{{part.removeprefix(':')}}}" if part.startswith(":") else part for part in request["url"]["path"]
-        )
-        operation = described[request["method"], path]
-        held = [*request["url"]["query"], *request["url"]["variable"], *request["header"]]
-        parameters = [openapi.resolve(openapi.document(), one) for one in operation["parameters"]]
-        assert {one["name"] for one in parameters} <= {one["key"] for one in held}
-        # A failure is simulated only if its header is switched on.
-        assert {one["key"]: one.get("disabled") for one in request["header"]}["X-Sandbox-Fault"]
-        assert ("body" in request) is ("requestBody" in operation)
-
-
-def test_a_first_call_sends_what_is_required_and_what_has_a_default() -> None:
-    request = next(one for one in REQUESTS if one["method"] == "GET" and one["url"]["path"][-1] == "transactions")
-    assert {one["key"]: one["disabled"] for one in request["url"]["query"]} == {"cursor": True, "limit": False}
-    assert request["url"]["raw"] == "{{baseUrl}}/v1/users/:externalId/transactions?limit=25"
-
-
-def test_each_write_has_an_idempotency_key_of_its_own() -> None:
-    for request in REQUESTS:
-        keys = [one for one in request["header"] if one["key"] == "Idempotency-Key"]
-        # A response with a secret is not stored, and a test of a webhook sends once more.
-        is_without = request["url"]["path"][1:3] in (["sandbox", "webhooks"], ["sandbox", "api-keys"])
-        takes_one = "body" in request and not is_without
-        assert [(one["value"], one["disabled"]) for one in keys] == [("{{$guid}}", False)] * takes_one
+    assert "http://testserver/openapi.json" in page.text
 
 
 def test_the_script_signs_every_vector(place: Workshop) -> None:
-    script = "\n".join(COLLECTION["event"][0]["script"]["exec"])
     # The script signs the body of a write only, because Postman sends no other one.
     vectors = [one for one in VECTORS if one["body"] == "" or one["method"] in {"POST", "PATCH"}]
-    given = json.dumps({"script": script, "apiKey": API_KEY, "secret": SECRET, "vectors": vectors})
-    done = place.built(NODE).run(("node", "postman.mjs"), given=given.encode())
-    assert done.stderr == b""
-    for vector, headers in zip(vectors, json.loads(done.stdout), strict=True):
-        assert headers["X-Request-Signature"] == vector["signature"], vector["id"]
-        assert headers["X-Request-Timestamp"] == vector["timestamp"]
-        assert headers["X-Api-Key"] == API_KEY
-        assert headers.get("Idempotency-Key", "") == vector["idempotencyKey"]
+    requests = [
+        request(
+            *(vector["method"], vector["path"]),
+            query=vector["query"],
+            body=vector["body"],
+            timestamp=vector["timestamp"],
+            headers={"Idempotency-Key": "the example"} if vector["idempotencyKey"] else {},
+            guid=vector["idempotencyKey"],
+        )
+        for vector in vectors
+    ]
+    for vector, done in zip(vectors, sent(place, *requests), strict=True):
+        assert done["headers"]["X-Request-Signature"] == vector["signature"], vector["id"]
+        assert done["headers"]["X-Request-Timestamp"] == vector["timestamp"]
+        assert done["headers"]["X-Api-Key"] == API_KEY
+        assert done["headers"].get("Idempotency-Key", "") == vector["idempotencyKey"]
     assert len(vectors) > 30
+
+
+def test_what_replaces_a_key_or_a_secret_is_not_sent_unless_allowed(place: Workshop) -> None:
+    paths = ["/v1/sandbox/api-keys/rotate", "/v1/sandbox/webhooks/7/rotate-secret"]
+    assert sent(place, *(request("POST", path) for path in paths)) == [None, None]
+    allowed = sent(place, *(request("POST", path, variables={"allowRotation": "true"}) for path in paths))
+    assert None not in allowed
+
+
+def test_ids_of_a_response_are_put_into_later_paths(place: Workshop) -> None:
+    response = {"items": [{"externalId": "a b", "requirements": [{"requirementId": "r1"}]}, {"externalId": "c"}]}
+    [first] = sent(place, request(response=response))
+    assert first["kept"] == CREDENTIALS | {"externalId": "a b", "requirementId": "r1"}
+    [later] = sent(place, request(variables=first["kept"], pathVariables=["externalId", "documentId"]))
+    assert later["path"] == {"externalId": "a%20b", "documentId": "<string>"}
+
+
+def test_a_write_has_a_key_of_its_own_or_that_of_an_earlier_one(place: Workshop) -> None:
+    headers = {"Idempotency-Key": "the example"}
+    own, again, without = sent(
+        place,
+        request("POST", headers=headers),
+        request("POST", headers=headers, variables={"retryKey": "earlier"}),
+        request("POST"),
+    )
+    assert own["headers"]["Idempotency-Key"] == own["kept"]["idempotencyKey"] == KEY
+    assert again["headers"]["Idempotency-Key"] == "earlier"
+    assert "Idempotency-Key" not in without["headers"]
+
+
+def test_a_failure_is_simulated_only_if_asked_for(place: Workshop) -> None:
+    headers = {"X-Sandbox-Fault": "the example"}
+    usual, failing = sent(place, request(headers=headers), request(headers=headers, variables={"fault": "conflict"}))
+    assert "X-Sandbox-Fault" not in usual["headers"]
+    assert failing["headers"]["X-Sandbox-Fault"] == "conflict"

@@ -1,7 +1,5 @@
 """The changelog's page, and files for programs."""
 
-import json
-
 from portal.guide import changelog, example_files, guide
 from tests.portal.reading import get, read
 
@@ -67,10 +65,3 @@ def test_the_icon_has_the_sizes_of_tabs_and_shortcuts() -> None:
     icon = get("/favicon.ico").body
     count = int.from_bytes(icon[4:6], "little")
     assert (icon[:4], [icon[6 + 16 * number] for number in range(count)]) == (b"\0\0\1\0", [16, 32, 48])
-
-
-def test_the_postman_collection_has_the_address_of_its_request() -> None:
-    response = get("/docs/postman.json")
-    variables = {one["key"]: one["value"] for one in json.loads(response.body)["variable"]}
-    assert variables["baseUrl"] == "http://testserver"
-    assert (response.header("Content-Disposition") or "").startswith("attachment; ")

@@ -23,7 +23,7 @@ def blocks(page: Page) -> list[str]:
 def test_a_page_is_there_as_markdown(path: str, as_markdown: str) -> None:
     response = get(as_markdown)
     assert (response.status, response.header("Content-Type")) == (200, "text/markdown; charset=utf-8")
-    shared = "private" if path in {"/docs", "/docs/go-live"} else "public"
+    shared = "private" if path in {"/docs", "/docs/go-live", "/docs/postman"} else "public"
     assert response.header("Cache-Control") == f"{shared}, max-age=300"
     assert response.body.decode().startswith("# ")
 

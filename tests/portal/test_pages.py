@@ -30,12 +30,11 @@ FILES = {
     "/docs/examples/psi.py": "text/plain; charset=utf-8",
     "/docs/examples/ping.py": "text/plain; charset=utf-8",
     "/docs/clients/psi-python.tar.gz": "application/gzip",
-    "/docs/postman.json": "application/json",
     "/llms.txt": "text/plain; charset=utf-8",
     "/favicon.ico": "image/x-icon",
 }
 # They contain the address of their request.
-OF_ONE_ADDRESS = {"/docs", "/docs/go-live", "/docs/postman.json", "/llms.txt"}
+OF_ONE_ADDRESS = {"/docs", "/docs/go-live", "/docs/postman", "/llms.txt"}
 OTHERS = (
     "https://www.rfc-editor.org/rfc/",
     "https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/",

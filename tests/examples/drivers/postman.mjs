@@ -1,37 +1,51 @@
-// Runs the script of the Postman collection for each vector that it reads, with what Postman would give it, and writes
-// the headers it sets, as JSON.
+// Runs the scripts of the Postman page: for each request that it reads, the one before it with what Postman would give
+// it, and the one after it with the response. Writes the headers, the path's variables and what is kept, as JSON.
 import { createHash, createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-const {script, apiKey, secret, vectors} = JSON.parse(readFileSync(0, "utf8"));
+const {sign, remember, requests} = JSON.parse(readFileSync(0, "utf8"));
 const cryptoJs = {
   SHA256: (text) => ({toString: () => createHash("sha256").update(text).digest("hex")}),
   HmacSHA256: (text, key) => ({toString: () => createHmac("sha256", key).update(text).digest("hex")}),
 };
+class SkippedError extends Error {}
 
-function headersOf(vector) {
-  // Postman's list of headers finds those that are switched off too.
-  const headers = [{key: "idempotency-key", value: "switched off", disabled: true}];
-  if (vector.idempotencyKey) headers.push({key: "Idempotency-Key", value: "{{key}}"});
+function sent(given) {
+  const headers = Object.entries(given.headers).map(([key, value]) => ({key, value, disabled: true}));
   headers.upsert = (header) => headers.push(header);
+  headers.remove = (name) => {
+    const index = headers.findIndex((one) => one.key === name);
+    if (index >= 0) headers.splice(index, 1);
+  };
   class Clock {
-    toISOString() { return vector.timestamp; }
+    toISOString() { return given.timestamp; }
   }
+  const path = given.pathVariables.map((key) => ({key, value: "<string>"}));
   const pm = {
     request: {
-      method: vector.method,
-      url: {getPath: () => vector.path, getQueryString: () => vector.query},
+      method: given.method,
+      url: {getPath: () => given.path, getQueryString: () => given.query, variables: {each: (use) => path.forEach(use)}},
       headers,
-      body: {raw: vector.body, update: () => {}},
+      body: {raw: given.body, update: () => {}},
     },
-    variables: {
-      get: (name) => ({apiKey, secret})[name],
-      replaceIn: (text) => text.replace("{{key}}", vector.idempotencyKey),
-    },
+    execution: {skipRequest: () => { throw new SkippedError(); }},
+    variables: {get: (name) => given.variables[name], replaceIn: (text) => text.replace("{{$guid}}", given.guid)},
+    collectionVariables: {set: (name, value) => { given.variables[name] = value; }},
+    response: {code: 200, headers: {get: () => "application/json"}, json: () => given.response},
   };
-  // The sandbox has a CryptoJS of its own, and a script that declared another one would not run there.
-  new Function("pm", "require", "Date", `let CryptoJS; ${script}`)(pm, () => cryptoJs, Clock);
-  return Object.fromEntries(headers.filter((one) => !one.disabled).map(({key, value}) => [key, value]));
+  try {
+    // The sandbox has a CryptoJS of its own, and a script that declared another one would not run there.
+    new Function("pm", "require", "Date", "console", `let CryptoJS; ${sign}`)(pm, () => cryptoJs, Clock, {log() {}});
+  } catch (error) {
+    if (error instanceof SkippedError) return null;
+    throw error;
+  }
+  new Function("pm", remember)(pm);
+  return {
+    headers: Object.fromEntries(headers.map(({key, value}) => [key, value])),
+    path: Object.fromEntries(path.map(({key, value}) => [key, value])),
+    kept: given.variables,
+  };
 }
 
-process.stdout.write(JSON.stringify(vectors.map(headersOf)));
+process.stdout.write(JSON.stringify(requests.map(sent)));
