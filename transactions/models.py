@@ -298,12 +298,20 @@ class RunState(models.TextChoices):
     FAILED = "failed"
 
 
+class RunKind(models.TextChoices):
+    """What is imported."""
+
+    CONVERSIONS = "conversions"
+    DOCUMENTS = "documents"
+
+
 class ImportRun(models.Model):
-    """An import of conversions: its progress and outcome, without any content of its lines.
+    """An import of conversions, or of a manifest's documents: progress and outcome, without any content of its lines.
 
     line: the number of the last line processed. size_bytes, bytes_read: of the source; a pipe has no size.
     """
 
+    kind = models.CharField(max_length=20, choices=RunKind, db_default=RunKind.CONVERSIONS)
     source = models.CharField(max_length=255)
     state = models.CharField(max_length=10, choices=RunState, db_default=RunState.RUNNING)
     started_at = models.DateTimeField(db_default=Now())
@@ -325,6 +333,7 @@ class ImportRun(models.Model):
 
     class Meta:
         constraints = (
+            models.CheckConstraint(condition=Q(kind__in=RunKind.values), name="run_kind_known"),
             models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
             models.CheckConstraint(
                 condition=Q(state=RunState.RUNNING, ended_at=None)

@@ -147,6 +147,7 @@ COMMANDS: dict[str, Arguments] = {
     "rotate_webhook_secret": lambda w: [w.webhook],
     "retry_webhooks": lambda w: [w.webhook],
     "test_webhook": lambda w: [w.webhook],
+    "publish_documents": lambda w: [str(w.empty)],
     "purge_expired": lambda _w: [],
     "reencrypt_secrets": lambda _w: [],
     "fold_names": lambda _w: [],

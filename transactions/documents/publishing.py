@@ -101,15 +101,28 @@ def publish(
     return document
 
 
+def digest_of(source: BinaryIO, content_type: str) -> bytes:
+    """The SHA-256 of a file that may be published. Raises ValidationError, UnreadableError."""
+    checked = _CheckedSource(source, content_type)
+    for _chunk in checked.chunks():
+        pass
+    _require_whole(checked)
+    return checked.digest.digest()
+
+
+def _require_whole(source: "_CheckedSource") -> None:
+    if not source.size:
+        raise ValidationError("The file is empty.")
+    source.check.finish()
+
+
 def _store(document: Document, source: "_CheckedSource") -> None:
     try:
         # The storage chooses another name if this one is taken.
         document.storage_name = storages[STORAGE].save(document.storage_name, source)  # type: ignore[arg-type]
     except OSError as error:
         raise StorageError(_FULL if error.errno in {errno.ENOSPC, errno.EDQUOT} else _UNUSABLE) from error
-    if not source.size:
-        raise ValidationError("The file is empty.")
-    source.check.finish()
+    _require_whole(source)
     document.size_bytes, document.sha256 = source.size, source.digest.digest()
 
 

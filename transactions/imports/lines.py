@@ -72,7 +72,17 @@ def parse_line(line: bytes) -> str:
         return "\t".join([rule(record[name]) for name, rule in _RULES.items()])
     except (ValueError, BadRequestError):
         # The quick way ends at the first problem; an operator corrects all at once.
-        raise RejectedLineError("; ".join(map(str, _problems_of_line(line))) or NOT_JSON) from None
+        raise RejectedLineError("; ".join(map(str, _problems_of_line(line, _RULES))) or NOT_JSON) from None
+
+
+def parse_record(line: bytes, rules: Mapping[str, Rule]) -> dict[str, str]:
+    """The values of a line that has exactly these names, by name. Raises RejectedLineError."""
+    if len(line) > MAX_LINE_BYTES:
+        raise RejectedLineError(f"longer than {MAX_LINE_BYTES} bytes")
+    if problems := [str(problem) for problem in _problems_of_line(line, rules)]:
+        raise RejectedLineError("; ".join(problems))
+    record = parse_object(line)
+    return {name: rule(record[name]) for name, rule in rules.items()}
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -89,7 +99,7 @@ def _object(line: bytes) -> dict[str, Any]:
     return strict
 
 
-def _problems_of_line(line: bytes) -> Iterator[LineProblem]:
+def _problems_of_line(line: bytes, rules: Mapping[str, Rule]) -> Iterator[LineProblem]:
     """All that is wrong with a line."""
     try:
         record = parse_object(line)
@@ -99,7 +109,7 @@ def _problems_of_line(line: bytes) -> Iterator[LineProblem]:
     except BadRequestError:
         yield LineProblem(NOT_JSON)
     else:
-        yield from _problems(record, _RULES)
+        yield from _problems(record, rules)
 
 
 def _problems(record: JsonObject, rules: Mapping[str, Rule], parent: str = "") -> Iterator[LineProblem]:
@@ -154,10 +164,10 @@ def _side_rule(field: str) -> Rule:
     return rule
 
 
-def _external_id(value: Any) -> str:
+def external_id_of(value: Any) -> str:
+    """The externalId. Raises LineProblem."""
     try:
-        # A backslash is the only character that COPY escapes and that can occur, and only here.
-        return external_id(value).replace("\\", "\\\\")
+        return external_id(value)
     except ValidationError as problem:
         raise LineProblem(f"externalId: {problem.message}") from None
 
@@ -168,6 +178,7 @@ def _type(value: Any) -> str:
     return "conversion"
 
 
+slug_of = text_rule(_SLUG, "partner")
 _rate = text_rule(DECIMAL, "rate")
 
 
@@ -199,8 +210,9 @@ _SIDES: Mapping[str, Mapping[str, Rule]] = {
     for side in ("from", "to")
 }
 _RULES: Mapping[str, Rule] = {
-    "partner": text_rule(_SLUG, "partner"),
-    "externalId": _external_id,
+    "partner": slug_of,
+    # A backslash is the only character that COPY escapes and that can occur, and only here.
+    "externalId": lambda value: external_id_of(value).replace("\\", "\\\\"),
     "conversionId": text_rule(CONVERSION_ID, "conversionId"),
     "createdAt": lambda value: created_at_of(value).isoformat(),
     "type": _type,

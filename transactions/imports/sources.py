@@ -19,7 +19,6 @@ STANDARD_INPUT = "standard input"
 PAUSE = 1.0
 
 _READ_BYTES = 256 * 1024
-_IMPORT = "manage.py import_conversions -"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The first bytes of compressed files; their formats, and the programs that decompress them.
 _COMPRESSED = {
@@ -45,13 +44,17 @@ class Source:
     """A file, or standard input for `-`, read once. Raises OSError if it cannot be opened.
 
     name: of the file, without its folders. size: in bytes; None if unknown. position: the number of bytes read.
+    command: the one that advice names.
     """
 
-    def __init__(self, name: str, *, interrupted: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, name: str, *, command: str = "import_conversions", interrupted: Callable[[], bool] = lambda: False
+    ) -> None:
         self._is_file = name != "-"
         if not self._is_file and sys.stdin is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_INPUT)
         self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC) if self._is_file else sys.stdin.fileno()
+        self._again = f"manage.py {command} -"
         self._interrupted = interrupted
         self.name = Path(name).name if self._is_file else STANDARD_INPUT
         self.position = 0
@@ -82,7 +85,7 @@ class Source:
                 yield None
                 continue
             if number == 0:
-                _refuse_other_format(begun + chunk)
+                _refuse_other_format(begun + chunk, self._again)
             pieces = chunk.split(b"\n")
             pieces[0] = begun + pieces[0]
             begun = pieces.pop()[: MAX_LINE_BYTES + 1]
@@ -117,16 +120,16 @@ def _truncated(number: int, line: bytes) -> bytes:
     return (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)[: MAX_LINE_BYTES + 1]
 
 
-def _refuse_other_format(start: bytes) -> None:
+def _refuse_other_format(start: bytes, again: str) -> None:
     """Raises OtherFormatError: each line of such a source would be rejected."""
     for magic, (name, program) in _COMPRESSED.items():
         if start.startswith(magic):
-            raise OtherFormatError(f"The source is compressed with {name}. Decompress it: {program} FILE | {_IMPORT}")
+            raise OtherFormatError(f"The source is compressed with {name}. Decompress it: {program} FILE | {again}")
     for magic, encoding in _UTF_16.items():
         if start.startswith(magic):
-            convert = f"iconv -f {encoding} -t UTF-8 FILE | {_IMPORT}"
+            convert = f"iconv -f {encoding} -t UTF-8 FILE | {again}"
             raise OtherFormatError(f"The source is in UTF-16, not in UTF-8. Convert it: {convert}")
     if start.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
         raise OtherFormatError(
-            f"The source is a JSON array, not one object a line. Convert it: jq -c '.[]' FILE | {_IMPORT}"
+            f"The source is a JSON array, not one object a line. Convert it: jq -c '.[]' FILE | {again}"
         )

@@ -181,7 +181,7 @@ class Database:
             if self.run is not None:
                 counts = Counts(imported, known - imported, batch.refused + len(problems))
                 # After a commit whose answer was lost, a retry finds all rows unchanged. The record has the truth.
-                imported = _record(self.run, batch.last_line, batch.bytes_read, counts) - self._imported
+                imported = record_progress(self.run, batch.last_line, batch.bytes_read, counts) - self._imported
         self._imported += imported
         self._mostly_existing = imported * 2 < len(batch.rows)
         return Stored(imported, known - imported, problems)
@@ -217,7 +217,7 @@ def _stage(batch: Batch) -> None:
         copy.write("".join(batch.rows))
 
 
-def _record(run: int, line: int, bytes_read: int, counts: Counts) -> int:
+def record_progress(run: int, line: int, bytes_read: int, counts: Counts) -> int:
     """Add a batch that ends at this line, unless it is recorded already; return the run's imported conversions."""
     row = ImportRun.objects.filter(pk=run)
     row.filter(line__lt=line).update(

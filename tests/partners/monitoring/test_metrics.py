@@ -121,7 +121,9 @@ def test_a_running_import_shows_its_progress(service: Watched, committed_partner
     ended = timezone.now()
     ImportRun.objects.filter(pk=run.pk).update(state="complete", ended_at=ended)
     assert total(service, "psi_import_lines", run=str(run.pk)) == 0
-    assert total(service, "psi_import_ended_timestamp_seconds", state="complete") == pytest.approx(ended.timestamp())
+    assert total(service, "psi_import_ended_timestamp_seconds", kind="conversions", state="complete") == pytest.approx(
+        ended.timestamp()
+    )
 
 
 @pytest.mark.parametrize(("url", "values"), [("", []), ("redis://127.0.0.1:1/0", [0])])

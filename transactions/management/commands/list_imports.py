@@ -4,12 +4,12 @@ from typing import Any
 from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339, table, whole_number
 from transactions.models import ImportRun
 
-COLUMNS = ("id", "source", "state", "startedAt", "imported", "unchanged", "rejected", "line", "updatedAt")
-HEADINGS = ("ID", "SOURCE", "STATE", "STARTED", "IMPORTED", "UNCHANGED", "REJECTED", "LINE", "UPDATED")
+COLUMNS = ("id", "kind", "source", "state", "startedAt", "imported", "unchanged", "rejected", "line", "updatedAt")
+HEADINGS = ("ID", "KIND", "SOURCE", "STATE", "STARTED", "IMPORTED", "UNCHANGED", "REJECTED", "LINE", "UPDATED")
 
 
 class Command(ServiceCommand):
-    help = "List the imports of conversions, newest first, with their progress and outcome."
+    help = "List the imports of conversions and of documents, newest first, with their progress and outcome."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--limit", type=whole_number(1, 10_000), default=20, help="the number of imports (20)")
@@ -18,6 +18,7 @@ class Command(ServiceCommand):
         imports = [
             {
                 "id": run.pk,
+                "kind": run.kind,
                 "source": run.source,
                 "state": run.state,
                 "startedAt": optional_rfc_3339(run.started_at),
