@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
@@ -21,10 +22,11 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.date_formatting import moment
-from backoffice.lists.pages import ReadOnlyAdmin, Table
+from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
-from partners.models import Partner
+from partners.models import AuditEntry, Partner
 from partners.streaming import STAFF, TooManyStreamsError
+from transactions.documents.access import DOWNLOADED, record_download
 from transactions.documents.downloads import FaultError, respond
 from transactions.models import Conversion, Document, DocumentWithdrawal
 from users.cases.modes import in_mode
@@ -130,7 +132,7 @@ class DocumentAdmin(UserRowAdmin):
         return hasattr(document, "withdrawal")
 
     def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
-        """The withdrawal, if any."""
+        """The withdrawal, if any, and who downloaded it."""
         if withdrawal := DocumentWithdrawal.objects.select_related("by").filter(document=obj).first():
             yield Table(
                 title=_("This document was withdrawn"),
@@ -138,6 +140,7 @@ class DocumentAdmin(UserRowAdmin):
                 rows=[(moment(withdrawal.created_at), withdrawal.by.get_username(), withdrawal.reason)],
                 note=_("The partner can neither list nor download it."),
             )
+        yield _downloads(request, obj)
 
     def get_urls(self) -> list[URLPattern]:
         """Django's, and that of the file."""
@@ -156,9 +159,31 @@ class DocumentAdmin(UserRowAdmin):
             request, AccessKind.EXPORTED, user=document.user, detail=f"Document {document.document_id}"
         )
         try:
-            return respond(document, owner=STAFF, request_id=record.request_id)
+            response = respond(document, owner=STAFF, request_id=record.request_id)
         except TooManyStreamsError:
             return too_many_downloads(request)
         except FaultError as fault:
             messages.error(request, _("This document could not be sent: %s.") % fault.cause.label)
             return self.redirect_to(document)
+        record_download(document, by={})
+        return response
+
+
+def _downloads(request: HttpRequest, document: Document) -> Table:
+    """The latest downloads of a document, as the audit log has them."""
+    found = {"object": str(document.document_id), "action": DOWNLOADED}
+    entries = AuditEntry.objects.filter(**found).order_by("-at", "-id")[: TABLE_ROWS + 1]
+    rows = [
+        (moment(one.at), f"{one.get_actor_kind_display()}: {one.actor}", one.detail.get("key", "–")) for one in entries
+    ]
+    url = f"{reverse('admin:partners_auditentry_changelist')}?{urlencode(found)}"
+    all_rows = url if request.user.has_perm("partners.view_auditentry") else ""
+    return Table(
+        title=_("Downloads"),
+        headings=(_("when"), _("who"), _("API key")),
+        rows=rows[:TABLE_ROWS],
+        all_rows=all_rows,
+        is_cut=bool(all_rows) and len(rows) > TABLE_ROWS,
+        note=_("Repeated downloads with one key within an hour are one line."),
+        empty=_("Nobody has downloaded it."),
+    )

@@ -24,6 +24,7 @@ from transactions.api.serializers import (
     DocumentPageSerializer,
     DocumentSerializer,
 )
+from transactions.documents.access import record_download
 from transactions.documents.downloads import FaultCause, FaultError, respond
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import KeysetRows, Owner
@@ -138,9 +139,13 @@ class DocumentFile(UserView):
         if document is None:
             raise NotFoundError(DOCUMENT_NOT_FOUND)
         try:
-            return respond(document, owner=request.user.partner_slug, request_id=request.request_id)
+            response = respond(document, owner=request.user.partner_slug, request_id=request.request_id)
         except TooManyStreamsError:
             raise UnavailableError from None
         except FaultError as fault:
             # Logged and counted already.
             raise (UnavailableError() if fault.cause == FaultCause.STORAGE_FAILED else InternalError()) from None
+        caller = request.user
+        by = {"partner": caller.partner_slug, "key": caller.key_prefix, "requestId": request.request_id}
+        record_download(document, by=by)
+        return response

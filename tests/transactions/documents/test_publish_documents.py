@@ -26,7 +26,7 @@ PDF = b"%PDF-1.7 slip %%EOF\n"
 @pytest.fixture
 def ada(committed_partner: Partner, folder: Path) -> User:
     """Committed, as the run is recorded by another connection."""
-    return factories.UserFactory.create(partner=committed_partner, external_id="ada")  # type: ignore[no-any-return]
+    return factories.UserFactory.create(partner=committed_partner, external_id="ada")
 
 
 @pytest.fixture

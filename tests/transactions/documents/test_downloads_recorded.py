@@ -1,0 +1,93 @@
+"""Who downloaded a document: in the audit log, and on the document's page."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import DatabaseError
+from structlog.testing import capture_logs
+
+from partners.db import statements
+from partners.models import AuditEntry
+from tests import factories
+from tests.support.client import PartnerClient, Response
+from tests.support.documents import LONG, add_document, folder
+from tests.support.staff import client_of
+from transactions.documents.access import DOWNLOADED
+from transactions.models import Document
+from users.models import User
+
+__all__ = ("folder",)
+
+
+@pytest.fixture
+def document(create_user: Callable[..., Response], folder: Path) -> Document:
+    return add_document(User.objects.get(pk=create_user(externalId="ada").json()["userId"]), LONG)
+
+
+def entries(document: Document) -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(action=DOWNLOADED, object=document.document_id).order_by("id"))
+
+
+def download(api: PartnerClient, document: Document) -> Response:
+    return api.get(f"/v1/users/ada/documents/{document.document_id}")
+
+
+def test_a_partners_download_names_partner_key_request_and_user(api: PartnerClient, document: Document) -> None:
+    response = download(api, document)
+    assert response.body == LONG
+    [entry] = entries(document)
+    slug = document.partner.slug
+    assert (entry.actor, entry.actor_kind) == (slug, "partner")
+    [key] = document.partner.api_keys.all()
+    named = {"key": key.prefix, "requestId": response.header("X-Request-Id")}
+    assert entry.detail == named | {"partner": slug, "externalId": "ada"}
+
+
+def test_repeated_downloads_are_one_line_and_other_people_another(api: PartnerClient, document: Document) -> None:
+    for _ in range(3):
+        assert download(api, document).status == 200
+    staff = factories.StaffFactory.create(role="reviewer")
+    for _ in range(2):
+        client_of(staff).get(f"/admin/transactions/document/{document.pk}/file/").close()
+    assert [(one.actor_kind, one.actor) for one in entries(document)] == [
+        ("partner", document.partner.slug),
+        ("staff", staff.username),
+    ]
+
+
+def test_a_file_that_cannot_be_sent_is_no_download(api: PartnerClient, document: Document, folder: Path) -> None:
+    (folder / document.storage_name).unlink()
+    assert download(api, document).status == 500
+    assert entries(document) == []
+
+
+def test_without_writes_it_is_sent_and_logged(
+    api: PartnerClient, document: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = statements.run
+
+    def refuse(sql: str, parameters: Any) -> int:
+        if "INSERT INTO partners_auditentry" in sql:
+            raise DatabaseError
+        return run(sql, parameters)
+
+    monkeypatch.setattr(statements, "run", refuse)
+    with capture_logs() as lines:
+        assert download(api, document).body == LONG
+    assert [line["document"] for line in lines if line["event"] == "document download could not be recorded"] == [
+        str(document.document_id)
+    ]
+
+
+def test_the_documents_page_and_the_audit_log_show_who(api: PartnerClient, document: Document) -> None:
+    auditor = client_of(factories.StaffFactory.create(role="auditor"))
+    page = f"/admin/transactions/document/{document.pk}/change/"
+    assert "Nobody has downloaded it." in auditor.get(page).content.decode()
+    download(api, document)
+    shown = auditor.get(page).content.decode()
+    assert f"Partner: {document.partner.slug}" in shown
+    log = auditor.get(f"/admin/partners/auditentry/?object={document.document_id}&action={DOWNLOADED}")
+    assert "Document downloaded" in log.content.decode()
+    assert document.partner.slug in log.content.decode()
