@@ -171,6 +171,7 @@ def test_a_run_is_recorded_and_listed(tmp_path: Path, line: Line) -> None:
     assert shown.pop("id") == last_run().pk
     assert shown.pop("startedAt") <= shown.pop("updatedAt") == shown.pop("endedAt")
     assert shown == {
+        "kind": "conversions",
         "source": "conversions.ndjson",
         "state": "complete",
         "sizeBytes": file.stat().st_size,
