@@ -13,9 +13,9 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.servers.basehttp import ServerHandler
 from django.http.response import HttpResponseBase
 
-from partners.api.faults import LostResponse
 from partners.api.json import MAX_BODY_BYTES
 from partners.api.middleware import is_api_path
+from partners.api.sandbox.faults import LostResponse
 from partners.streaming import LimitedStreamingResponse
 
 # It accepts a Connection header, which PEP 3333 leaves to the server and wsgiref refuses.

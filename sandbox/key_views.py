@@ -1,11 +1,12 @@
 """API keys that sandbox partners rotate by themselves: contract, section 11."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 
-from partners.api.idempotency import KeyUse, StoredResponse
+from partners.api.idempotency import KeyUse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.api.views import SandboxView
@@ -21,6 +22,8 @@ class ApiKeyRotation(SandboxView):
     """/v1/sandbox/api-keys/rotate."""
 
     serializer_class = OverlapSerializer
+    response_serializer_class = RotatedKeySerializer
+    success_status = 201
     idempotency_key_use = KeyUse.REFUSED
 
     @extend_schema(
@@ -38,19 +41,16 @@ class ApiKeyRotation(SandboxView):
         },
     )
     def post(self, request: PartnerRequest) -> HttpResponse:
-        def rotate() -> StoredResponse:
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            old = ApiKey.objects.get(pk=request.user.key_id)
-            try:
-                issued = keys.rotate(old, overlap=timedelta(hours=serializer.validated_data["overlap_hours"]))
-            except keys.NotInForceError:
-                # A simultaneous request has ended it.
-                raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE) from None
-            old.refresh_from_db(fields=["expires_at"])
-            shown = RotatedKeySerializer(
-                {"apiKey": issued.api_key, "secret": issued.secret, "expiresAt": old.expires_at}
-            )
-            return StoredResponse(201, self.renderer.render(shown.data))
+        return self.write()
 
-        return self.write(rotate)
+    def perform(self) -> dict[str, Any]:
+        """Rotate the key. Raises BadRequestError, SignatureRefusedError."""
+        overlap = timedelta(hours=self.validated().validated_data["overlap_hours"])
+        old = ApiKey.objects.get(pk=self.request.user.key_id)
+        try:
+            issued = keys.rotate(old, overlap=overlap)
+        except keys.NotInForceError:
+            # A simultaneous request has ended it.
+            raise unauthorized(self.request, AuthenticationFailure.NOT_IN_FORCE) from None
+        old.refresh_from_db(fields=["expires_at"])
+        return {"apiKey": issued.api_key, "secret": issued.secret, "expiresAt": old.expires_at}

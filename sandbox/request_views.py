@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from rest_framework import serializers
 
 from partners import request_log, uuids
-from partners.api.errors import BadRequestError, FieldError, NotFoundError
+from partners.api.errors import FieldError, NotFoundError
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
 from partners.api.schema import (
@@ -118,8 +118,7 @@ class SandboxRequestList(SandboxRequestView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
-        if self.paginator.errors:
-            raise BadRequestError(field_errors=self.paginator.errors)
+        self.paginator.require_valid()
         rows = request_log.last_requests(request.user.partner_id)[: self.paginator.limit]
         return self.read(self.serializer_class({"items": rows}).data)
 

@@ -1,7 +1,7 @@
 """Webhooks and API keys of sandbox partners on the wire."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from drf_spectacular.utils import extend_schema_serializer
@@ -70,12 +70,23 @@ class WebhookSerializer(serializers.Serializer[WebhookEndpoint]):
     )
 
 
+class AddedWebhook(NamedTuple):
+    """A new webhook, with what is shown of it once."""
+
+    endpoint: WebhookEndpoint
+    secret: str
+
+
 class AddedWebhookSerializer(WebhookSerializer):
     """A webhook that was added, with its secret."""
 
     secret = serializers.RegexField(
         "^whsec_[A-Za-z0-9+/]{43}=$", help_text=f"Signs what is sent, by Standard Webhooks. {_SECRET_HELP}"
     )
+
+    def to_representation(self, instance: AddedWebhook) -> dict[str, Any]:  # type: ignore[override]
+        """The webhook on the wire, with its secret."""
+        return {**WebhookSerializer(instance.endpoint).data, "secret": instance.secret}
 
 
 class WebhookListSerializer(serializers.Serializer[Any]):

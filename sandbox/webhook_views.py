@@ -7,10 +7,10 @@ from uuid import UUID
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 
-from partners.api import faults
 from partners.api.errors import ConflictError, UnavailableError, invalid_parameter
-from partners.api.idempotency import KeyUse, StoredResponse
+from partners.api.idempotency import KeyUse
 from partners.api.request import PartnerRequest
+from partners.api.sandbox import faults
 from partners.api.schema import error_responses, success
 from partners.api.views import SandboxView
 from partners.models import Partner, WebhookEndpoint
@@ -20,6 +20,7 @@ from partners.webhooks import endpoints
 from partners.webhooks.endpoints import LimitReachedError
 from sandbox import schema
 from sandbox.serializers import (
+    AddedWebhook,
     AddedWebhookSerializer,
     NewWebhookSerializer,
     OverlapSerializer,
@@ -41,6 +42,8 @@ class WebhookCollection(SandboxView):
     """/v1/sandbox/webhooks."""
 
     serializer_class = NewWebhookSerializer
+    response_serializer_class = AddedWebhookSerializer
+    success_status = 201
     idempotency_key_use = KeyUse.REFUSED
 
     @extend_schema(
@@ -80,20 +83,17 @@ class WebhookCollection(SandboxView):
         },
     )
     def post(self, request: PartnerRequest) -> HttpResponse:
-        serializer = self.serializer_class(data=request.data)
         # It resolves a name: not in the write's transaction.
         with faults.slow_slot(WAIT_SECONDS):
-            serializer.is_valid(raise_exception=True)
+            self.webhook = self.validated().validated_data
+        return self.write()
 
-        def add() -> StoredResponse:
-            partner = _partner(request)
-            try:
-                endpoint, secret = endpoints.create_endpoint(partner=partner, **serializer.validated_data)
-            except LimitReachedError as error:
-                raise ConflictError(error.messages[0]) from None
-            return StoredResponse(201, self.renderer.render(WebhookSerializer(endpoint).data | {"secret": secret}))
-
-        return self.write(add)
+    def perform(self) -> AddedWebhook:
+        """Add the webhook. Raises ConflictError."""
+        try:
+            return AddedWebhook(*endpoints.create_endpoint(partner=_partner(self.request), **self.webhook))
+        except LimitReachedError as error:
+            raise ConflictError(error.messages[0]) from None
 
 
 class WebhookView(SandboxView):
@@ -113,6 +113,7 @@ class WebhookItem(WebhookView):
     """/v1/sandbox/webhooks/{webhookId}."""
 
     http_method_names = ["delete"]  # noqa: RUF012 - Django's own declaration
+    response_serializer_class = RemovedWebhookSerializer
     idempotency_key_use = KeyUse.IGNORED
 
     @extend_schema(
@@ -128,19 +129,21 @@ class WebhookItem(WebhookView):
         },
     )
     def delete(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
-        def remove() -> StoredResponse:
-            endpoint = self.get_endpoint(webhook_id)
-            if not endpoints.remove(endpoint):
-                raise schema.webhook_not_found()
-            return StoredResponse(200, self.renderer.render({"webhookId": endpoint.pk}))
+        return self.write()
 
-        return self.write(remove)
+    def perform(self, webhook_id: str) -> dict[str, UUID]:
+        """Remove the webhook. Raises BadRequestError, NotFoundError."""
+        endpoint = self.get_endpoint(webhook_id)
+        if not endpoints.remove(endpoint):
+            raise schema.webhook_not_found()
+        return {"webhookId": endpoint.pk}
 
 
 class WebhookSecretRotation(WebhookView):
     """/v1/sandbox/webhooks/{webhookId}/rotate-secret."""
 
     serializer_class = OverlapSerializer
+    response_serializer_class = RotatedSecretSerializer
     idempotency_key_use = KeyUse.REFUSED
 
     @extend_schema(
@@ -163,26 +166,25 @@ class WebhookSecretRotation(WebhookView):
         },
     )
     def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
-        def rotate() -> StoredResponse:
-            endpoint = self.get_endpoint(webhook_id)
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            overlap = timedelta(hours=serializer.validated_data["overlap_hours"])
-            try:
-                secret = endpoints.rotate_secret(endpoint, overlap)
-            except LimitReachedError as error:
-                raise ConflictError(error.messages[0]) from None
-            except WebhookEndpoint.DoesNotExist:
-                raise schema.webhook_not_found() from None
-            return StoredResponse(200, self.renderer.render({"webhookId": endpoint.pk, "secret": secret}))
+        return self.write()
 
-        return self.write(rotate)
+    def perform(self, webhook_id: str) -> dict[str, Any]:
+        """Rotate the secret. Raises BadRequestError, NotFoundError, ConflictError."""
+        endpoint = self.get_endpoint(webhook_id)
+        overlap = timedelta(hours=self.validated().validated_data["overlap_hours"])
+        try:
+            secret = endpoints.rotate_secret(endpoint, overlap)
+        except LimitReachedError as error:
+            raise ConflictError(error.messages[0]) from None
+        except WebhookEndpoint.DoesNotExist:
+            raise schema.webhook_not_found() from None
+        return {"webhookId": endpoint.pk, "secret": secret}
 
 
 class WebhookTest(WebhookView):
     """/v1/sandbox/webhooks/{webhookId}/test."""
 
-    serializer_class = WebhookTestSerializer
+    serializer_class = response_serializer_class = WebhookTestSerializer
     idempotency_key_use = KeyUse.IGNORED
 
     @extend_schema(
@@ -210,27 +212,28 @@ class WebhookTest(WebhookView):
         # It costs a start 0.3 s and a process 6 MB.
         from partners.webhooks import delivering  # noqa: PLC0415
 
-        jobs: list[delivering.Job] = []
-
-        def begin() -> StoredResponse:
-            endpoint = self.get_endpoint(webhook_id)
-            self.serializer_class(data=request.data).is_valid(raise_exception=True)
-            try:
-                jobs.append(delivering.begin_test(endpoint=endpoint))
-            except delivering.BusyError:
-                # Not for the alerts.
-                request_context.is_simulated = True
-                raise UnavailableError from None
-            return StoredResponse(200, b"")
-
         with faults.slow_slot(WAIT_SECONDS):
-            self.write(begin)
-            # After the commit; attempts before the last were rolled back, for a deadlock.
-            outcome = delivering.finish_test(jobs[-1], seconds=TEST_SECONDS)
+            self.write()
+            # After the commit; an attempt before the last was rolled back, for a deadlock.
+            outcome = delivering.finish_test(self.job, seconds=TEST_SECONDS)
         milliseconds = None if outcome.status is None else outcome.milliseconds
         # One code: a name that is moved inside after it was accepted tells nothing of the names there.
         error = "dns" if outcome.error == "address" else outcome.error or None
         return self.read({"status": outcome.status, "milliseconds": milliseconds, "error": error})
+
+    def perform(self, webhook_id: str) -> dict[str, Any]:
+        """Begin the test, which the webhook's row has then. Raises BadRequestError, NotFoundError, UnavailableError."""
+        from partners.webhooks import delivering  # noqa: PLC0415
+
+        endpoint = self.get_endpoint(webhook_id)
+        self.validated()
+        try:
+            self.job = delivering.begin_test(endpoint=endpoint)
+        except delivering.BusyError:
+            # Not for the alerts.
+            request_context.is_simulated = True
+            raise UnavailableError from None
+        return {}
 
 
 def _partner(request: PartnerRequest) -> Partner:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from partners.db import statements
 from partners.db.statements import Query
-from partners.db.triggers import json_object
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Profile
-from users.models.requirement_columns import QueueSection
-from users.models.requirement_triggers import STATE
 
 
 class UserSummary(NamedTuple):
-    """A user in responses. Times: in PostgreSQL's text (rfc_3339_from_text). requirements: JSON; empty if not read."""
+    """A user in responses; times in PostgreSQL's text (rfc_3339_from_text).
+
+    requirements: those that are not closed, once they are read (users/requirements/requirements.py).
+    """
 
     id: str
     external_id: str
@@ -24,7 +24,8 @@ class UserSummary(NamedTuple):
     updated_at: str
     status_since: str
     status_reason_code: str
-    requirements: str
+    queue_section: int
+    requirements: Sequence[Any] = ()
 
 
 class NewUser(NamedTuple):
@@ -53,26 +54,7 @@ class StoredUser(NamedTuple):
     profile: Profile
 
 
-# SQL of a requirement `r` as JSON, with times in PostgreSQL's text.
-_REQUIREMENT = json_object(
-    {name: f"r.{name}" for name in ("id", "code", "fields", "message")}
-    | {"state": STATE.format(id="r.id"), "created_at": "r.created_at::text", "due_at": "r.due_at::text"}
-)
-NO_REQUIREMENTS = "[]"
-# Of those that are not closed, oldest first. No join where there are none.
-_REQUIREMENTS = f"""
-    CASE WHEN queue_section = {QueueSection.COMPLIANCE:d} THEN '{NO_REQUIREMENTS}' ELSE (
-        SELECT coalesce(jsonb_agg({_REQUIREMENT} ORDER BY r.created_at, r.id)::text, '{NO_REQUIREMENTS}')
-          FROM users_requirement r
-         WHERE r.user_id = users_user.id
-           AND NOT EXISTS (SELECT FROM users_requirementclosure c WHERE c.requirement_id = r.id)) END
-"""
-_SUMMARY = ", ".join(UserSummary._fields[:-1]) + f", {_REQUIREMENTS}"
-# Without requirements, which a write reads afterwards where there are some: its statements are planned quicker.
-_SHORT_SUMMARY = (
-    ", ".join(UserSummary._fields[:-1])
-    + f", CASE WHEN queue_section = {QueueSection.COMPLIANCE:d} THEN '{NO_REQUIREMENTS}' ELSE '' END"
-)
+_SUMMARY = ", ".join(UserSummary._fields[:-1])
 _PROFILE = ", ".join(PROFILE_COLUMNS)
 
 # Without to_tsvector, whose words and letter case depend on the database's locale.
@@ -84,16 +66,14 @@ _INSERT = f"""
  RETURNING {", ".join(NewUser._fields)}
 """
 _FIND = f"SELECT {_SUMMARY} FROM users_user WHERE partner_id = %s AND external_id = %s"
-# NO KEY: an import that refers to the user need not wait.
 _REREAD = f"SELECT {_SUMMARY} FROM users_user WHERE id = %s"
-_LOCK = (
-    f"SELECT {_SHORT_SUMMARY}, {_PROFILE} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE"
-)
+# NO KEY: an import that refers to the user need not wait.
+_LOCK = f"SELECT {_SUMMARY}, {_PROFILE} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE"
 _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)},
            {", ".join(f"{column} = {value}" for column, value in _FOLDED.items())}
      WHERE id = %s
- RETURNING {_SHORT_SUMMARY}
+ RETURNING {_SUMMARY}
 """
 _STORE_NAMES = f"""
     UPDATE users_user SET {", ".join(f"{column} = {value % f'v.{column}'}" for column, value in _FOLDED.items())}
@@ -152,19 +132,12 @@ def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName
 
 def find(partner_id: int, external_id: str) -> Query[UserSummary]:
     """The partner's user of this externalId."""
-    return Query(_FIND, (partner_id, external_id), UserSummary._make, as_text=True)
+    return Query(_FIND, (partner_id, external_id), _summary, as_text=True)
 
 
-def find_requirement(requirement_id: str) -> Query[tuple[str]]:
-    """A requirement as JSON, a closed one too."""
-    return Query(
-        f"SELECT ({_REQUIREMENT})::text FROM users_requirement r WHERE r.id = %s", (requirement_id,), as_text=True
-    )
-
-
-def lock(partner_id: int, external_id: str) -> StoredUser | None:
+def lock(partner_id: int, external_id: str) -> Query[StoredUser]:
     """The partner's user of this externalId, locked against other writers until the transaction ends."""
-    return _first(Query(_LOCK, (partner_id, external_id), _stored_user, as_text=True))
+    return Query(_LOCK, (partner_id, external_id), _stored_user, as_text=True)
 
 
 def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
@@ -172,7 +145,7 @@ def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
 
     name: that of the profile.
     """
-    updated = _first(Query(_UPDATE, (*profile, *name, user_id), UserSummary._make, as_text=True))
+    updated = _first(Query(_UPDATE, (*profile, *name, user_id), _summary, as_text=True))
     if updated is None:
         raise LookupError("No such user: it was not locked.")
     return updated
@@ -186,7 +159,7 @@ def store_names(user_ids: Sequence[uuid.UUID], names: Sequence[tuple[str, str]],
 
 def reread(user_id: str) -> UserSummary:
     """The user after its requirements changed in this transaction. Raises LookupError if there is no such row."""
-    found = _first(Query(_REREAD, (user_id,), UserSummary._make, as_text=True))
+    found = _first(Query(_REREAD, (user_id,), _summary, as_text=True))
     if found is None:
         raise LookupError("No such user.")
     return found
@@ -197,6 +170,10 @@ def _first(query: Query[statements.T]) -> statements.T | None:
     return rows[0] if rows else None
 
 
+def _summary(row: Sequence[Any]) -> UserSummary:
+    return UserSummary(*row)
+
+
 def _stored_user(row: Sequence[Any]) -> StoredUser:
-    columns = len(UserSummary._fields)
-    return StoredUser(UserSummary._make(row[:columns]), Profile._make(row[columns:]))
+    columns = len(UserSummary._fields) - 1
+    return StoredUser(UserSummary(*row[:columns]), Profile._make(row[columns:]))

@@ -5,8 +5,9 @@ from collections.abc import Set as AbstractSet
 from users import queries
 from users.models.columns import Profile
 from users.profile.names import fold_name
-from users.queries import NO_REQUIREMENTS, NewUser, StoredUser, UserSummary
+from users.queries import NewUser, StoredUser, UserSummary
 from users.requirements import requirements
+from users.requirements.requirements import has_requirements
 
 
 class ExternalIdTakenError(Exception):
@@ -29,7 +30,7 @@ def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]
     updated = user.summary
     if profile != user.profile:
         updated = queries.update(user.summary.id, profile, fold_name(profile.first_name, profile.last_name))
-    if updated.requirements == NO_REQUIREMENTS:
+    if not has_requirements(updated):
         return updated
     requirements.submit_by_update(user_id=updated.id, columns=columns)
     return queries.reread(updated.id)

@@ -16,7 +16,7 @@ from functools import cache, partial
 from typing import Any, cast
 
 import structlog
-from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
+from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, NotSupportedError, OperationalError
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
@@ -74,7 +74,7 @@ class DatabaseWrapper(PostgresWrapper):
     def run(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
         """Run the queued statements and these in one round trip; return the results of these.
 
-        Raises Django's database errors, and what the `check` of a queued statement raises.
+        Raises Django's database errors.
         """
         self.ensure_connection()
         queued, self._queued = self._queued, []
@@ -143,7 +143,7 @@ class DatabaseWrapper(PostgresWrapper):
         super().close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
-        """Send a statement with the next one of its transaction, or with COMMIT if it has no `check`.
+        """Send a statement with the next one of its transaction, or with COMMIT.
 
         Raises TransactionManagementError outside a transaction: nothing stays in the queue for another request.
         """
@@ -183,13 +183,9 @@ class DatabaseWrapper(PostgresWrapper):
         begun = time.perf_counter()
         before = [BEGIN] if self.pipeline.is_idle and not self.autocommit else []
         sent = [*before, *queries, COMMIT] if commit else [*before, *queries]
-        results = []
         try:
             with self.wrap_database_errors:
-                for query, result in zip(sent, self.pipeline.run(sent), strict=True):
-                    if query.check is not None:
-                        query.check(result)
-                    results.append(result)
+                results = list(self.pipeline.run(sent))
                 if commit and results[-1].status != b"COMMIT":
                     raise errors.InFailedSqlTransaction("An earlier statement failed: the transaction is rolled back.")
         except NotSupportedError as error:
@@ -212,25 +208,15 @@ class DatabaseWrapper(PostgresWrapper):
 
     def _commit(self) -> None:
         """Send the queued statements and COMMIT in one round trip."""
-        self._require_checked()
         queued, self._queued = self._queued, []
         if self.connection is None or (self.pipeline.is_idle and not queued):
             return
         with debug_transaction(self, "COMMIT"):
             self._observed(queued, commit=True)
 
-    def _require_checked(self) -> None:
-        """Raise ProgrammingError if a statement would be committed before its check is called."""
-        if any(query.check for query in self._queued):
-            raise ProgrammingError("A statement with a check was not sent before its transaction ended.")
-
     def _rollback(self) -> None:
         self._queued.clear()
         super()._rollback()  # type: ignore[misc]
-
-    def _savepoint_commit(self, sid: str) -> None:
-        self._require_checked()
-        super()._savepoint_commit(sid)  # type: ignore[misc]
 
     def _savepoint_rollback(self, sid: str) -> None:
         self._queued.clear()

@@ -134,10 +134,16 @@ class Pipeline:
     def _results(self) -> list[PGresult]:
         """Return the results up to the end of the pipeline."""
         results: list[PGresult] = []
+        pgconn = self._pgconn
+        is_busy, get_result = pgconn.is_busy, pgconn.get_result
         while True:
-            result = self._next_result()
+            # As _next_result, which would be called twice for each statement.
+            while is_busy():
+                self._wait(self._poll)
+                pgconn.consume_input()
+            result = get_result()
             if result is None:  # the end of a statement's results
-                if self._pgconn.status != ConnStatus.OK:
+                if pgconn.status != ConnStatus.OK:
                     raise OperationalError("The connection is lost.")
             elif result.status == ExecStatus.PIPELINE_SYNC:
                 return results

@@ -4,7 +4,6 @@ The order of checks: path, method, size, authentication, rate limit, media type,
 body, age, conflict. `dispatch` does those up to the media type, `write` idempotency, and the views the others.
 """
 
-import time
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -12,29 +11,33 @@ from typing import Any, ClassVar
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
+from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from partners import request_log
-from partners.api import faults, idempotency, refusals
+from partners.api import idempotency
 from partners.api.errors import MethodNotAllowedError, NotFoundError
-from partners.api.idempotency import KeyUse
+from partners.api.idempotency import KeyUse, StoredResponse
 from partners.api.json import JsonParser, JsonRenderer
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
 from partners.api.response import JsonResponse
+from partners.api.sandbox import faults
+from partners.api.sandbox.hooks import SandboxHooks
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.failures import SignatureRefusedError
-from partners.authentication.first_round_trip import FirstRoundTrip
-from partners.authentication.keys import Caller
 from partners.authentication.signature_authentication import SignatureAuthentication
+from partners.db import statements
 from partners.db.statements import Query
-from partners.models import Mode
 
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
 class PartnerAPIView(APIView):
-    """A DRF view for signed requests; partners/api/checks.py refuses DRF's attributes that are not used here."""
+    """A DRF view for signed requests; partners/api/checks.py refuses DRF's attributes that are not used here.
+
+    A view that reads has `get_query` and a `get` that shows `get_rows()`. A view that writes names its serializers and
+    the status of its success, and has `perform`; its `post`, `patch` or `delete` returns `self.write()`.
+    """
 
     authentication_classes = (SignatureAuthentication,)
     throttle_classes = (PartnerRateThrottle,)
@@ -45,58 +48,51 @@ class PartnerAPIView(APIView):
     # HEAD and OPTIONS are not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
+    # Of the body of a write, and of the response to it.
+    serializer_class: ClassVar[type[BaseSerializer[Any]]]
+    response_serializer_class: ClassVar[type[BaseSerializer[Any]]]
+    success_status: ClassVar[int] = 200
+    # Writes, in an open transaction that any exception rolls back, and returns what `response_serializer_class` shows.
+    # Called with what the path has, and again where PostgreSQL rolled the transaction back.
+    perform: Callable[..., Any]
+
     request: PartnerRequest
+    sandbox: SandboxHooks
     # Whether a write without an Idempotency-Key takes effect once for its signature. A repeated POST is a conflict.
     refuse_signature_reuse = False
     idempotency_key_use = KeyUse.HONOURED
-    fault: faults.Fault | None = None
     # Whether a sandbox partner finds requests for this path among those that it sent (contract, section 11).
     is_recorded = True
-    # Whose list the request is in, if any.
-    recorded_for: Caller | None = None
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """As Django's, without `self.head`, a reference cycle."""
         self.request, self.args, self.kwargs = self.initialize_request(request), args, kwargs
+        self.sandbox, self.headers = SandboxHooks(self.request), {}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Check and handle a request; in place of DRF's for the contract's order of checks."""
-        api_request, self.headers, arrived_at = self.request, {}, time.time()
         try:
             handler = self.get_handler()
-            api_request.read_body()
-            if request.method == "GET" and self.is_prefetched:
-                api_request.first_round_trip = FirstRoundTrip(partial(self.get_query, **self.kwargs))
-            self.perform_authentication(api_request)
-            caller = api_request.user
-            if caller.mode is Mode.SANDBOX and self.is_recorded:
-                self.recorded_for = caller
+            self.request.read_body()
+            self.perform_authentication(self.request)
             # In place of DRF's order: a refused request is counted too.
-            self.check_throttles(api_request)
-            self.check_permissions(api_request)
-            self.fault = faults.requested_fault(api_request)
-            if not self.is_slow_write:
-                faults.simulate(self.fault)
-            if request.method in METHODS_WITH_BODY:
-                api_request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
-                if self.idempotency_key_use is KeyUse.REFUSED:
-                    idempotency.refuse_key(api_request)
-            with faults.without_alerts(caller.mode):
-                response: HttpResponseBase = handler(api_request, **kwargs)
+            self.check_throttles(self.request)
+            self.check_permissions(self.request)
+            self.sandbox.before(waits_in_transaction=self.is_under_key)
+            self.check_content()
+            with self.sandbox.around():
+                response: HttpResponseBase = handler(self.request, **kwargs)
         except Exception as error:  # noqa: BLE001 - the exception handler logs it and makes the response
             response = self.handle_exception(error)
-        # It refers to this view: a cycle that each request would leave to the garbage collector.
-        vars(api_request).pop("first_round_trip", None)
         for name, value in self.headers.items():
             response.headers[name] = value
-        if self.recorded_for is not None:
-            request_log.record(api_request, response, partner_id=self.recorded_for.partner_id, arrived_at=arrived_at)
-        return faults.LostResponse() if self.fault is faults.Fault.LOST_ANSWER else response
+        return self.sandbox.after(response, is_recorded=self.is_recorded)
 
     def handle_exception(self, exc: Exception) -> Any:
         """As DRF's; a refused signature of a sandbox key gets its diagnosis."""
         if isinstance(exc, SignatureRefusedError):
-            self.recorded_for = refusals.diagnose(self.request, exc)
+            self.sandbox.refused(exc)
+            self.is_recorded = True
         return super().handle_exception(exc)
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
@@ -121,49 +117,101 @@ class PartnerAPIView(APIView):
             raise MethodNotAllowedError(allowed)
         return handler
 
-    def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:
-        """The first query of a GET, if any; without side effects. kwargs: from the path. Raises BadRequestError."""
-        return None
-
-    @property
-    def is_prefetched(self) -> bool:
-        """Whether the query may be sent with the one for the API key (partners/authentication/first_round_trip.py)."""
-        return True
-
-    def get_rows(self) -> list[Any]:
-        """The rows of the query. Raises BadRequestError and Django's database errors."""
-        return self.request.first_round_trip.fetch(self.request.user.partner_id)
-
-    @cached_property
-    def paginator(self) -> KeysetPagination[Any]:
-        """The page that the URL's query asks for. Raises BadRequestError unless that is UTF-8."""
-        return self.pagination_class(self.request.parameters())
-
     def perform_authentication(self, request: Request) -> None:
         """Authenticate now; DRF's does so through `request.user`. Raises SignatureRefusedError."""
+        if request.method == "GET" and self.is_prefetched:
+            self.request.get_query = partial(self.get_query, **self.kwargs)
         authenticators: Any = request.authenticators
         for authenticator in authenticators:
             if result := authenticator.authenticate(request):
                 request.user, request.auth = result
+                self.sandbox.authenticated(self.request.user)
                 break
+        # It refers to this view: a cycle that each request would leave to the garbage collector.
+        self.request.get_query = None
+
+    def check_content(self) -> None:
+        """Refuse a body of another media type, and a key where none is allowed. Raises ApiError."""
+        if self.request.method not in METHODS_WITH_BODY:
+            return
+        self.request.parser  # noqa: B018 - raises UnsupportedMediaTypeError
+        if self.idempotency_key_use is KeyUse.REFUSED:
+            idempotency.refuse_key(self.request)
 
     @property
     def renderer(self) -> JsonRenderer:
         """The renderer of all responses, errors included."""
         return self.renderer_classes[0]()
 
-    @property
-    def is_slow_write(self) -> bool:
-        """Whether a simulated slowness begins under the lock of the Idempotency-Key."""
-        return self.idempotency_key_use is KeyUse.HONOURED and faults.is_slow_write(self.fault, self.request)
+    # --- Reads ---
 
-    def write(self, effect: idempotency.Effect) -> HttpResponse:
+    def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:
+        """The first query, without side effects but for a lock; None without one, and for parameters not valid.
+
+        kwargs: from the path.
+        """
+        return None
+
+    @property
+    def is_prefetched(self) -> bool:
+        """Whether the query of a GET may be sent with the one for the API key."""
+        return True
+
+    def get_rows(self) -> list[Any]:
+        """The rows of the query, sent now if it was not before. Raises Django's database errors."""
+        if self.request.rows is None:
+            query = self.get_query(self.request.user.partner_id, **self.kwargs)
+            self.request.rows = statements.fetch(query) if query else []
+        return self.request.rows
+
+    @cached_property
+    def paginator(self) -> KeysetPagination[Any]:
+        """The page that the URL's query asks for. Raises BadRequestError unless that is UTF-8."""
+        return self.pagination_class(self.request.parameters())
+
+    def read(self, data: object) -> HttpResponse:
+        """The response to a read."""
+        return JsonResponse(200, self.renderer.render(data))
+
+    # --- Writes ---
+
+    def validated(self, instance: object = None, *, partial: bool = False) -> Any:
+        """The serializer of the valid body: of an update with its instance. Raises ApiError."""
+        serializer = self.serializer_class(instance, data=self.request.data, partial=partial)
+        serializer.is_valid(raise_exception=True)
+        return serializer
+
+    def get_location(self, result: Any) -> str | None:
+        """The Location of what `perform` has made, if it has one."""
+        return None
+
+    @property
+    def is_under_key(self) -> bool:
+        """Whether the request is a write under an Idempotency-Key, whose lock a look-up waits for."""
+        is_honoured = self.request.method != "GET" and self.idempotency_key_use is KeyUse.HONOURED
+        return is_honoured and self.request.header("HTTP_IDEMPOTENCY_KEY") is not None
+
+    def write(self) -> HttpResponse:
         """The response to a write, which takes effect at most once."""
-        if self.is_slow_write:
-            effect = faults.slow_effect(effect)
+        is_slow = self.sandbox.fault is faults.Fault.SLOW and self.is_under_key
+        # A simulated slow write holds no lock but its key's.
+        query = None if is_slow else self.get_query(self.request.user.partner_id, **self.kwargs)
+        has_waited = not is_slow
+
+        def effect(rows: list[Any] | None) -> StoredResponse:
+            nonlocal has_waited
+            if not has_waited:
+                has_waited = True
+                faults.wait()
+            self.request.rows = rows
+            result = self.perform(**self.kwargs)
+            body = self.renderer.render(self.response_serializer_class(result).data)
+            return StoredResponse(self.success_status, body, self.get_location(result))
+
         response = idempotency.perform(
             self.request,
             effect,
+            query=query,
             refuse_signature_reuse=self.refuse_signature_reuse,
             key_use=self.idempotency_key_use,
         )
@@ -172,10 +220,6 @@ class PartnerAPIView(APIView):
         if response.replayed:
             self.headers["Idempotent-Replayed"] = "true"
         return JsonResponse(response.status, response.body)
-
-    def read(self, data: object) -> HttpResponse:
-        """The response to a read."""
-        return JsonResponse(200, self.renderer.render(data))
 
 
 class UnknownPath(PartnerAPIView):

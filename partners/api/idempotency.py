@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
-from partners.api.errors import ApiError, invalid_parameter
+from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.authentication.failures import AuthenticationFailure
 from partners.authentication.signature_authentication import unauthorized
 from partners.db import history_context, statements
 from partners.db.advisory_locks import AdvisoryLock
-from partners.db.statements import Query, Result
+from partners.db.statements import Query
 from partners.uuids import is_uuid
 
 HEADER = "Idempotency-Key"
@@ -96,16 +96,9 @@ class KeyUse(Enum):
     REFUSED = auto()
 
 
-# Performs the write and returns its response. Any exception rolls it back.
-Effect = Callable[[], StoredResponse]
-
-
-class AlreadyDoneError(Exception):
-    """A request with the same key or signature has taken effect. record: the key's, with its response."""
-
-    def __init__(self, record: statements.Row = ()) -> None:
-        super().__init__()
-        self.record = record
+# Performs the write and returns its response, given the rows of the view's query if it was sent. Any exception rolls it
+# back.
+Effect = Callable[[list[Any] | None], StoredResponse]
 
 
 def refuse_key(request: PartnerRequest) -> None:
@@ -115,10 +108,16 @@ def refuse_key(request: PartnerRequest) -> None:
 
 
 def perform(
-    request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: bool, key_use: KeyUse = KeyUse.HONOURED
+    request: PartnerRequest,
+    effect: Effect,
+    *,
+    query: Query[Any] | None,
+    refuse_signature_reuse: bool,
+    key_use: KeyUse = KeyUse.HONOURED,
 ) -> StoredResponse:
     """Perform a write at most once, in one transaction with the record of it.
 
+    query: the first of the effect, if it is known already; sent together with the look for an earlier response.
     refuse_signature_reuse: whether its signature, sent again without a key, is refused; a repeated POST may be a
     conflict anyway.
     effect: called again if PostgreSQL rolls the transaction back, for example after a deadlock.
@@ -126,12 +125,11 @@ def perform(
     """
     key = request.header("HTTP_IDEMPOTENCY_KEY")
     if key is None or key_use is not KeyUse.HONOURED:
-        return statements.retry_rolled_back(
-            partial(_perform_without_key, request, effect, refuse_signature_reuse=refuse_signature_reuse)
-        )
+        attempt = partial(_perform_without_key, request, effect, query, refuse_signature_reuse=refuse_signature_reuse)
+        return statements.retry_rolled_back(attempt)
     if not is_key(key):
         raise invalid_parameter(HEADER, NOT_A_UUID)
-    return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect))
+    return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect, query))
 
 
 def is_key(text: str) -> bool:
@@ -156,62 +154,35 @@ def _find_write(partner_id: int, key: str) -> CompletedWrite | None:
     return rows[0] if rows else None
 
 
-def _perform_without_key(request: PartnerRequest, effect: Effect, *, refuse_signature_reuse: bool) -> StoredResponse:
+def _perform_without_key(
+    request: PartnerRequest, effect: Effect, query: Query[Any] | None, *, refuse_signature_reuse: bool
+) -> StoredResponse:
     context = _context(request)
-    if refuse_signature_reuse:
+    with transaction.atomic():
+        if not refuse_signature_reuse:
+            statements.queue(Query(_SET_CONTEXT, (context,)))
+            return effect(statements.fetch(query) if query else None)
         signature = request.auth
         values = (request.user.partner_id, signature.value, signature.signed_at, request.canonical_path, context)
-        first: Query[statements.Row] = Query(_STORE_SIGNATURE, values, check=_require_stored)
-    else:
-        first = Query(_SET_CONTEXT, (context,))
-    try:
-        with transaction.atomic():
-            return _run_after(effect, first)
-    except AlreadyDoneError:
-        raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED, caller=request.user) from None
+        stored, rows = statements.fetch_both(Query(_STORE_SIGNATURE, values), query)
+        if not stored:
+            raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED, caller=request.user)
+        return effect(rows)
 
 
-def _perform_under_key(key: str, request: PartnerRequest, effect: Effect) -> StoredResponse:
+def _perform_under_key(key: str, request: PartnerRequest, effect: Effect, query: Query[Any] | None) -> StoredResponse:
     held, fingerprint = (request.user.partner_id, key), _fingerprint(request)
-    lock: Query[statements.Row] = Query(_LOCK_KEY_FOR_WRITE, (*held, _context(request)))
-    # A statement of its own: it sees what those have committed that the lock waited for.
-    find: Query[statements.Row] = Query(_FIND_RESPONSE, (*held, WINDOW), check=_require_none)
-    try:
-        with transaction.atomic():
-            response = _run_after(effect, lock, find)
-            values = (request.method, request.canonical_path, response.status, response.body, response.location)
-            # Sent together with COMMIT.
-            statements.queue(Query(_STORE_RESPONSE, (*held, fingerprint, *values)))
-    except AlreadyDoneError as error:
-        return _replay(error.record, fingerprint)
+    with transaction.atomic():
+        statements.queue(Query(_LOCK_KEY_FOR_WRITE, (*held, _context(request))))
+        # A statement of its own: it sees what those have committed that the lock waited for.
+        found, rows = statements.fetch_both(Query(_FIND_RESPONSE, (*held, WINDOW)), query)
+        if found:
+            return _replay(found[0], fingerprint)
+        response = effect(rows)
+        values = (request.method, request.canonical_path, response.status, response.body, response.location)
+        # Sent together with COMMIT.
+        statements.queue(Query(_STORE_RESPONSE, (*held, fingerprint, *values)))
     return response
-
-
-def _run_after(effect: Effect, *queries: Query[statements.Row]) -> StoredResponse:
-    """Run the effect after these queries, which are sent together with its first statement.
-
-    They are checked before the effect's rows are used. They are also sent if the effect fails before any statement, for
-    example for its body: idempotency comes first in the contract's order of checks (section 1).
-    """
-    for query in queries:
-        statements.queue(query)
-    try:
-        response = effect()
-    except ApiError:
-        statements.run_queued()
-        raise
-    statements.run_queued()
-    return response
-
-
-def _require_stored(result: Result[statements.Row]) -> None:
-    if not result.rows:
-        raise AlreadyDoneError
-
-
-def _require_none(result: Result[statements.Row]) -> None:
-    if result.rows:
-        raise AlreadyDoneError(result.rows[0])
 
 
 def _context(request: PartnerRequest) -> str:

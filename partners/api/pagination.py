@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from django.http import HttpResponse
 
-from partners.api.errors import FieldError
+from partners.api.errors import BadRequestError, FieldError
 from partners.api.json import JsonRenderer
 from partners.api.response import JsonResponse
 
@@ -34,6 +34,11 @@ class KeysetPagination(ABC, Generic[Start]):
     def __init__(self, parameters: Mapping[str, Sequence[str]]) -> None:
         """parameters: of the URL's query. errors: what is wrong with them."""
         self.errors = self.read(parameters)
+
+    def require_valid(self) -> None:
+        """Raise BadRequestError for parameters that are not valid."""
+        if self.errors:
+            raise BadRequestError(field_errors=self.errors)
 
     @property
     def count(self) -> int:

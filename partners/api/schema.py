@@ -12,10 +12,10 @@ from rest_framework import serializers
 from partners import uuids
 from partners.api import errors
 from partners.api.base import PartnerAPIView
-from partners.api.faults import HEADER as FAULT_HEADER
-from partners.api.faults import SLOW_SECONDS, Fault
 from partners.api.idempotency import HEADER, NOT_A_UUID
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from partners.api.sandbox.faults import HEADER as FAULT_HEADER
+from partners.api.sandbox.faults import SLOW_SECONDS, Fault
 from partners.api.serializers import DiagnosisSerializer
 from partners.authentication.signature_authentication import REALM
 from partners.signing.signatures import NotUtf8Error

@@ -34,7 +34,7 @@ class SignatureRefusedError(AuthenticationFailed):
     """The request is not authenticated.
 
     message: what the partner may know; "" for the text that most causes share. caller: of the key, where it was read
-    and is known. diagnosis: of a sandbox key in force (partners/api/refusals.py).
+    and is known. diagnosis: of a sandbox key in force (partners/api/sandbox/diagnosis.py).
     """
 
     diagnosis: Mapping[str, str] | None = None

@@ -151,13 +151,15 @@ _FIND_CALLER = f"""
 """
 
 
-def find_caller(key_digest: bytes, *queries: Query[Any]) -> tuple[Caller | None, list[list[Any]]]:
-    """The caller with this key digest, read now, and the rows of each of `queries`.
+def find_caller(key_digest: bytes, query: Query[Any] | None = None) -> tuple[Caller | None, list[Any] | None]:
+    """The caller with this key digest, read now, so that a revoked key is refused by the next request; and rows.
 
-    queries: sent in the same round trip; their rows must not be used for a caller that is not active.
+    query: sent in the same round trip; its rows must not be used for a caller that is not active.
     Raises Django's database errors.
     """
-    callers, *rows = statements.fetch_first(Query(_FIND_CALLER, (key_digest,)), *queries)
+    find: Query[statements.Row] = Query(_FIND_CALLER, (key_digest,))
+    callers, *others = statements.fetch_first(find, query) if query else statements.fetch_first(find)
+    rows = others[0] if others else None
     if not callers:
         _last_callers.pop(key_digest, None)
         return None, rows

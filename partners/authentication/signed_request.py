@@ -1,14 +1,15 @@
 """What is signed of a request, from the bytes that were sent: contract, section 3."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils.functional import cached_property
 from rest_framework.request import Request
 
 from partners.authentication import keys
-from partners.authentication.first_round_trip import FirstRoundTrip
 from partners.authentication.keys import Caller
+from partners.db.statements import Query
 from partners.signing import signatures
 
 
@@ -22,8 +23,8 @@ class Signature(NamedTuple):
 class SignedRequest(Request):
     """DRF's request with its canonical form. SignatureAuthentication sets `user` and `auth`.
 
-    body_bytes: the whole body, read before authentication.
-    first_round_trip: of the request; the view sets it if it has a query to send with the one for the API key.
+    body_bytes: the whole body, read before authentication. get_query: makes the query of the view for a partner's id,
+    None without one. rows: of that query, if it was sent with the one for the API key.
     """
 
     if TYPE_CHECKING:
@@ -31,11 +32,8 @@ class SignedRequest(Request):
         user: Caller  # type: ignore[assignment]
         auth: Signature
     body_bytes: bytes
-
-    @cached_property
-    def first_round_trip(self) -> FirstRoundTrip:
-        """Without a query of the view."""
-        return FirstRoundTrip()
+    get_query: Callable[[int], Query[Any] | None] | None = None
+    rows: list[Any] | None = None
 
     @cached_property
     def key_digest(self) -> bytes:

@@ -41,14 +41,13 @@ class Query(NamedTuple, Generic[T]):
     """A statement, prepared once per connection, and its parameters.
 
     statement: with `%s` for each parameter, typed by its context or a cast. row: makes an object of each row.
-    as_text: return values as PostgreSQL's text. check: called with the result before later results are used; may raise.
+    as_text: return values as PostgreSQL's text.
     """
 
     statement: str
     parameters: Sequence[object]
     row: RowMaker[T] = cast("RowMaker[Any]", tuple)
     as_text: bool = False
-    check: Callable[[Result[Any]], object] | None = None
 
 
 def _connection(using: str = DEFAULT_DB_ALIAS) -> Any:
@@ -60,6 +59,12 @@ def fetch(query: Query[T], using: str = DEFAULT_DB_ALIAS) -> list[T]:
     """The rows of a query. Raises Django's database errors, as do the functions below."""
     rows: list[T] = _connection(using).run((query,))[0].rows
     return rows
+
+
+def fetch_both(first: Query[Any], second: Query[Any] | None) -> tuple[list[Any], list[Any] | None]:
+    """The rows of two queries, in one round trip; None for the second where there is none."""
+    results = _connection().run((first, second) if second else (first,))
+    return results[0].rows, results[1].rows if second else None
 
 
 def fetch_first(*queries: Query[Any]) -> list[list[Any]]:
@@ -90,11 +95,6 @@ def run(statement: str, parameters: Sequence[object]) -> int:
 def queue(query: Query[Any]) -> None:
     """Send a statement of the present transaction together with the next one, or with COMMIT."""
     _connection().queue(query)
-
-
-def run_queued() -> None:
-    """Send the queued statements now. Also raises what their checks raise."""
-    _connection().run_queued()
 
 
 def response_timeout(seconds: float) -> AbstractContextManager[None]:

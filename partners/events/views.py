@@ -4,7 +4,6 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.db.statements import Query
@@ -22,9 +21,9 @@ class EventList(PartnerAPIView):
 
     paginator: FeedPagination
 
-    def get_query(self, partner_id: int) -> Query[EventRow]:  # type: ignore[override]
+    def get_query(self, partner_id: int) -> Query[EventRow] | None:  # type: ignore[override]
         if self.paginator.errors:
-            raise BadRequestError(field_errors=self.paginator.errors)
+            return None
         return feed.query(partner_id, self.paginator.start, self.paginator.count)
 
     @extend_schema(
@@ -41,5 +40,6 @@ class EventList(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
+        self.paginator.require_valid()
         page = self.paginator.paginate_rows(self.get_rows())
         return self.paginator.get_paginated_response(self.serializer_class.items(page))

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from partners import retention
-from partners.api import faults, idempotency
+from partners.api import idempotency
+from partners.api.sandbox import faults
 from partners.authentication import keys
 from partners.models import KEY_PREFIXES, Mode
 from portal.guide import example_files

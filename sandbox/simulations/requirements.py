@@ -1,20 +1,18 @@
 """Requirements that sandbox partners simulate: contract, section 13."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.errors import ConflictError
-from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
-from partners.api.serializers import StrictSerializer
+from partners.api.serializers import EmptySerializer
 from sandbox.simulations.decisions import simulate_closing, simulate_requirement
 from sandbox.simulations.status import SandboxUserView
 from users.api import errors, schema
 from users.api.requirement_serializers import RequirementSerializer, SimulatedRequirementSerializer
-from users.api.requirements import check_path, find_requirement, represent
+from users.api.requirements import check_path, find_requirement, reread
+from users.models import Requirement
 from users.requirements.requirements import RequirementRefusedError
 
 
@@ -22,6 +20,8 @@ class SimulatedRequirements(SandboxUserView):
     """/v1/sandbox/users/{externalId}/requirements."""
 
     serializer_class = SimulatedRequirementSerializer
+    response_serializer_class = RequirementSerializer
+    success_status = 201
 
     @extend_schema(
         operation_id="simulateRequirement",
@@ -46,29 +46,23 @@ class SimulatedRequirements(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        def ask() -> StoredResponse:
-            user = self.get_user(external_id)
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            try:
-                requirement = simulate_requirement(
-                    user=user, request_id=request.request_id, **serializer.validated_data
-                )
-            except RequirementRefusedError as error:
-                raise ConflictError(str(error)) from None
-            return StoredResponse(201, self.renderer.render(represent(requirement)))
+        return self.write()
 
-        return self.write(ask)
-
-
-class ClosingSerializer(StrictSerializer[Any]):
-    """An object without fields."""
+    def perform(self, external_id: str) -> Requirement:
+        """Open the requirement. Raises BadRequestError, NotFoundError, ConflictError."""
+        user = self.get_user(external_id)
+        body = self.validated().validated_data
+        try:
+            return reread(simulate_requirement(user=user, request_id=self.request.request_id, **body))
+        except RequirementRefusedError as error:
+            raise ConflictError(str(error)) from None
 
 
 class SimulatedClosing(SandboxUserView):
     """/v1/sandbox/users/{externalId}/requirements/{requirementId}/close."""
 
-    serializer_class = ClosingSerializer
+    serializer_class = EmptySerializer
+    response_serializer_class = RequirementSerializer
 
     @extend_schema(
         operation_id="simulateClosing",
@@ -89,14 +83,15 @@ class SimulatedClosing(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
-        def close() -> StoredResponse:
-            check_path(external_id, requirement_id)
-            requirement = find_requirement(self.get_user(external_id).pk, requirement_id)
-            self.serializer_class(data=request.data).is_valid(raise_exception=True)
-            try:
-                simulate_closing(requirement=requirement, request_id=request.request_id)
-            except RequirementRefusedError as error:
-                raise ConflictError(str(error)) from None
-            return StoredResponse(200, self.renderer.render(represent(requirement)))
+        return self.write()
 
-        return self.write(close)
+    def perform(self, external_id: str, requirement_id: str) -> Requirement:
+        """Close the requirement. Raises BadRequestError, NotFoundError, ConflictError."""
+        check_path(external_id, requirement_id)
+        requirement = find_requirement(self.get_user(external_id).pk, requirement_id)
+        self.validated()
+        try:
+            simulate_closing(requirement=requirement, request_id=self.request.request_id)
+        except RequirementRefusedError as error:
+            raise ConflictError(str(error)) from None
+        return reread(requirement)

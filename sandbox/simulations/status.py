@@ -6,7 +6,6 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.errors import ConflictError
-from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.rule_fields import ChoiceField, TextField
 from partners.api.schema import error_responses, success
@@ -20,6 +19,8 @@ from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
 from users.decisions.compliance import REASON_CODE_LENGTH, DecisionRefusedError
 from users.models import Status, User
+from users.queries import UserSummary
+from users.requirements.requirements import with_requirements
 
 
 class SimulatedDecisionSerializer(StrictSerializer[Any]):
@@ -52,6 +53,7 @@ class SimulatedStatus(SandboxUserView):
     """/v1/sandbox/users/{externalId}/status."""
 
     serializer_class = SimulatedDecisionSerializer
+    response_serializer_class = UserSerializer
 
     @extend_schema(
         operation_id="simulateDecision",
@@ -73,20 +75,20 @@ class SimulatedStatus(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        def decide() -> StoredResponse:
-            user = self.get_user(external_id)
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            try:
-                simulate_decision(
-                    user=user,
-                    to_status=serializer.validated_data["status"],
-                    reason_code=serializer.validated_data["reason_code"],
-                    request_id=request.request_id,
-                )
-            except DecisionRefusedError as error:
-                raise ConflictError(str(error)) from None
-            [summary] = statements.fetch(queries.find(user.partner_id, external_id))
-            return StoredResponse(200, self.renderer.render(UserSerializer(summary).data))
+        return self.write()
 
-        return self.write(decide)
+    def perform(self, external_id: str) -> UserSummary:
+        """Decide. Raises BadRequestError, NotFoundError, ConflictError."""
+        user = self.get_user(external_id)
+        body = self.validated().validated_data
+        try:
+            simulate_decision(
+                user=user,
+                to_status=body["status"],
+                reason_code=body["reason_code"],
+                request_id=self.request.request_id,
+            )
+        except DecisionRefusedError as error:
+            raise ConflictError(str(error)) from None
+        [summary] = statements.fetch(queries.find(user.partner_id, external_id))
+        return with_requirements(summary)

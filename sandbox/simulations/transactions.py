@@ -1,14 +1,15 @@
 """Conversions and documents that sandbox partners simulate: contract, section 11."""
 
 import io
+from functools import cached_property
 from typing import Any
 
 import structlog
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
 
 from partners.api.errors import ConflictError, UnavailableError, invalid_parameter
-from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.rfc_3339 import format_timestamp
@@ -16,7 +17,6 @@ from sandbox.simulations.conversions import OtherContentError, simulate_conversi
 from sandbox.simulations.status import SandboxUserView
 from transactions.api import schema
 from transactions.api.serializers import (
-    ConversionSerializer,
     DocumentSerializer,
     RecordedConversionsSerializer,
     SimulatedConversionsSerializer,
@@ -24,6 +24,7 @@ from transactions.api.serializers import (
 )
 from transactions.documents.pdf import pdf
 from transactions.documents.publishing import StorageError, discard, publish
+from transactions.keyset import ConversionRow
 from transactions.models import Document
 from users.api.schema import USER_WRITE_ERRORS, USER_WRITE_PARAMETERS
 
@@ -32,10 +33,28 @@ log = structlog.get_logger("sandbox.simulations.transactions")
 OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 
 
+class PublishedDocumentSerializer(serializers.BaseSerializer[Document]):
+    """A new document, as DocumentSerializer shows rows of lists."""
+
+    def to_representation(self, instance: Document) -> dict[str, Any]:
+        """The document on the wire."""
+        return {
+            "documentId": str(instance.document_id),
+            "createdAt": format_timestamp(instance.created_at),
+            "type": instance.type,
+            "title": instance.title,
+            "contentType": instance.content_type,
+            "sizeBytes": instance.size_bytes,
+            "sha256": bytes(instance.sha256).hex(),
+        }
+
+
 class SimulatedTransactions(SandboxUserView):
     """/v1/sandbox/users/{externalId}/transactions."""
 
     serializer_class = SimulatedConversionsSerializer
+    response_serializer_class = RecordedConversionsSerializer
+    success_status = 201
 
     @extend_schema(
         operation_id="simulateTransactions",
@@ -58,24 +77,25 @@ class SimulatedTransactions(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        def record() -> StoredResponse:
-            user = self.get_user(external_id)
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            items, slug = serializer.validated_data["items"], request.user.partner_slug
-            try:
-                rows = simulate_conversions(user=user, slug=slug, items=items)
-            except OtherContentError as error:
-                raise ConflictError(f"items[{error.index}]: {OTHER_CONTENT}") from None
-            return StoredResponse(201, self.renderer.render({"items": ConversionSerializer.items(rows)}))
+        return self.write()
 
-        return self.write(record)
+    def perform(self, external_id: str) -> dict[str, list[ConversionRow]]:
+        """Record the conversions. Raises BadRequestError, NotFoundError, ConflictError."""
+        user = self.get_user(external_id)
+        items = self.validated().validated_data["items"]
+        try:
+            rows = simulate_conversions(user=user, slug=self.request.user.partner_slug, items=items)
+        except OtherContentError as error:
+            raise ConflictError(f"items[{error.index}]: {OTHER_CONTENT}") from None
+        return {"items": rows}
 
 
 class SimulatedDocuments(SandboxUserView):
     """/v1/sandbox/users/{externalId}/documents."""
 
     serializer_class = SimulatedDocumentSerializer
+    response_serializer_class = PublishedDocumentSerializer
+    success_status = 201
 
     @extend_schema(
         operation_id="simulateDocument",
@@ -92,50 +112,41 @@ class SimulatedDocuments(SandboxUserView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        published: list[Document] = []
-
-        def publish_sample() -> StoredResponse:
-            user = self.get_user(external_id)
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            document = publish(
-                user=user,
-                source=io.BytesIO(pdf(("SAMPLE", "", "A document of the sandbox, not a real one."))),
-                kind=serializer.validated_data["type"],
-                title=serializer.validated_data["title"],
-                content_type="application/pdf",
-            )
-            published.append(document)
-            return StoredResponse(201, self.renderer.render(_item(document)))
-
         try:
-            response = self.write(publish_sample)
+            response = self.write()
         except StorageError:
             log.exception("document could not be stored")
             # Those of earlier attempts.
-            _discard(published)
+            _discard(self.published)
             raise UnavailableError from None
         except BaseException as error:
-            _discard(published, error)
+            _discard(self.published, error)
             raise
         # Those before it were rolled back, for a deadlock.
-        _discard(published[:-1])
+        _discard(self.published[:-1])
         return response
+
+    def perform(self, external_id: str) -> Document:
+        """Publish the sample. Raises BadRequestError, NotFoundError, StorageError."""
+        user = self.get_user(external_id)
+        body = self.validated().validated_data
+        document = publish(
+            user=user,
+            source=io.BytesIO(pdf(("SAMPLE", "", "A document of the sandbox, not a real one."))),
+            kind=body["type"],
+            title=body["title"],
+            content_type="application/pdf",
+        )
+        self.published.append(document)
+        return document
+
+    @cached_property
+    def published(self) -> list[Document]:
+        """The documents that `perform` has published, one an attempt."""
+        return []
 
 
 def _discard(documents: list[Document], error: BaseException | None = None) -> None:
     """Delete the files of documents that were rolled back, as far as the error says so of the last one."""
     for document in documents:
         discard(document, error if document is documents[-1] else None)
-
-
-def _item(document: Document) -> dict[str, Any]:
-    return {
-        "documentId": str(document.document_id),
-        "createdAt": format_timestamp(document.created_at),
-        "type": document.type,
-        "title": document.title,
-        "contentType": document.content_type,
-        "sizeBytes": document.size_bytes,
-        "sha256": bytes(document.sha256).hex(),
-    }

@@ -13,7 +13,8 @@ from unittest.mock import Mock
 import pytest
 from django.db import connection
 
-from partners.api import faults, idempotency
+from partners.api import idempotency
+from partners.api.sandbox import faults
 from partners.models import (
     AuditEntry,
     EventType,

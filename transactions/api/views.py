@@ -44,9 +44,9 @@ class UserRowList(PartnerAPIView):
 
     paginator: CursorPagination
 
-    def get_query(self, partner_id: int, external_id: str) -> Query[Any]:  # type: ignore[override]
-        if errors := [*external_id_errors(external_id), *self.paginator.errors]:
-            raise BadRequestError(field_errors=errors)
+    def get_query(self, partner_id: int, external_id: str) -> Query[Any] | None:  # type: ignore[override]
+        if external_id_errors(external_id) or self.paginator.errors:
+            return None
         return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
 
     @property
@@ -58,10 +58,13 @@ class UserRowList(PartnerAPIView):
         """The rows of the query, from the replica if there is one."""
         if self.is_prefetched:
             return super().get_rows()
-        return replica.fetch(self.get_query(self.request.user.partner_id, **self.kwargs), self.paginator.start)
+        query = self.get_query(self.request.user.partner_id, **self.kwargs)
+        return replica.fetch(query, self.paginator.start) if query else []
 
     def page(self, external_id: str) -> HttpResponse:
         """The response with the page. Raises BadRequestError and NotFoundError."""
+        if errors := [*external_id_errors(external_id), *self.paginator.errors]:
+            raise BadRequestError(field_errors=errors)
         rows = self.get_rows()
         if not rows:
             raise user_not_found()

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from partners.authentication import keys
-from partners.db import history_context
+from partners.db import history_context, statements
 from partners.models import ApiKey, Mode, Partner
 from transactions.demo.conversions import import_conversions
 from transactions.demo.documents import publish_documents
@@ -120,7 +120,7 @@ def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) ->
     """Create a user, or update the one of this externalId."""
     with transaction.atomic():
         history_context.set_context(partner=partner.slug, command=COMMAND)
-        stored = queries.lock(partner.pk, external_id)
+        stored = next(iter(statements.fetch(queries.lock(partner.pk, external_id))), None)
         serializer = UserSerializer(stored and stored.profile, data=dict(fields), partial=bool(stored))
         serializer.is_valid(raise_exception=True)
         if stored:

@@ -1,22 +1,17 @@
 """POST /v1/users/{externalId}/requirements/{requirementId}/response: contract, section 13."""
 
-import json
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, ConflictError, FieldError
-from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
-from partners.db import statements
 from partners.uuids import is_uuid
-from users import queries
 from users.api import errors, schema
 from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
+from users.api.views import UserView
 from users.models import Requirement
 from users.requirements import requirements
 from users.requirements.requirements import RequirementRefusedError
@@ -39,17 +34,16 @@ def find_requirement(user_id: UUID | str, requirement_id: str) -> Requirement:
     return found
 
 
-def represent(requirement: Requirement) -> dict[str, Any]:
-    """A requirement on the wire, as it is now."""
-    [(text,)] = statements.fetch(queries.find_requirement(str(requirement.pk)))
-    represented: dict[str, Any] = RequirementSerializer(json.loads(text)).data
-    return represented
+def reread(requirement: Requirement) -> Requirement:
+    """The requirement with its state, as it is now."""
+    return Requirement.objects.with_state().get(pk=requirement.pk)
 
 
-class RequirementResponses(PartnerAPIView):
+class RequirementResponses(UserView):
     """/v1/users/{externalId}/requirements/{requirementId}/response."""
 
     serializer_class = RequirementNoteSerializer
+    response_serializer_class = RequirementSerializer
     refuse_signature_reuse = True
 
     @extend_schema(
@@ -73,22 +67,16 @@ class RequirementResponses(PartnerAPIView):
         },
     )
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
-        def respond() -> StoredResponse:
-            check_path(external_id, requirement_id)
-            user = queries.lock(request.user.partner_id, external_id)
-            if user is None:
-                raise errors.user_not_found()
-            requirement = find_requirement(user.summary.id, requirement_id)
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            try:
-                requirements.respond(
-                    requirement=requirement,
-                    user_status=user.summary.status,
-                    note=serializer.validated_data["note"],
-                )
-            except RequirementRefusedError as error:
-                raise ConflictError(str(error)) from None
-            return StoredResponse(200, self.renderer.render(represent(requirement)))
+        return self.write()
 
-        return self.write(respond)
+    def perform(self, external_id: str, requirement_id: str) -> Requirement:
+        """Record the note. Raises BadRequestError, NotFoundError, ConflictError."""
+        check_path(external_id, requirement_id)
+        user = self.get_locked_user()
+        requirement = find_requirement(user.summary.id, requirement_id)
+        note = self.validated().validated_data["note"]
+        try:
+            requirements.respond(requirement=requirement, user_status=user.summary.status, note=note)
+        except RequirementRefusedError as error:
+            raise ConflictError(str(error)) from None
+        return reread(requirement)

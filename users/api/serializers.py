@@ -1,6 +1,5 @@
 """Users as JSON: the fields in camelCase, and their columns."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,17 +13,16 @@ from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.pagination import MAX_LIMIT
 from partners.api.rule_fields import RuleField, TextField
 from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
-from users import queries
 from users.api.pagination import CURSOR
 from users.api.requirement_serializers import RequirementSerializer
 from users.api.serializer_fields import ExternalIdField, NullableTextField
-from users.models import Status, User
+from users.models import Status
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.models.requirement_triggers import MAX_REQUIREMENTS
 from users.models.status_reasons import StatusReason, status_reason
 from users.profile import field_rules
 from users.profile.addresses import rules_for
-from users.queries import ListedUser, UserSummary
+from users.queries import ListedUser, NewUser, UserSummary
 
 UNDER_AGE = "under_age"
 
@@ -35,7 +33,7 @@ UPDATED_AT_HELP = "When the profile or the status last changed."
 
 @extend_schema_field({"type": ["string", "null"], "enum": [*StatusReason.values, None]})
 class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
-    """Why a user, a row or a model, has its status, as far as a partner may be told."""
+    """Why a user has its status, as far as a partner may be told."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault(
@@ -45,20 +43,11 @@ class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
         )
         super().__init__(**kwargs)
 
-    def to_representation(self, value: UserSummary | User) -> str | None:
+    def to_representation(self, value: UserSummary) -> str | None:
         return status_reason(value.status, value.status_reason_code)
 
 
-@extend_schema_field(RequirementSerializer(many=True))
-class RequirementsField(serializers.Field[Any, Any, Any, Any]):
-    """The requirements of a user, a row or a model, that are not closed."""
-
-    def to_representation(self, value: UserSummary | User) -> list[dict[str, Any]]:
-        text = queries.reread(str(value.pk)).requirements if isinstance(value, User) else value.requirements
-        return [] if text == queries.NO_REQUIREMENTS else list(RequirementSerializer(json.loads(text), many=True).data)
-
-
-class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
+class UserSerializer(StrictSerializer[Profile | UserSummary]):
     """Validates the body of a create (`data=`) or of an update (`profile, data=, partial=True`); shows a user.
 
     Personal data is write-only. Contract, sections 2 and 9.
@@ -73,8 +62,8 @@ class UserSerializer(StrictSerializer[Profile | UserSummary | User]):
     statusChangedAt = InstantField(
         source="status_since", read_only=True, help_text="When the status began; of a new user, the registration."
     )
-    requirements = RequirementsField(
-        source="*",
+    requirements = RequirementSerializer(
+        many=True,
         read_only=True,
         help_text="What compliance needs from you, oldest first; empty if nothing.",
     )
@@ -269,10 +258,10 @@ class UserPageSerializer(serializers.Serializer[Any]):
     )
 
 
-class CreatedUserSerializer(serializers.Serializer[Any]):
+class CreatedUserSerializer(RowSerializer[NewUser]):
     """A registered user."""
 
-    userId = serializers.UUIDField(help_text=USER_ID_HELP)
-    externalId = ExternalIdField()
+    userId = serializers.UUIDField(source="id", help_text=USER_ID_HELP)
+    externalId = ExternalIdField(source="external_id")
     # The status of every new user.
     status = serializers.ChoiceField([Status.PENDING_COMPLIANCE.value], help_text=STATUS_HELP)

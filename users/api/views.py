@@ -7,7 +7,6 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError
-from partners.api.idempotency import StoredResponse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.db.statements import Query
@@ -17,20 +16,33 @@ from users import updates as profile
 from users.api import errors, schema
 from users.api.pagination import UserPagination
 from users.api.serializers import CreatedUserSerializer, ListedUserSerializer, UserPageSerializer, UserSerializer
-from users.queries import ListedUser, UserSummary
+from users.queries import ListedUser, NewUser, StoredUser, UserSummary
+from users.requirements.requirements import with_requirements
 from users.updates import ExternalIdTakenError
 
 
 class UserView(PartnerAPIView):
     """The base of endpoints under one user."""
 
-    def get_query(self, partner_id: int, external_id: str, **_: Any) -> Query[UserSummary]:  # type: ignore[override]
-        check_external_id(external_id)
-        return queries.find(partner_id, external_id)
+    def get_query(self, partner_id: int, external_id: str, **_: Any) -> Query[Any] | None:  # type: ignore[override]
+        if errors.external_id_errors(external_id):
+            return None
+        find = queries.find if self.request.method == "GET" else queries.lock
+        return find(partner_id, external_id)
 
     def get_user(self) -> UserSummary:
         """The partner's user. Raises BadRequestError, NotFoundError."""
-        rows: list[UserSummary] = self.get_rows()
+        user: UserSummary = self._get_row()
+        return user
+
+    def get_locked_user(self) -> StoredUser:
+        """The partner's user, locked until the transaction of a write ends. Raises BadRequestError, NotFoundError."""
+        user: StoredUser = self._get_row()
+        return user
+
+    def _get_row(self) -> Any:
+        check_external_id(self.kwargs["external_id"])
+        rows = self.get_rows()
         if not rows:
             raise errors.user_not_found()
         return rows[0]
@@ -40,13 +52,15 @@ class UserCollection(PartnerAPIView):
     """/v1/users."""
 
     serializer_class = UserSerializer
+    response_serializer_class = CreatedUserSerializer
+    success_status = 201
     pagination_class = UserPagination
 
     paginator: UserPagination
 
-    def get_query(self, partner_id: int) -> Query[ListedUser]:  # type: ignore[override]
-        if self.paginator.errors:
-            raise BadRequestError(field_errors=self.paginator.errors)
+    def get_query(self, partner_id: int) -> Query[ListedUser] | None:  # type: ignore[override]
+        if self.request.method != "GET" or self.paginator.errors:
+            return None
         return queries.page(partner_id, self.paginator.status, self.paginator.start, self.paginator.count)
 
     @extend_schema(
@@ -62,6 +76,7 @@ class UserCollection(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
+        self.paginator.require_valid()
         page = self.paginator.paginate_rows(self.get_rows())
         return self.paginator.get_paginated_response(ListedUserSerializer.items(page))
 
@@ -85,28 +100,29 @@ class UserCollection(PartnerAPIView):
         },
     )
     def post(self, request: PartnerRequest) -> HttpResponse:
-        def create() -> StoredResponse:
-            serializer = self.serializer_class(data=request.data)
-            serializer.is_valid(raise_exception=True)
-            try:
-                user = profile.create_user(
-                    partner_id=request.user.partner_id,
-                    external_id=serializer.validated_data["external_id"],
-                    profile=serializer.profile,
-                )
-            except ExternalIdTakenError:
-                raise errors.external_id_taken() from None
-            body = {"userId": user.id, "externalId": user.external_id, "status": user.status}
-            location = f"/v1/users/{canonical_path(user.external_id.encode())}"
-            return StoredResponse(201, self.renderer.render(body), location)
+        return self.write()
 
-        return self.write(create)
+    def perform(self) -> NewUser:
+        """Register the user. Raises BadRequestError, UnprocessableEntityError, ConflictError."""
+        serializer = self.validated()
+        try:
+            return profile.create_user(
+                partner_id=self.request.user.partner_id,
+                external_id=serializer.validated_data["external_id"],
+                profile=serializer.profile,
+            )
+        except ExternalIdTakenError:
+            raise errors.external_id_taken() from None
+
+    def get_location(self, result: NewUser) -> str:
+        """The path of the new user."""
+        return f"/v1/users/{canonical_path(result.external_id.encode())}"
 
 
 class UserItem(UserView):
     """/v1/users/{externalId}."""
 
-    serializer_class = UserSerializer
+    serializer_class = response_serializer_class = UserSerializer
     refuse_signature_reuse = True
 
     @extend_schema(
@@ -122,7 +138,7 @@ class UserItem(UserView):
         },
     )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        return self.read(self.serializer_class(self.get_user()).data)
+        return self.read(self.response_serializer_class(with_requirements(self.get_user())).data)
 
     @extend_schema(
         operation_id="updateUser",
@@ -142,19 +158,14 @@ class UserItem(UserView):
         },
     )
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        def update() -> StoredResponse:
-            check_external_id(external_id)
-            stored = queries.lock(request.user.partner_id, external_id)
-            if stored is None:
-                raise errors.user_not_found()
-            serializer = self.serializer_class(stored.profile, data=request.data, partial=True)
-            serializer.is_valid(raise_exception=True)
-            user = profile.update_user(
-                user=stored, profile=serializer.profile, columns=serializer.validated_data.keys()
-            )
-            return StoredResponse(200, self.renderer.render(self.serializer_class(user).data))
+        return self.write()
 
-        return self.write(update)
+    def perform(self, external_id: str) -> UserSummary:
+        """Update the user. Raises BadRequestError, UnprocessableEntityError, NotFoundError."""
+        stored = self.get_locked_user()
+        serializer = self.validated(stored.profile, partial=True)
+        columns = serializer.validated_data.keys()
+        return with_requirements(profile.update_user(user=stored, profile=serializer.profile, columns=columns))
 
 
 def check_external_id(external_id: str) -> None:

@@ -9,6 +9,7 @@ import uuid
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -21,6 +22,7 @@ from users.models.requirement_triggers import (
     MAX_DUE_DAYS,
     REQUIREMENT_TRIGGERS,
     RESPONSE_TRIGGERS,
+    STATE,
 )
 from users.models.triggers import by_active_staff
 from users.models.user import Staff, StatusChange, User
@@ -51,6 +53,15 @@ class RequirementState(models.TextChoices):
     CLOSED = "closed", pgettext_lazy("requirement", "Closed")
 
 
+class RequirementQuerySet(models.QuerySet["Requirement"]):
+    """Requirements."""
+
+    def with_state(self) -> "RequirementQuerySet":
+        """These, each with its `state`, of RequirementState."""
+        state = RawSQL(STATE.format(id="users_requirement.id"), (), models.TextField())  # noqa: S611 - ours
+        return self.annotate(state=state)
+
+
 class Requirement(models.Model):
     """What compliance asked a partner for. Triggers set the partner, the mode, the times and the profile event."""
 
@@ -70,6 +81,8 @@ class Requirement(models.Model):
 
     serving_privileges = ("SELECT", "INSERT")
     ending = WITH_USER
+
+    objects = RequirementQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("requirement")

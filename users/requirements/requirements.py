@@ -32,6 +32,7 @@ from users.models.columns import PROFILE_COLUMNS
 from users.models.requirement_triggers import MAX_DUE_DAYS, MAX_REQUIREMENTS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.models.statuses import ENDED_STATUSES
+from users.queries import UserSummary
 from users.requirements.requirement_wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
@@ -143,6 +144,19 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
     asked = [one for one in _open(user_id) if one.fields and columns >= set(one.fields)]
     for requirement in asked:
         RequirementResponse.objects.create(requirement=requirement)
+
+
+def has_requirements(user: UserSummary) -> bool:
+    """Whether a user has requirements that are not closed."""
+    return user.queue_section != QueueSection.COMPLIANCE
+
+
+def with_requirements(user: UserSummary) -> UserSummary:
+    """The user with its requirements that are not closed, oldest first; without a statement where it has none."""
+    if not has_requirements(user):
+        return user
+    found = Requirement.objects.filter(user_id=user.id, closure__isnull=True).order_by("created_at", "id")
+    return user._replace(requirements=list(found.with_state()))
 
 
 def not_closed(user: User) -> QuerySet[Requirement]:

@@ -12,7 +12,7 @@ from django.db.utils import DataError, InternalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 
 from partners.db import statements
-from partners.db.statements import Query, Result
+from partners.db.statements import Query
 from partners.models import Partner
 from tests.support.round_trips import round_trips
 
@@ -62,8 +62,8 @@ def name(partner: Partner) -> str:
     return Partner.objects.values_list("name", flat=True).get(pk=partner.pk)
 
 
-def rename(partner: Partner, new: str | None, check: Callable[[Result[Any]], object] | None = None) -> Query[Any]:
-    return Query(RENAME, (new, partner.pk), check=check)
+def rename(partner: Partner, new: str | None) -> Query[Any]:
+    return Query(RENAME, (new, partner.pk))
 
 
 def fail() -> None:
@@ -84,20 +84,13 @@ def in_transaction(*queued: Query[Any] | Callable[[], object]) -> None:
                 statement()
 
 
-def refuse(_: Result[Any]) -> None:
-    raise RefusedError
-
-
 # --- Queued statements ---
 
 
 def test_a_queued_statement_is_sent_with_the_next_one_before_it(partner: Partner) -> None:
-    taken: list[Any] = []
     with transaction.atomic():
-        statements.queue(rename(partner, "queued", lambda result: taken.append(result.rows)))
-        assert taken == []
+        statements.queue(rename(partner, "queued"))
         assert statements.fetch_one(NAME, (partner.pk,)) == ("queued",)
-        assert taken == [[("queued",)]]
     assert name(partner) == "queued"
 
 
@@ -155,33 +148,7 @@ def test_on_a_connection_closed_in_the_transaction_nothing_can_be_queued(committ
     assert name(committed) == "before"
 
 
-# --- Checks and errors ---
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_an_exception_of_a_check_rolls_back(partner: Partner, number: int) -> None:
-    def write() -> None:
-        with transaction.atomic():
-            statements.queue(rename(partner, "claimed", refuse))
-            for _ in range(number):
-                statements.run(RENAME, ("effect", partner.pk))
-            statements.run_queued()
-
-    with pytest.raises(RefusedError):
-        write()
-    assert name(partner) == "before"
-
-
-def test_a_check_comes_before_the_error_of_the_next_statement(partner: Partner) -> None:
-    with pytest.raises(RefusedError):
-        in_transaction(rename(partner, "claimed", refuse), fail)
-    assert name(partner) == "before"
-
-
-def test_a_statement_with_a_check_is_not_committed_unchecked(partner: Partner) -> None:
-    with pytest.raises(ProgrammingError), transaction.atomic():
-        statements.queue(rename(partner, "claimed", refuse))
-    assert name(partner) == "before"
+# --- Errors ---
 
 
 @pytest.mark.parametrize("number", [0, 1])

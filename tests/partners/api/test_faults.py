@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from partners.api import faults
+from partners.api.sandbox import faults
 from partners.models import Mode, Partner
 from partners.monitoring import metrics
 from tests import factories

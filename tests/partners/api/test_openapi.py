@@ -15,8 +15,8 @@ from drf_spectacular.generators import SchemaGenerator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from partners.api.base import PartnerAPIView
-from partners.api.faults import Fault
 from partners.api.request import PartnerRequest
+from partners.api.sandbox.faults import Fault
 from partners.models import EventType
 from partners.webhooks.deliveries import TEST_TYPE
 from portal import openapi

@@ -12,7 +12,7 @@ import pytest
 from django.db import OperationalError, connection
 from psycopg.errors import DeadlockDetected
 
-from partners.api import faults
+from partners.api.sandbox import faults
 from partners.models import Mode
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process

@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 from django.db import DatabaseError
 
-from partners.api import refusals
+from partners.api.sandbox import diagnosis as sandbox_diagnosis
 from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
 from partners.signing import explanation, signatures
@@ -308,7 +308,7 @@ def test_a_live_key_never_reaches_the_doctor(api: PartnerClient, write: Sent, mo
     def explode(**_: Any) -> Any:
         raise AssertionError("called")
 
-    monkeypatch.setattr(refusals, "explain", explode)
+    monkeypatch.setattr(sandbox_diagnosis, "explain", explode)
     for changed in REFUSED.values():
         sent = write._replace(api_key=api.api_key, secret=api.secret)
         assert "diagnosis" not in assert_error(send(sent, **changed), 401)
@@ -341,7 +341,7 @@ def test_a_doctor_that_fails_leaves_a_401(write: Sent, monkeypatch: pytest.Monke
     def explode(**_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(refusals, "explain", explode)
+    monkeypatch.setattr(sandbox_diagnosis, "explain", explode)
     assert "diagnosis" not in assert_error(send(write, "0" * 64), 401)
 
 

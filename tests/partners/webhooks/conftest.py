@@ -20,6 +20,7 @@ from partners.webhooks import endpoints, leases, schedule, sending
 from partners.webhooks.delivering import Deliverer
 from tests.live.conftest import production
 from tests.support import drift
+from tests.support.commands import obey_all_signals
 from tests.support.receiver import Authority, Receiver
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -118,6 +119,7 @@ def process(authority: Authority) -> Any:
             cwd=Path(settings.BASE_DIR),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
         )
         try:
             yield process

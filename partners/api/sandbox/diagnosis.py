@@ -21,7 +21,7 @@ from partners.models import KEY_PREFIXES, Mode
 from partners.signing.explanation import explain
 from partners.signing.signatures import NotUtf8Error
 
-log = structlog.get_logger("partners.refusals")
+log = structlog.get_logger("partners.diagnosis")
 
 # The causes on the wire that are known without the signature.
 _KNOWN = {

@@ -1,0 +1,78 @@
+"""How many calls, of Python's and of built-in functions, a request takes: the same number on every machine.
+
+Time cannot be tested, calls can: some 0.5 µs each. A bound is what is reached; a change that needs more says so in its
+commit. The lines of the log are not counted: their form depends on the settings.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from config import wsgi
+from tests import factories
+from tests.support.client import PartnerClient, Response, in_process
+from users.models import User
+
+
+class Counter:
+    """The WSGI application; count: the calls of its last request."""
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
+        self.count = 0
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        """Handle a request."""
+        self.count = 0
+        sys.setprofile(self._profile)
+        try:
+            return self._application(environ, start_response)
+        finally:
+            sys.setprofile(None)
+
+    def _profile(self, _frame: FrameType, event: str, _argument: object) -> None:
+        self.count += event in {"call", "c_call"}
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """The calls of the requests of this test."""
+    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
+    counter = Counter(wsgi.application)
+    monkeypatch.setattr(wsgi, "application", counter)
+    return counter
+
+
+@pytest.fixture
+def user(django_db_setup: None, django_db_blocker: Any) -> Iterator[User]:
+    """A committed user with more than a page of conversions: savepoints would be counted too."""
+    with django_db_blocker.unblock():
+        user = factories.UserFactory.create(partner=factories.PartnerFactory.create(slug=f"calls-{uuid4()}"))
+        factories.ConversionFactory.create_batch(26, user=user)
+        yield user
+
+
+def workloads(client: PartnerClient, user: User) -> Iterator[tuple[str, Callable[[], Response]]]:
+    path = f"/v1/users/{user.external_id}"
+    cities = iter(("Ottawa", "Toronto", "Ottawa", "Toronto"))
+    yield "list", lambda: client.get(f"{path}/transactions")
+    yield "update", lambda: client.patch(path, {"city": next(cities)}, key=str(uuid4()))
+    yield "create", lambda: client.post("/v1/users", factories.user_body(externalId=str(uuid4())), key=str(uuid4()))
+
+
+BOUNDS = {"list": 670, "update": 1275, "create": 1540}
+
+
+def test_calls_of_a_request(counter: Counter, user: User) -> None:
+    client = factories.client_of(user.partner, in_process)
+    counts = {}
+    for name, send in workloads(client, user):
+        for _ in range(3):
+            assert send().status < 300
+        counts[name] = counter.count
+    assert all(counts[name] <= bound for name, bound in BOUNDS.items()), counts
