@@ -15,6 +15,7 @@ from django.utils import timezone
 from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
 
 from partners.authentication import keys
+from partners.db import statements
 from partners.events.relay import Relay
 from partners.models import (
     KEY_PREFIXES,
@@ -164,7 +165,7 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
         partner, external_id, status = (fields.pop(name) for name in ("partner", "external_id", "status"))
         profile = ProfileFactory.build(**{name: fields.pop(name) for name in PROFILE_COLUMNS if name in fields})
         assert not fields, fields
-        created = profiles.create_user(partner_id=partner.pk, external_id=external_id, profile=profile)
+        [created] = statements.fetch(profiles.creation(partner_id=partner.pk, external_id=external_id, profile=profile))
         user = User.objects.get(pk=created.id)
         decide(user, status)
         return user

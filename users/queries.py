@@ -124,10 +124,10 @@ def without_placeholder(rows: list[ListedUser]) -> list[ListedUser]:
     return rows if rows and rows[0].id else []
 
 
-def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName) -> NewUser | None:
-    """Store a new user; None where the partner has one with this externalId. name: that of the profile."""
+def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName) -> Query[NewUser]:
+    """Store a new user; no row where the partner has one with this externalId. name: that of the profile."""
     parameters = (uuid.uuid4(), partner_id, external_id, *profile, *name)
-    return _first(Query(_INSERT, parameters, NewUser._make, as_text=True))
+    return Query(_INSERT, parameters, NewUser._make, as_text=True)
 
 
 def find(partner_id: int, external_id: str) -> Query[UserSummary]:

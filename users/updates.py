@@ -2,6 +2,7 @@
 
 from collections.abc import Set as AbstractSet
 
+from partners.db.statements import Query
 from users import queries
 from users.models.columns import Profile
 from users.profile.names import fold_name
@@ -10,16 +11,9 @@ from users.requirements import requirements
 from users.requirements.requirements import has_requirements
 
 
-class ExternalIdTakenError(Exception):
-    """This partner already has a user with this externalId."""
-
-
-def create_user(*, partner_id: int, external_id: str, profile: Profile) -> NewUser:
-    """Register a user. Raises ExternalIdTakenError."""
-    user = queries.insert(partner_id, external_id, profile, fold_name(profile.first_name, profile.last_name))
-    if user is None:
-        raise ExternalIdTakenError
-    return user
+def creation(*, partner_id: int, external_id: str, profile: Profile) -> Query[NewUser]:
+    """The statement that registers a user; no row where the partner has one with this externalId."""
+    return queries.insert(partner_id, external_id, profile, fold_name(profile.first_name, profile.last_name))
 
 
 def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]) -> UserSummary:

@@ -19,8 +19,8 @@ USED_ATTRIBUTES = {
     *("serializer_class", "pagination_class", "paginator"),
 }
 USED_SETTINGS = {"EXCEPTION_HANDLER", "DEFAULT_PERMISSION_CLASSES", "UNAUTHENTICATED_USER", "DEFAULT_SCHEMA_CLASS"}
-# What a view may declare, and the attribute that its own methods then have to read, as no code of the base does.
-READ_BY_VIEWS = {"serializer_class": "serializer_class", "pagination_class": "paginator"}
+# What a view may declare, and what its own methods then have to read, as no other code of the base does.
+READ_BY_VIEWS = {"serializer_class": {"serializer_class", "validated"}, "pagination_class": {"paginator"}}
 HINT = "See PartnerAPIView in partners/api/base.py."
 
 
@@ -47,7 +47,7 @@ def _check_view(view: type[Any], base: type[Any]) -> Iterator[CheckMessage]:
     unknown = {name for name in (*dir(GenericAPIView), "head") if not name.startswith("_")} - USED_ATTRIBUTES
     methods = [inspect.unwrap(method) for cls in classes for method in vars(cls).values() if inspect.isfunction(method)]
     read = {name for method in methods for name in _names(method.__code__)}
-    unread = {name for name, attribute in READ_BY_VIEWS.items() if attribute not in read}
+    unread = {name for name, attributes in READ_BY_VIEWS.items() if not attributes & read}
     for name in sorted(declared & (unknown | unread)):
         yield Error(f"{view.__name__}.{name} is not used.", hint=HINT, obj=view, id="partners.E001")
     if len(view.renderer_classes) != 1:

@@ -177,6 +177,8 @@ def _perform_under_key(key: str, request: PartnerRequest, effect: Effect, query:
         # A statement of its own: it sees what those have committed that the lock waited for.
         found, rows = statements.fetch_both(Query(_FIND_RESPONSE, (*held, WINDOW)), query)
         if found:
+            # The view's query too.
+            transaction.set_rollback(True)
             return _replay(found[0], fingerprint)
         response = effect(rows)
         values = (request.method, request.canonical_path, response.status, response.body, response.location)

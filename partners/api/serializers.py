@@ -139,10 +139,6 @@ class StrictSerializer(serializers.Serializer[Instance]):
         return values, errors
 
 
-class EmptySerializer(StrictSerializer[Any]):
-    """An object without fields."""
-
-
 class _FieldSet(NamedTuple):
     """A serializer's fields: all, those that data may contain, and the names of those with a `validate_<field>()`."""
 

@@ -1,12 +1,14 @@
 """Requirements that sandbox partners simulate: contract, section 13."""
 
+from typing import Any
+
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.errors import ConflictError
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
-from partners.api.serializers import EmptySerializer
+from partners.api.serializers import StrictSerializer
 from sandbox.simulations.decisions import simulate_closing, simulate_requirement
 from sandbox.simulations.status import SandboxUserView
 from users.api import errors, schema
@@ -58,10 +60,14 @@ class SimulatedRequirements(SandboxUserView):
             raise ConflictError(str(error)) from None
 
 
+class ClosingSerializer(StrictSerializer[Any]):
+    """An object without fields."""
+
+
 class SimulatedClosing(SandboxUserView):
     """/v1/sandbox/users/{externalId}/requirements/{requirementId}/close."""
 
-    serializer_class = EmptySerializer
+    serializer_class = ClosingSerializer
     response_serializer_class = RequirementSerializer
 
     @extend_schema(

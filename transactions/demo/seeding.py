@@ -26,7 +26,7 @@ from users.models import Staff, Status, User
 from users.requirements.requirements import open_requirement
 from users.staff.roles import ROLES
 from users.staff.staff import create_staff
-from users.updates import create_user, update_user
+from users.updates import creation, update_user
 
 PARTNER = "demo"
 SANDBOX_PARTNER = "demo-sandbox"
@@ -126,7 +126,7 @@ def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) ->
         if stored:
             update_user(user=stored, profile=serializer.profile, columns=serializer.validated_data.keys())
         else:
-            create_user(partner_id=partner.pk, external_id=external_id, profile=serializer.profile)
+            statements.fetch(creation(partner_id=partner.pk, external_id=external_id, profile=serializer.profile))
 
 
 def _ask(partner: Partner, external_id: str, question: Question, by: Staff) -> None:

@@ -1,12 +1,13 @@
 """Create, update and read a user: contract, section 9."""
 
+from functools import cached_property
 from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError
+from partners.api.errors import ApiError, BadRequestError
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.db.statements import Query
@@ -16,9 +17,8 @@ from users import updates as profile
 from users.api import errors, schema
 from users.api.pagination import UserPagination
 from users.api.serializers import CreatedUserSerializer, ListedUserSerializer, UserPageSerializer, UserSerializer
-from users.queries import ListedUser, NewUser, StoredUser, UserSummary
+from users.queries import NewUser, StoredUser, UserSummary
 from users.requirements.requirements import with_requirements
-from users.updates import ExternalIdTakenError
 
 
 class UserView(PartnerAPIView):
@@ -58,8 +58,22 @@ class UserCollection(PartnerAPIView):
 
     paginator: UserPagination
 
-    def get_query(self, partner_id: int) -> Query[ListedUser] | None:  # type: ignore[override]
-        if self.request.method != "GET" or self.paginator.errors:
+    @cached_property
+    def new_user(self) -> UserSerializer:
+        """The valid body of a create. Raises BadRequestError, UnprocessableEntityError."""
+        serializer: UserSerializer = self.validated()
+        return serializer
+
+    def get_query(self, partner_id: int) -> Query[Any] | None:  # type: ignore[override]
+        if self.request.method == "POST":
+            try:
+                new_user = self.new_user
+            except ApiError:
+                # `perform` raises it, after idempotency in the order of checks.
+                return None
+            external_id = new_user.validated_data["external_id"]
+            return profile.creation(partner_id=partner_id, external_id=external_id, profile=new_user.profile)
+        if self.paginator.errors:
             return None
         return queries.page(partner_id, self.paginator.status, self.paginator.start, self.paginator.count)
 
@@ -104,15 +118,11 @@ class UserCollection(PartnerAPIView):
 
     def perform(self) -> NewUser:
         """Register the user. Raises BadRequestError, UnprocessableEntityError, ConflictError."""
-        serializer = self.validated()
-        try:
-            return profile.create_user(
-                partner_id=self.request.user.partner_id,
-                external_id=serializer.validated_data["external_id"],
-                profile=serializer.profile,
-            )
-        except ExternalIdTakenError:
-            raise errors.external_id_taken() from None
+        self.new_user  # noqa: B018 - raises
+        created: list[NewUser] = self.get_rows()
+        if not created:
+            raise errors.external_id_taken()
+        return created[0]
 
     def get_location(self, result: NewUser) -> str:
         """The path of the new user."""
