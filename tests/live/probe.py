@@ -25,18 +25,18 @@ class ProbeConfig(AppConfig):
 
     def ready(self) -> None:
         """Called once the models are there."""
-        from users import updates as profile
+        from users.api.views import UserCollection
 
-        profile.create_user = probing(profile.create_user)
+        UserCollection.perform = probing(UserCollection.perform)  # type: ignore[method-assign]
 
 
-def probing(create: Any) -> Any:
+def probing(perform: Any) -> Any:
     """A create that notes what it finds out about its transaction."""
 
-    def probe(*, profile: Any, **arguments: Any) -> Any:
-        created = create(profile=profile, **arguments)
-        if profile.city in CITIES:
-            observe(created.id, profile.city)
+    def probe(self: Any) -> Any:
+        created, city = perform(self), self.new_user.profile.city
+        if city in CITIES:
+            observe(created.id, city)
         return created
 
     return probe

@@ -12,7 +12,7 @@ from tests import factories
 from tests.live.conftest import serving
 from tests.live.probe import KEPT, ROLLED_BACK, noted, probing
 from tests.support.client import PartnerClient, Transport, by_django_client, in_process
-from users import updates as profile
+from users.api.views import UserCollection
 
 IN_TRANSACTION = {
     "event": "in the transaction",
@@ -41,7 +41,7 @@ def probed(
     else:
         transport, file = by_django_client if request.param == "test client" else in_process, tmp_path / "noted"
         monkeypatch.setenv("PROBE_FILE", str(file))
-        monkeypatch.setattr(profile, "create_user", probing(profile.create_user))
+        monkeypatch.setattr(UserCollection, "perform", probing(UserCollection.perform))
     return factories.client_of(partner, transport), lambda: noted(file)
 
 

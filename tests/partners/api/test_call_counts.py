@@ -40,12 +40,13 @@ class Counter:
 
 
 @pytest.fixture
-def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
+def counter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter]:
     """The calls of the requests of this test."""
-    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     counter = Counter(wsgi.application)
     monkeypatch.setattr(wsgi, "application", counter)
-    return counter
+    logging.disable(logging.CRITICAL)
+    yield counter
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture
